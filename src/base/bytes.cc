@@ -1,0 +1,38 @@
+#include "base/bytes.h"
+
+#include <algorithm>
+#include <array>
+
+namespace exa {
+
+namespace {
+
+int digit_value(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+}
+
+}  // namespace
+
+std::string to_hex(ByteView bytes) {
+    static constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    text.reserve(bytes.size() * 2);
+    for (const std::uint8_t byte : bytes) {
+        text.push_back(digits[byte >> 4]);
+        text.push_back(digits[byte & 15]);
+    }
+    return text;
+}
+
+bool from_hex(std::string_view text, std::span<std::uint8_t> out) {
+    if (text.size() != out.size() * 2) return false;
+    if (!std::ranges::all_of(text, [](char c) { return digit_value(c) >= 0; })) return false;
+    for (std::size_t i = 0; i < out.size(); ++i)
+        out[i] = static_cast<std::uint8_t>(digit_value(text[2 * i]) << 4 | digit_value(text[2 * i + 1]));
+    return true;
+}
+
+}  // namespace exa

@@ -1,0 +1,76 @@
+// Replica: what runs a model for one slot of a peer. Sans-IO: its owner calls step() and drains poll_event().
+//
+// Polling order: submit() and cancel() at any time between steps; then step() until it returns false; after every step
+// poll_event() until it is empty. One thread owns a replica.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace exa::engine {
+
+using TokenId = std::uint32_t;
+
+// Chosen by the caller, unique among its requests in flight.
+struct RequestId {
+    std::uint64_t value = 0;
+    auto operator<=>(const RequestId&) const = default;
+};
+
+// Sampling is counter-based on (seed, position): the same logits, seed and position give the same token everywhere.
+struct Sampling {
+    float temperature = 1.0F;  // 0 is greedy; range 0 .. 2
+    float top_p = 1.0F;        // nucleus (Holtzman et al. 2020); range (0, 1]
+    std::uint64_t seed = 0;
+};
+
+struct GenerateRequest {
+    std::vector<TokenId> prompt;   // not empty
+    std::uint32_t max_tokens = 0;  // of the answer, at least 1
+    Sampling sampling;
+    // Ends the answer when sampled; the token itself is reported with its finish reason.
+    std::vector<TokenId> stop_tokens;
+    // How many of `prompt`'s last tokens are an answer so far: a stream that resumes elsewhere. They count against
+    // max_tokens, and offsets of new tokens go on behind them.
+    std::uint32_t resumed_tokens = 0;
+};
+
+enum class FinishReason : std::uint8_t { stop, length, cancelled, failed };
+
+struct TokenEvent {
+    RequestId request;
+    std::uint32_t offset = 0;  // of `token` in the answer, from 0, contiguous
+    TokenId token = 0;
+    std::uint32_t cached_tokens = 0;  // of the prompt, found in the replica's memory
+    std::optional<FinishReason> finish;
+    bool has_token = true;  // false for an end without a token (cancelled, failed)
+};
+
+struct ReplicaLoad {
+    std::uint32_t in_flight = 0;
+    std::uint32_t queued_tokens = 0;  // prompt tokens not yet prefilled
+    std::uint16_t kv_used_permille = 0;
+};
+
+class Replica {
+  public:
+    virtual ~Replica() = default;
+
+    // errc::busy at the in-flight limit, errc::prompt_too_long past the context; nothing changed in either case.
+    virtual Result<void> submit(TimePoint now, RequestId id, GenerateRequest request) = 0;
+    // Frees its pages before the next step; unknown ids are ignored.
+    virtual void cancel(RequestId id) = 0;
+
+    // One batch step (prefill chunks and one token of each decoding request). False when there was nothing to do.
+    virtual bool step(TimePoint now) = 0;
+
+    virtual std::optional<TokenEvent> poll_event() = 0;
+    virtual ReplicaLoad load() const = 0;
+};
+
+}  // namespace exa::engine

@@ -1,0 +1,65 @@
+// What a peer tells the cluster about itself. A record has one writer, its peer; (peer, generation, version) orders its
+// editions and the last one wins.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/endpoint.h"
+#include "base/ids.h"
+#include "base/time.h"
+
+namespace exa::wire {
+
+// Both ends must agree on the major part; a newer minor part only adds fields.
+inline constexpr std::uint16_t wire_version_major = 1;
+inline constexpr std::uint16_t wire_version_minor = 0;
+
+// Lifecycle of a replica (docs/glossary.md). Only `ready` owns points on the ring.
+enum class ReplicaState : std::uint8_t { created, loading, warming, ready, draining, stopped, degraded, failed };
+
+struct ReplicaRecord {
+    ReplicaId id;
+    ReplicaState state = ReplicaState::created;
+    std::string deployment;             // its name; the id holds the hash
+    std::string model;                  // as clients name it
+    std::string version;                // of the deployment
+    std::string tenant_pool;            // empty: shared by all tenants
+    std::string role;                   // "chat", "embed"
+    std::string numerics;               // equal strings: bit-equal answers (model digest, kernel family)
+    std::uint32_t weight = 1;           // ring points are 64 x weight
+    std::uint32_t in_flight_limit = 0;  // enforced by the replica itself
+    std::uint32_t context_tokens = 0;   // longest prompt plus answer
+    bool operator==(const ReplicaRecord&) const = default;
+};
+
+// What the peer itself declares; suspicion and death are the observers' opinion and not part of the record.
+enum class PeerState : std::uint8_t { starting, serving, draining, leaving };
+
+struct PeerRecord {
+    PeerId id;
+    Generation generation;
+    std::uint64_t version = 0;  // of this record, from 1
+    std::string name;           // unique in the cluster while its holder is alive
+    PeerState state = PeerState::starting;
+    Endpoint gossip;  // UDP, advertised
+    Endpoint link;    // TCP, advertised
+    Endpoint http;    // TCP, advertised
+    std::string region;
+    std::string rack;
+    std::vector<ReplicaRecord> replicas;  // sorted by id
+    bool operator==(const PeerRecord&) const = default;
+};
+
+// Load of one replica as its peer measured it; `age` grows with every hop it travels.
+struct LoadReport {
+    ReplicaId replica;
+    std::uint32_t in_flight = 0;
+    std::uint32_t queued_tokens = 0;
+    std::uint16_t kv_used_permille = 0;
+    Duration age{0};
+    bool operator==(const LoadReport&) const = default;
+};
+
+}  // namespace exa::wire
