@@ -1,0 +1,17 @@
+#include "membership/view.h"
+
+#include <algorithm>
+
+namespace exa::membership {
+
+const Member* View::find(PeerId id) const {
+    const auto at = std::ranges::lower_bound(members, id, {}, [](const auto& member) { return member->record.id; });
+    return at != members.end() && (*at)->record.id == id ? at->get() : nullptr;
+}
+
+const LoadEntry* View::find_load(const ReplicaId& id) const {
+    const auto at = std::ranges::lower_bound(loads, id, {}, [](const auto& entry) { return entry.report.replica; });
+    return at != loads.end() && at->report.replica == id ? &*at : nullptr;
+}
+
+}  // namespace exa::membership
