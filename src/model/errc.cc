@@ -1,0 +1,49 @@
+#include "model/errc.h"
+
+#include <string>
+
+namespace exa::model {
+
+namespace {
+
+class Category final : public std::error_category {
+  public:
+    const char* name() const noexcept override { return "model"; }
+
+    std::string message(int value) const override {
+        switch (static_cast<errc>(value)) {
+            case errc::file_unreadable:
+                return "the file cannot be read";
+            case errc::gguf_truncated:
+                return "the GGUF file is truncated";
+            case errc::gguf_invalid:
+                return "not a valid GGUF file";
+            case errc::gguf_unsupported:
+                return "this kind of GGUF file is not supported";
+            case errc::metadata_missing:
+                return "the model file lacks needed metadata";
+            case errc::tokenizer_invalid:
+                return "the model file's tokenizer is not valid";
+            case errc::tokenizer_unsupported:
+                return "the model file's kind of tokenizer is not supported";
+            case errc::template_unsupported:
+                return "the model file's chat template is not supported";
+            case errc::message_invalid:
+                return "the chat messages do not fit the model's template";
+        }
+        return "unknown model error " + std::to_string(value);
+    }
+};
+
+}  // namespace
+
+const std::error_category& model_category() {
+    static const Category category;
+    return category;
+}
+
+std::error_code make_error_code(errc code) {
+    return {static_cast<int>(code), model_category()};
+}
+
+}  // namespace exa::model

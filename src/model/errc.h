@@ -1,0 +1,27 @@
+// What can go wrong with a model file. Nothing is half loaded: a call that returns one of these has changed nothing.
+#pragma once
+
+#include <cstdint>
+#include <system_error>
+
+namespace exa::model {
+
+enum class errc : std::uint8_t {
+    file_unreadable = 1,  // the system refused to open, stat or map it
+    gguf_truncated,       // it ends inside something it announced
+    gguf_invalid,         // it contradicts the format or itself
+    gguf_unsupported,     // a version or tensor type this reader does not know
+    metadata_missing,     // a key the model needs is absent or of another type
+    tokenizer_invalid,    // its vocabulary contradicts itself
+    tokenizer_unsupported,
+    template_unsupported,
+    message_invalid,  // a chat message the template has no place for
+};
+
+const std::error_category& model_category();
+std::error_code make_error_code(errc code);
+
+}  // namespace exa::model
+
+template <>
+struct std::is_error_code_enum<exa::model::errc> : std::true_type {};
