@@ -1,0 +1,115 @@
+#include "app/data_dir.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <system_error>
+
+#include "app/errc.h"
+
+namespace exa::app {
+
+namespace {
+
+constexpr std::string_view header = "exaserve-identity 1\n";
+
+Error system_error(std::string_view what, const std::string& path) {
+    return error(errc::data_dir, fmt::format("{} {}: {}", what, path, std::generic_category().message(errno)));
+}
+
+struct Identity {
+    PeerId id;
+    Generation generation;
+};
+
+// "exaserve-identity 1\n<16 hex digits> <decimal>\n"
+std::string format_identity(const Identity& identity) {
+    return fmt::format("{}{} {}\n", header, to_string(identity.id), identity.generation.value);
+}
+
+std::optional<Identity> parse_identity(std::string_view text) {
+    if (!text.starts_with(header) || !text.ends_with('\n')) return std::nullopt;
+    text.remove_prefix(header.size());
+    text.remove_suffix(1);
+    if (text.size() < 18 || text[16] != ' ') return std::nullopt;
+    const auto id = parse_peer_id(text.substr(0, 16));
+    Identity identity{id.value_or(PeerId{}), {}};
+    const std::string_view digits = text.substr(17);
+    const auto [end, errc] = std::from_chars(digits.data(), digits.data() + digits.size(), identity.generation.value);
+    if (identity.id == PeerId{} || errc != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+    return identity;
+}
+
+// Write to a new file, sync, rename over, sync the directory: after a power cut either the old or the new one is there.
+Result<void> replace_file(const std::string& directory, const std::string& path, std::string_view text) {
+    const std::string fresh = path + ".new";
+    const int fd = ::open(fresh.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd < 0) return system_error("cannot write", fresh);
+    const ssize_t written = ::write(fd, text.data(), text.size());
+    const bool done = written == static_cast<ssize_t>(text.size()) && ::fsync(fd) == 0;
+    if (written >= 0 && written < static_cast<ssize_t>(text.size())) errno = ENOSPC;
+    const int write_errno = errno;
+    ::close(fd);
+    errno = write_errno;
+    if (!done) return system_error("cannot write", fresh);
+    if (::rename(fresh.c_str(), path.c_str()) != 0) return system_error("cannot replace", path);
+    const int directory_fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory_fd < 0) return system_error("cannot open", directory);
+    const bool synced = ::fsync(directory_fd) == 0;
+    ::close(directory_fd);
+    if (!synced) return system_error("cannot sync", directory);
+    return success();
+}
+
+}  // namespace
+
+Result<DataDir> DataDir::open(const std::string& path, PeerId fresh_id) {
+    std::error_code failed;
+    std::filesystem::create_directories(path, failed);
+    if (failed) return error(errc::data_dir, fmt::format("cannot make {}: {}", path, failed.message()));
+
+    const std::string lock_path = path + "/lock";
+    const int lock_fd = ::open(lock_path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    if (lock_fd < 0) return system_error("cannot open", lock_path);
+    DataDir directory(path, lock_fd);
+    if (::flock(lock_fd, LOCK_EX | LOCK_NB) != 0) return error(errc::data_dir_locked, path);
+
+    const std::string identity_path = path + "/identity";
+    Identity identity{fresh_id, Generation{0}};
+    if (std::filesystem::exists(identity_path, failed)) {
+        std::ifstream file(identity_path, std::ios::binary);
+        const std::string text{std::istreambuf_iterator<char>(file), {}};
+        const auto found = parse_identity(text);
+        if (!found)
+            return error(errc::data_dir,
+                         fmt::format("{} is damaged; restore it, or remove the whole directory to start "
+                                     "as a new peer",
+                                     identity_path));
+        identity = *found;
+    }
+    ++identity.generation.value;
+    EXA_TRY(replace_file(path, identity_path, format_identity(identity)));
+    directory.peer_id_ = identity.id;
+    directory.generation_ = identity.generation;
+    return directory;
+}
+
+DataDir::DataDir(DataDir&& other) noexcept
+    : path_(std::move(other.path_)),
+      lock_fd_(std::exchange(other.lock_fd_, -1)),
+      peer_id_(other.peer_id_),
+      generation_(other.generation_) {}
+
+DataDir::~DataDir() {
+    if (lock_fd_ >= 0) ::close(lock_fd_);
+}
+
+}  // namespace exa::app

@@ -1,0 +1,25 @@
+// What can go wrong while a peer is put together, in the order of exit codes (docs/reference/exit-codes.md).
+#pragma once
+
+#include <system_error>
+
+namespace exa::app {
+
+enum class errc {
+    usage = 1,        // a bad flag, key or value
+    bad_model,        // the model file cannot be used
+    cannot_bind,      // a port is taken or an address is not ours
+    data_dir_locked,  // another process uses the data directory
+    data_dir,         // it cannot be read or written
+};
+
+const std::error_category& error_category();
+
+inline std::error_code make_error_code(errc code) {
+    return {static_cast<int>(code), error_category()};
+}
+
+}  // namespace exa::app
+
+template <>
+struct std::is_error_code_enum<exa::app::errc> : std::true_type {};
