@@ -1,0 +1,32 @@
+"""What the lint tests share: the tree, the order of the folders, and the closing line."""
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# A folder of src includes only folders above it; `membership` is what its views make visible to router.
+ALLOWED = {
+    "base": set(),
+    "wire": {"base"},
+    "membership": {"base", "wire"},
+    "ring": {"base"},
+    "kv": {"base", "ring"},
+    "router": {"base", "wire", "membership", "ring", "kv"},
+    "engine": {"base", "kv"},
+    "openai": {"base"},
+    "node": {"base", "wire", "membership", "ring", "kv", "router", "engine", "openai"},
+    "model": {"base", "engine"},
+    "io": {"base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "node"},
+    "app": {"base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "node", "model", "io"},
+}
+CORES = ("base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "node")
+
+
+def finish(checked: int, faults: list[str], what: str) -> None:
+    """Prints the faults and "N passed, N failed"; a check that looked at nothing has failed."""
+    if not checked:
+        faults.append(f"found no {what} to check")
+    for fault in faults:
+        print(fault)
+    print(f"{1 if not faults else 0} passed, {1 if faults else 0} failed ({checked} {what})")
+    sys.exit(1 if faults else 0)
