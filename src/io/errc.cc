@@ -1,0 +1,54 @@
+#include "io/errc.h"
+
+namespace exa::io {
+
+namespace {
+
+class Category final : public std::error_category {
+  public:
+    const char* name() const noexcept override { return "io"; }
+    std::string message(int code) const override {
+        switch (static_cast<errc>(code)) {
+            case errc::port_taken:
+                return "the port is taken by another process";
+            case errc::address_unusable:
+                return "the address cannot be bound here";
+            case errc::system:
+                return "a system call failed";
+            case errc::name_not_resolved:
+                return "the name could not be resolved";
+            case errc::connect_failed:
+                return "no connection could be made";
+            case errc::timed_out:
+                return "no answer in time";
+            case errc::wrong_cluster:
+                return "the listener belongs to another cluster";
+            case errc::wrong_version:
+                return "the listener speaks another wire version";
+            case errc::wrong_peer:
+                return "another peer listens there";
+            case errc::malformed:
+                return "the other side broke the protocol";
+            case errc::too_large:
+                return "the message is too large";
+            case errc::too_many:
+                return "too many are open already";
+            case errc::broken:
+                return "the connection broke";
+            case errc::cancelled:
+                return "the other side gave up";
+            case errc::closed:
+                return "closed on this side";
+        }
+        return "unknown io error";
+    }
+};
+
+}  // namespace
+
+std::error_code make_error_code(errc code) {
+    static const Category category;
+    return {static_cast<int>(code), category};
+}
+
+}  // namespace exa::io

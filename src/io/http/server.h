@@ -1,0 +1,128 @@
+// HTTP/1.1 server (RFC 9112): requests in, whole or streamed answers out.
+//
+// A connection is one coroutine: read a request, run the handler, go on with the next. While the handler runs the
+// socket is still read, so a client that goes away is noticed at once and pipelined bytes wait for their turn, within
+// a bound. Everything a stranger can send has a limit in HttpConfig.
+//
+// Threading: a server and its exchanges belong to the one thread that runs their io_context.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/endpoint.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "io/http/message.h"
+
+namespace exa::io {
+
+struct HttpConfig {
+    // Request line and header fields together; more is 431. Default 64 KiB.
+    std::uint32_t header_bytes_max = 64 * 1024;
+    // Body after transfer decoding; more is 413. Default 16 MiB.
+    std::uint64_t body_bytes_max = 16ULL * 1024 * 1024;
+    // From the first byte of a request to the end of its header; later is 408. Default 10 s.
+    Duration header_timeout = std::chrono::seconds(10);
+    // Between two reads of a body; later is 408. Default 30 s.
+    Duration body_timeout = std::chrono::seconds(30);
+    // A keep-alive connection without a request is closed after this. Default 75 s.
+    Duration idle_timeout = std::chrono::seconds(75);
+    // A client that takes no byte of its answer for this long is gone. Default 60 s.
+    Duration write_timeout = std::chrono::seconds(60);
+    // During a drain, an idle connection may still send a request for this long, and it is answered. Default 1 s.
+    Duration drain_linger = std::chrono::seconds(1);
+    // Connections at once; more wait in the listen queue. Default 8192.
+    std::size_t connections_max = 8192;
+    // Bytes of one answer that may wait for its socket before its writer waits. Default 64 KiB.
+    std::size_t write_buffer_bytes = 64 * 1024;
+    // Bytes of later requests read while one is answered. Default 64 KiB.
+    std::size_t pipeline_bytes_max = 64 * 1024;
+    // Lets several servers of this process (one a thread) share a port. Default false.
+    bool reuse_port = false;
+};
+
+// Counters grow for the life of the server; the two `_now` are levels.
+struct HttpStats {
+    std::uint64_t connections_now = 0;
+    std::uint64_t requests_now = 0;
+    std::uint64_t connections = 0;
+    std::uint64_t requests = 0;
+    std::uint64_t refused = 0;       // answered 4xx by the server itself
+    std::uint64_t disconnected = 0;  // clients that went away before their answer was complete
+    std::uint64_t bytes_in = 0;
+    std::uint64_t bytes_out = 0;
+    std::uint64_t writes = 0;  // system calls; many chunks share one
+};
+
+class HttpConnection;
+
+// One request being answered. Either respond(), or start(), write()..., finish(). Kept by whoever answers; an exchange
+// that is dropped before its answer is complete becomes 500, or a cut connection when the head is out.
+class HttpExchange {
+  public:
+    explicit HttpExchange(std::shared_ptr<HttpConnection> connection);
+    ~HttpExchange();
+    HttpExchange(const HttpExchange&) = delete;
+    HttpExchange& operator=(const HttpExchange&) = delete;
+
+    // A whole answer; completes when the socket took it. errc::broken when the client is gone.
+    boost::asio::awaitable<Result<void>> respond(HttpResponse response);
+
+    // Begins a streamed answer; the head leaves with the first bytes of the body or at the end of this turn.
+    boost::asio::awaitable<Result<void>> start(int status, HttpHeaders headers);
+    // Appends to the body. What is written within one turn of the loop leaves in one system call. Completes at once
+    // while at most write_buffer_bytes wait for the socket, else when it took enough. errc::broken as above.
+    boost::asio::awaitable<Result<void>> write(std::string chunk);
+    // Ends the body; completes when the socket took everything.
+    boost::asio::awaitable<Result<void>> finish();
+
+    // True once the head of an answer was given to respond() or start().
+    bool started() const;
+    // True once the client is gone.
+    bool disconnected() const;
+    // Called once, from the event loop, when the client goes away before the answer is complete, also while nothing is
+    // being read or written; at once (posted) when it already has. Dropped when the answer is complete.
+    void on_disconnect(std::function<void()> handler);
+
+  private:
+    std::shared_ptr<HttpConnection> connection_;
+};
+
+class HttpServer {
+  public:
+    // Coroutine parameters are by value; what a handler throws is logged and becomes 500.
+    using Handler = std::function<boost::asio::awaitable<void>(HttpRequest request, std::shared_ptr<HttpExchange>)>;
+
+    HttpServer(boost::asio::io_context& context, HttpConfig config, Handler handler, Log& log);
+    // Closes every connection.
+    ~HttpServer();
+    HttpServer(const HttpServer&) = delete;
+    HttpServer& operator=(const HttpServer&) = delete;
+
+    // Starts to accept. Port 0 takes a free one. errc::port_taken, errc::address_unusable.
+    Result<void> listen(Endpoint endpoint);
+    // What was bound, with the real port.
+    Endpoint endpoint() const;
+
+    // Takes what is already in the listen queue, then closes the listener. Idempotent.
+    void stop_accepting();
+    // stop_accepting(), then answers what still comes, with `Connection: close`, until every connection is done or
+    // `deadline` has passed; what is left then is cut. True when all were done.
+    boost::asio::awaitable<bool> drain(Duration deadline);
+
+    HttpStats stats() const;
+
+  private:
+    struct State;
+    std::shared_ptr<State> state_;
+};
+
+}  // namespace exa::io

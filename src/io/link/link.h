@@ -1,0 +1,147 @@
+// Peer links: one TCP connection between two peers that carries many streams.
+//
+// The idea. The dialler opens streams, one a request; the acceptor answers each with head, data and end. Data spends
+// credit that the reading side grants as its consumer reads, so a slow client slows its own stream only. Frames that
+// steer (cancel, credit, ping, sync, end) are written before queued data, frames that are ready together leave in one
+// write, and what waits to be written is bounded. A link closes when it has had no stream for a while, and only the
+// dialler closes an idle one, so that a request and an idle close cannot cross.
+//
+// Threading: a pool, a server and their streams belong to the one thread that runs their io_context.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "base/bytes.h"
+#include "base/endpoint.h"
+#include "base/ids.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "io/link/config.h"
+#include "wire/link_messages.h"
+
+namespace exa::io {
+
+template <class T>
+using Awaitable = boost::asio::awaitable<T>;
+
+class Link;
+class StreamState;
+
+// What a dialler reads: head (at most once, first), data, end (last).
+using StreamFrame = std::variant<wire::Head, wire::Data, wire::End>;
+
+// One request on a link. The dialler reads and may cancel; the acceptor writes and may be cancelled. Dropping the last
+// reference before the end cancels on the dialler's side and ends with EndCode::failed on the acceptor's.
+class LinkStream {
+  public:
+    LinkStream(std::shared_ptr<Link> link, std::shared_ptr<StreamState> state);
+    ~LinkStream();
+    LinkStream(const LinkStream&) = delete;
+    LinkStream& operator=(const LinkStream&) = delete;
+
+    // Who is at the other end of the link.
+    PeerId peer() const;
+
+    // Dialler. The next frame; reading data grants its credit. After End: errc::closed. errc::broken when the link
+    // died (frames that had arrived come first), errc::cancelled after cancel(), errc::timed_out after `timeout` (the
+    // stream is as before). One read at a time.
+    Awaitable<Result<StreamFrame>> read(std::optional<Duration> timeout = std::nullopt);
+    // Dialler. True when read() would answer without waiting.
+    bool readable() const;
+    // Dialler. The acceptor is told before any queued data; frames on their way are dropped. Idempotent.
+    void cancel();
+
+    // Acceptor. Queues and returns, unless the link's write queue is full or (data only) credit is used up: then it
+    // waits. errc::cancelled once the dialler gave up, errc::broken once the link is gone, errc::too_large for data
+    // with tokens past one frame (data without tokens is cut into several). One write at a time.
+    Awaitable<Result<void>> write_head(wire::Head head);
+    Awaitable<Result<void>> write_data(wire::Data data);
+    Awaitable<Result<void>> write_end(wire::End end);
+
+    // Acceptor. True once nobody reads any more: the dialler cancelled, or the link broke.
+    bool cancelled() const;
+    // Acceptor. Called once, from the event loop, when cancelled() becomes true; at once (posted) when it already is.
+    // Dropped when the stream ends or the LinkStream goes away.
+    void on_cancel(std::function<void()> handler);
+
+  private:
+    std::shared_ptr<Link> link_;
+    std::shared_ptr<StreamState> state_;
+};
+
+// Client side: dials lazily and shares one connection among all streams to an endpoint.
+class LinkPool {
+  public:
+    using SyncHandler = std::function<void(PeerId from, Bytes message)>;
+
+    LinkPool(boost::asio::io_context& context, LinkConfig config, LinkIdentity identity, Log& log);
+    ~LinkPool();
+    LinkPool(const LinkPool&) = delete;
+    LinkPool& operator=(const LinkPool&) = delete;
+
+    // Opens a stream to `expect` at `to`; PeerId 0 takes whoever listens. Errors: connect_failed, timed_out,
+    // wrong_cluster, wrong_version, wrong_peer, too_large, too_many, broken, closed. Except for broken, nothing of the
+    // request was sent.
+    Awaitable<Result<std::shared_ptr<LinkStream>>> open(Endpoint to, PeerId expect, wire::Open open);
+
+    // Queues a membership message; success means that it was queued on a live link. Errors as of open().
+    Awaitable<Result<void>> send_sync(Endpoint to, PeerId expect, Bytes message);
+
+    // Membership messages that come back over dialled links.
+    void on_sync(SyncHandler handler);
+    // A link to a peer that had said hello ended without a goodbye, or died of silence; its streams have been told.
+    void on_broken(std::function<void(PeerId)> handler);
+
+    // Says goodbye on every link and refuses new work; streams still open end as broken.
+    void close();
+
+    LinkStats stats() const;
+
+  private:
+    struct State;
+    std::shared_ptr<State> state_;
+};
+
+// Server side: accepts links and hands their streams to the owner.
+class LinkServer {
+  public:
+    using OpenHandler = std::function<void(std::shared_ptr<LinkStream> stream, wire::Open open)>;
+    using SyncHandler = std::function<void(PeerId from, Endpoint from_address, Bytes message)>;
+
+    LinkServer(boost::asio::io_context& context, LinkConfig config, LinkIdentity identity, Log& log);
+    ~LinkServer();
+    LinkServer(const LinkServer&) = delete;
+    LinkServer& operator=(const LinkServer&) = delete;
+
+    void on_open(OpenHandler handler);
+    void on_sync(SyncHandler handler);
+
+    // Starts to accept; set the handlers before. Port 0 takes a free one. errc::port_taken, errc::address_unusable.
+    Result<void> bind(Endpoint endpoint);
+    // What was bound, with the real port.
+    Endpoint endpoint() const;
+
+    // Sends over a link that `to` has dialled; false (and nothing happened) when there is none.
+    bool send_sync(PeerId to, Bytes message);
+
+    // Stops accepting and says goodbye on every link; streams still open are cancelled.
+    void close();
+
+    LinkStats stats() const;
+
+  private:
+    struct State;
+    std::shared_ptr<State> state_;
+};
+
+}  // namespace exa::io

@@ -1,0 +1,127 @@
+// Messages of a peer link (proto/link.capnp) and their frames.
+//
+// encode_*() give whole frames, ready to be written; decode_*() take a payload that may be anything: errc::malformed
+// or errc::too_large, never a crash, and time and memory bounded by the payload's size.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "wire/frame.h"
+#include "wire/records.h"
+
+namespace exa::wire {
+
+struct Hello {
+    ClusterId cluster;
+    std::uint16_t version_major = wire_version_major;
+    std::uint16_t version_minor = wire_version_minor;
+    PeerId peer;
+    Generation generation;
+    PeerId target;     // 0: whoever listens there
+    std::string name;  // of the sender
+    bool operator==(const Hello&) const = default;
+};
+
+enum class RequestKind : std::uint8_t { chat, completion };
+
+struct Open {
+    ReplicaId replica;
+    std::string model;
+    std::string version;
+    std::string tenant;
+    RequestKind kind = RequestKind::chat;
+    std::uint8_t hops = 0;  // peers that passed the request on before
+    std::string x_request_id;
+    std::string response_id;
+    std::int64_t created_unix_s = 0;
+    std::uint64_t seed = 0;
+    std::uint64_t session_position = 0;  // on the ring
+    // The stream began elsewhere: `tokens` is the answer so far, which may be empty.
+    bool resumed = false;
+    std::vector<std::uint32_t> tokens;
+    std::string body;  // the client's JSON, untouched
+    bool operator==(const Open&) const = default;
+};
+
+struct Head {
+    std::uint16_t status = 200;
+    std::string content_type;
+    std::optional<LoadReport> load;
+    bool operator==(const Head&) const = default;
+};
+
+// A piece of an answer: what the client gets, and which tokens it stands for (none for other engines).
+struct Data {
+    std::uint32_t offset = 0;           // of the first token in the answer
+    std::vector<std::uint32_t> tokens;  // at most 65,535
+    std::string bytes;                  // moved on to the client as it is
+    bool operator==(const Data&) const = default;
+};
+
+enum class EndCode : std::uint8_t {
+    ok,
+    busy,           // at its limit: try another replica
+    not_found,      // no such replica here
+    wrong_version,  // the replica runs another model, version or tenant pool
+    draining,       // admits nothing more: try another replica
+    failed,
+    cancelled,
+    deadline,
+    too_long  // the prompt exceeds the context
+};
+
+const char* to_string(EndCode code);
+
+struct End {
+    EndCode code = EndCode::ok;
+    std::string message;  // for people
+    std::optional<LoadReport> load;
+    bool operator==(const End&) const = default;
+};
+
+enum class GoodbyeCode : std::uint8_t {
+    closing,  // nothing is wrong: idle, or the peer shuts down
+    wrong_cluster,
+    wrong_version,
+    wrong_target,  // the peer here is not the one meant
+    too_many,      // links or streams
+    malformed,     // the other side broke the protocol
+    timed_out
+};
+
+const char* to_string(GoodbyeCode code);
+
+struct Goodbye {
+    GoodbyeCode code = GoodbyeCode::closing;
+    std::string message;
+    bool operator==(const Goodbye&) const = default;
+};
+
+// Bytes of payload that `data` takes, which is what it costs in credit.
+std::size_t data_payload_size(const Data& data);
+
+Bytes encode_hello(const Hello& hello);
+Bytes encode_open(std::uint32_t stream, const Open& open);
+Bytes encode_head(std::uint32_t stream, const Head& head);
+// data_payload_size must be within frame_payload_max.
+Bytes encode_data(std::uint32_t stream, const Data& data);
+Bytes encode_end(std::uint32_t stream, const End& end);
+Bytes encode_cancel(std::uint32_t stream);
+Bytes encode_credit(std::uint32_t stream, std::uint32_t bytes);
+Bytes encode_goodbye(const Goodbye& goodbye);
+
+Result<Hello> decode_hello(ByteView payload);
+Result<Open> decode_open(ByteView payload);
+Result<Head> decode_head(ByteView payload);
+Result<Data> decode_data(ByteView payload);
+Result<End> decode_end(ByteView payload);
+Result<std::uint32_t> decode_credit(ByteView payload);
+Result<Goodbye> decode_goodbye(ByteView payload);
+
+}  // namespace exa::wire
