@@ -1,0 +1,42 @@
+// Mailbox: values pushed by anyone on an executor, awaited by one coroutine of the same executor.
+//
+// Single-threaded by construction: push() from another thread must be posted to the executor first.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+namespace exa::app {
+
+template <class T>
+class Mailbox {
+  public:
+    explicit Mailbox(const boost::asio::any_io_executor& executor)
+        : filled_(executor, std::chrono::steady_clock::time_point::max()) {}
+
+    void push(T value) {
+        values_.push_back(std::move(value));
+        filled_.cancel();
+    }
+
+    // Everything pushed since the last call, at least one value: what is ready in one turn is taken in one turn.
+    boost::asio::awaitable<std::vector<T>> take_all() {
+        while (values_.empty()) {
+            filled_.expires_at(std::chrono::steady_clock::time_point::max());
+            co_await filled_.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+        }
+        co_return std::exchange(values_, {});
+    }
+
+  private:
+    std::vector<T> values_;
+    boost::asio::steady_timer filled_;
+};
+
+}  // namespace exa::app

@@ -1,0 +1,127 @@
+#include "app/replica_host.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "engine/errc.h"
+
+namespace exa::app {
+
+ReplicaHost::ReplicaHost(std::unique_ptr<engine::Replica> replica, const wire::ReplicaRecord& limits, Clock clock)
+    : id_(limits.id),
+      in_flight_limit_(limits.in_flight_limit),
+      context_tokens_(limits.context_tokens),
+      clock_(std::move(clock)),
+      replica_(std::move(replica)),
+      thread_([this](std::stop_token stopping) { run(std::move(stopping)); }) {}
+
+ReplicaHost::~ReplicaHost() {
+    thread_.request_stop();
+    thread_.join();
+}
+
+Result<engine::RequestId> ReplicaHost::submit(engine::GenerateRequest request, Sink sink) {
+    if (request.prompt.size() + request.max_tokens - request.resumed_tokens > context_tokens_)
+        return error(engine::errc::prompt_too_long,
+                     fmt::format("{} prompt tokens of {}", request.prompt.size(), context_tokens_));
+    std::uint32_t count = in_flight_.load(std::memory_order_relaxed);
+    do {
+        if (count >= in_flight_limit_) return error(engine::errc::busy, fmt::format("{} in flight", count));
+    } while (!in_flight_.compare_exchange_weak(count, count + 1, std::memory_order_relaxed));
+
+    const engine::RequestId id{next_request_.fetch_add(1, std::memory_order_relaxed)};
+    {
+        const std::lock_guard lock(inbox_mutex_);
+        submissions_.push_back({id, std::move(request), std::move(sink)});
+    }
+    inbox_filled_.notify_one();
+    return id;
+}
+
+void ReplicaHost::cancel(engine::RequestId id) {
+    {
+        const std::lock_guard lock(inbox_mutex_);
+        cancellations_.push_back(id);
+    }
+    inbox_filled_.notify_one();
+}
+
+wire::LoadReport ReplicaHost::load() const {
+    wire::LoadReport report;
+    report.replica = id_;
+    report.in_flight = in_flight_.load(std::memory_order_relaxed);
+    report.queued_tokens = queued_tokens_.load(std::memory_order_relaxed);
+    report.kv_used_permille = kv_used_permille_.load(std::memory_order_relaxed);
+    return report;
+}
+
+void ReplicaHost::run(std::stop_token stopping) {
+    while (!stopping.stop_requested()) {
+        take_inbox();
+        const bool worked = replica_->step(clock_());
+        deliver_events();
+        const engine::ReplicaLoad load = replica_->load();
+        queued_tokens_.store(load.queued_tokens, std::memory_order_relaxed);
+        kv_used_permille_.store(load.kv_used_permille, std::memory_order_relaxed);
+        if (worked) continue;
+        std::unique_lock lock(inbox_mutex_);
+        inbox_filled_.wait(lock, stopping, [this] { return !submissions_.empty() || !cancellations_.empty(); });
+    }
+    take_inbox();
+    cancel_all();
+}
+
+void ReplicaHost::take_inbox() {
+    std::vector<Submission> submissions;
+    std::vector<engine::RequestId> cancellations;
+    {
+        const std::lock_guard lock(inbox_mutex_);
+        submissions.swap(submissions_);
+        cancellations.swap(cancellations_);
+    }
+    for (Submission& submission : submissions) {
+        const engine::RequestId id = submission.id;
+        sinks_.emplace(id, std::move(submission.sink));
+        if (auto taken = replica_->submit(clock_(), id, std::move(submission.request)); !taken) {
+            sinks_.at(id)(
+                {engine::TokenEvent{.request = id, .finish = engine::FinishReason::failed, .has_token = false}});
+            finish(id);
+        }
+    }
+    for (const engine::RequestId id : cancellations) {
+        const auto found = sinks_.find(id);
+        if (found == sinks_.end()) continue;
+        replica_->cancel(id);
+        found->second(
+            {engine::TokenEvent{.request = id, .finish = engine::FinishReason::cancelled, .has_token = false}});
+        finish(id);
+    }
+}
+
+void ReplicaHost::deliver_events() {
+    std::map<engine::RequestId, std::vector<engine::TokenEvent>> batches;
+    while (auto event = replica_->poll_event()) batches[event->request].push_back(*event);
+    for (auto& [id, events] : batches) {
+        const auto found = sinks_.find(id);
+        if (found == sinks_.end()) continue;  // it was cancelled in this turn
+        const bool ended = events.back().finish.has_value();
+        found->second(std::move(events));
+        if (ended) finish(id);
+    }
+}
+
+void ReplicaHost::finish(engine::RequestId id) {
+    sinks_.erase(id);
+    in_flight_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void ReplicaHost::cancel_all() {
+    for (auto& [id, sink] : sinks_) {
+        replica_->cancel(id);
+        sink({engine::TokenEvent{.request = id, .finish = engine::FinishReason::cancelled, .has_token = false}});
+    }
+    sinks_.clear();
+}
+
+}  // namespace exa::app
