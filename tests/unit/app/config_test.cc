@@ -1,0 +1,82 @@
+#include "app/config.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cstdio>
+#include <fstream>
+#include <set>
+#include <string>
+
+BOOST_AUTO_TEST_SUITE(config)
+
+using namespace exa::app;
+
+namespace {
+
+const Environment environment{"node7", "/state", "/cache"};
+
+// Loads `text` as a file; the error's detail, or "" when it was taken.
+std::string load(const std::string& text, PeerConfig& config) {
+    const std::string path = std::tmpnam(nullptr);
+    std::ofstream(path) << text;
+    const auto done = load_config(config, path);
+    std::remove(path.c_str());
+    return done ? "" : done.error().detail.substr(path.size());
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(defaults_complete_to_a_loopback_peer_with_the_default_model) {
+    PeerConfig config;
+    BOOST_TEST(complete_config(config, environment).has_value());
+    BOOST_TEST(config.name == "node7-8000");
+    BOOST_TEST(config.advertise_link == "127.0.0.1:7947");
+    BOOST_TEST(config.data_dir == "/state/exaserve/8000");
+    BOOST_TEST(config.model_name == "SmolLM2-135M-Instruct");
+}
+
+BOOST_AUTO_TEST_CASE(file_sets_nested_keys_and_lists) {
+    PeerConfig config;
+    BOOST_TEST(load("rack = 'r2'\nseeds = ['a:1', '[::1]:2']\n[listen]\nhttp = '0.0.0.0:9000'\n[model]\nreplicas = 3\n",
+                    config) == "");
+    BOOST_TEST(config.rack == "r2");
+    BOOST_TEST(config.seeds.size() == 2U);
+    BOOST_TEST(config.listen_http == "0.0.0.0:9000");
+    BOOST_TEST(config.replicas == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(errors_name_line_key_value_and_range_and_change_nothing) {
+    PeerConfig config;
+    BOOST_TEST(load("rack = 'r2'\n[model]\nreplicas = 65\n", config) ==
+               ":3: model.replicas: '65' is not a whole number from 0 to 64");
+    BOOST_TEST(config.rack == "rack-1");
+    BOOST_TEST(load("[model]\nreplica = 1\n", config) == ":2: unknown key 'model.replica'");
+    BOOST_TEST(load("name = 'a b'\n", config) == ":1: name: 'a b' is not 1 to 63 letters, digits, '-', '_' or '.'");
+    BOOST_TEST(load("name = 1.5\n", config).starts_with(":1: name: a string"));
+    BOOST_TEST(load("name = \n", config).starts_with(":1: "));
+    BOOST_TEST(load("[listen]\nhttp = 'nowhere'\n", config).starts_with(":2: listen.http: 'nowhere' is not HOST:PORT"));
+}
+
+BOOST_AUTO_TEST_CASE(unspecified_address_needs_an_advertised_one) {
+    PeerConfig config;
+    BOOST_TEST(set_config(config, "listen.link", "0.0.0.0:7947").has_value());
+    const auto done = complete_config(config, environment);
+    BOOST_TEST(!done.has_value());
+    BOOST_TEST(done.error().detail.starts_with("advertise.link is needed"));
+}
+
+BOOST_AUTO_TEST_CASE(context_must_fit_the_kv_cache) {
+    PeerConfig config;
+    config.kv_tokens = 256;
+    config.context_tokens = 512;
+    BOOST_TEST(!complete_config(config, environment).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(every_key_has_help_with_its_default) {
+    std::set<std::string_view> names;
+    for (const ConfigKey& key : config_keys()) {
+        BOOST_TEST(names.insert(key.name).second, key.name);
+        BOOST_TEST(key.help.find("Default: ") != std::string_view::npos, key.name);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
