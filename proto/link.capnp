@@ -1,4 +1,8 @@
 @0xa7c4e1d28b905f36;
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("exa::wire::link_proto");
+
 # Messages of a peer link. Each is the payload of one frame of the same name (src/wire/frame.h); data, credit, ping and
 # pong have fixed layouts there and are not here. Fields are only ever added, at the end: wire version minor grows.
 

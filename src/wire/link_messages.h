@@ -1,7 +1,7 @@
 // Messages of a peer link (proto/link.capnp) and their frames.
 //
-// encode_*() give whole frames, ready to be written; decode_*() take a payload that may be anything: errc::malformed
-// or errc::too_large, never a crash, and time and memory bounded by the payload's size.
+// encode_*() give whole frames, ready to be written; decode_*() take a payload that may be anything: errc::truncated,
+// errc::malformed or errc::oversized, never a crash, and time and memory bounded by the payload's size.
 #pragma once
 
 #include <cstdint>
@@ -106,8 +106,10 @@ struct Goodbye {
 // Bytes of payload that `data` takes, which is what it costs in credit.
 std::size_t data_payload_size(const Data& data);
 
+// Names travel cut to 255 bytes; content types and messages for people to 1 KiB.
 Bytes encode_hello(const Hello& hello);
-Bytes encode_open(std::uint32_t stream, const Open& open);
+// errc::too_big_to_send when it does not fit one frame.
+Result<Bytes> encode_open(std::uint32_t stream, const Open& open);
 Bytes encode_head(std::uint32_t stream, const Head& head);
 // data_payload_size must be within frame_payload_max.
 Bytes encode_data(std::uint32_t stream, const Data& data);

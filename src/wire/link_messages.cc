@@ -1,0 +1,342 @@
+#include "wire/link_messages.h"
+
+#include <capnp/message.h>
+#include <capnp/serialize.h>
+#include <kj/exception.h>
+
+#include <cstring>
+#include <exception>
+#include <limits>
+#include <utility>
+
+#include "base/check.h"
+#include "link.capnp.h"
+#include "wire/errc.h"
+
+namespace exa::wire {
+
+namespace {
+
+namespace proto = link_proto;
+
+// Messages are two pointers deep; a hostile one must not nest.
+constexpr int nesting_max = 8;
+
+// Texts for people travel cut to this, so that no peer's long error ends a link.
+constexpr std::size_t message_bytes_max = 1024;
+constexpr std::size_t name_bytes_max = 255;
+
+// Data payload: offset u32 | count u16 | token ids u32[count] | bytes to the end.
+constexpr std::size_t data_fixed_size = 6;
+
+template <class Int>
+void put_int(Bytes& out, Int value) {
+    for (std::size_t i = 0; i < sizeof(Int); ++i) out.push_back(static_cast<std::uint8_t>(value >> (8 * i)));
+}
+
+template <class Int>
+Int get_int(ByteView bytes, std::size_t at) {
+    Int value = 0;
+    for (std::size_t i = 0; i < sizeof(Int); ++i)
+        value = static_cast<Int>(value | static_cast<Int>(static_cast<Int>(bytes[at + i]) << (8 * i)));
+    return value;
+}
+
+Result<Bytes> checked_frame_of(FrameType type, std::uint32_t stream, capnp::MessageBuilder& message) {
+    const auto words = capnp::messageToFlatArray(message);
+    const auto bytes = words.asBytes();
+    if (bytes.size() > frame_payload_max(type))
+        return error(errc::too_big_to_send, std::string(to_string(type)) + " of " + std::to_string(bytes.size()) +
+                                                " bytes, at most " + std::to_string(frame_payload_max(type)));
+    return encode_frame(type, stream, {bytes.begin(), bytes.size()});
+}
+
+// For messages whose parts are all bounded.
+Bytes frame_of(FrameType type, std::uint32_t stream, capnp::MessageBuilder& message) {
+    auto frame = checked_frame_of(type, stream, message);
+    EXA_CHECK(frame.has_value());
+    return std::move(frame).value();
+}
+
+// Decodes a payload with `read`, which gets the root reader; whatever Cap'n Proto finds wrong becomes malformed.
+template <class Root, class Read>
+auto decode_message(ByteView payload, Read read) -> decltype(read(std::declval<typename Root::Reader>())) {
+    if (payload.size() % sizeof(capnp::word) != 0) return error(errc::truncated, "payload is not whole words");
+    auto words = kj::heapArray<capnp::word>(payload.size() / sizeof(capnp::word));
+    if (!payload.empty()) std::memcpy(words.begin(), payload.data(), payload.size());
+    capnp::ReaderOptions options;
+    options.nestingLimit = nesting_max;
+    // Reading a field twice counts twice; nothing here reads one more than that.
+    options.traversalLimitInWords = 2 * words.size() + 16;
+    try {
+        capnp::FlatArrayMessageReader reader(words, options);
+        return read(reader.getRoot<Root>());
+    } catch (const kj::Exception& exception) {
+        return error(errc::malformed, exception.getDescription().cStr());
+    }
+}
+
+std::string text_of(capnp::Text::Reader text) {
+    return {text.begin(), text.size()};
+}
+
+kj::StringPtr text_from(const std::string& text) {
+    return {text.c_str(), text.size()};
+}
+
+void write_replica(proto::Replica::Builder out, const ReplicaId& id) {
+    out.setPeer(id.peer.value);
+    out.setDeployment(id.deployment.value);
+    out.setSlot(id.slot);
+}
+
+ReplicaId read_replica(proto::Replica::Reader in) {
+    return {PeerId{in.getPeer()}, DeploymentId{in.getDeployment()}, in.getSlot()};
+}
+
+void write_load(proto::Load::Builder out, const LoadReport& load) {
+    write_replica(out.initReplica(), load.replica);
+    out.setInFlight(load.in_flight);
+    out.setQueuedTokens(load.queued_tokens);
+    out.setKvUsedPermille(load.kv_used_permille);
+    out.setAgeUs(static_cast<std::uint64_t>(load.age.count()));
+}
+
+Result<LoadReport> read_load(proto::Load::Reader in) {
+    if (in.getAgeUs() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+        return error(errc::malformed, "load.ageUs");
+    return LoadReport{read_replica(in.getReplica()), in.getInFlight(), in.getQueuedTokens(), in.getKvUsedPermille(),
+                      Duration{static_cast<std::int64_t>(in.getAgeUs())}};
+}
+
+// Enumerators of the schema and of C++ stand in the same order; a value past the last is of a newer minor version.
+template <class Enum, class Wire>
+Result<Enum> read_enum(Wire value, Enum last, const char* field) {
+    const auto number = static_cast<std::uint16_t>(value);
+    if (number > static_cast<std::uint16_t>(last)) return error(errc::malformed, field);
+    return static_cast<Enum>(number);
+}
+
+static_assert(static_cast<int>(proto::EndCode::TOO_LONG) == static_cast<int>(EndCode::too_long));
+static_assert(static_cast<int>(proto::GoodbyeCode::TIMED_OUT) == static_cast<int>(GoodbyeCode::timed_out));
+static_assert(static_cast<int>(proto::RequestKind::COMPLETION) == static_cast<int>(RequestKind::completion));
+
+}  // namespace
+
+const char* to_string(EndCode code) {
+    switch (code) {
+        case EndCode::ok:
+            return "ok";
+        case EndCode::busy:
+            return "busy";
+        case EndCode::not_found:
+            return "not_found";
+        case EndCode::wrong_version:
+            return "wrong_version";
+        case EndCode::draining:
+            return "draining";
+        case EndCode::failed:
+            return "failed";
+        case EndCode::cancelled:
+            return "cancelled";
+        case EndCode::deadline:
+            return "deadline";
+        case EndCode::too_long:
+            return "too_long";
+    }
+    return "unknown";
+}
+
+const char* to_string(GoodbyeCode code) {
+    switch (code) {
+        case GoodbyeCode::closing:
+            return "closing";
+        case GoodbyeCode::wrong_cluster:
+            return "wrong_cluster";
+        case GoodbyeCode::wrong_version:
+            return "wrong_version";
+        case GoodbyeCode::wrong_target:
+            return "wrong_target";
+        case GoodbyeCode::too_many:
+            return "too_many";
+        case GoodbyeCode::malformed:
+            return "malformed";
+        case GoodbyeCode::timed_out:
+            return "timed_out";
+    }
+    return "unknown";
+}
+
+std::size_t data_payload_size(const Data& data) {
+    return data_fixed_size + 4 * data.tokens.size() + data.bytes.size();
+}
+
+Bytes encode_hello(const Hello& hello) {
+    capnp::MallocMessageBuilder message;
+    auto root = message.initRoot<proto::Hello>();
+    root.setCluster(hello.cluster.value);
+    root.setVersionMajor(hello.version_major);
+    root.setVersionMinor(hello.version_minor);
+    root.setPeer(hello.peer.value);
+    root.setGeneration(hello.generation.value);
+    root.setTarget(hello.target.value);
+    root.setName(text_from(hello.name.substr(0, name_bytes_max)));
+    return frame_of(FrameType::hello, 0, message);
+}
+
+Result<Hello> decode_hello(ByteView payload) {
+    return decode_message<proto::Hello>(payload, [](proto::Hello::Reader in) -> Result<Hello> {
+        return Hello{ClusterId{in.getCluster()},     in.getVersionMajor(),   in.getVersionMinor(), PeerId{in.getPeer()},
+                     Generation{in.getGeneration()}, PeerId{in.getTarget()}, text_of(in.getName())};
+    });
+}
+
+Result<Bytes> encode_open(std::uint32_t stream, const Open& open) {
+    capnp::MallocMessageBuilder message(static_cast<unsigned>(64 + open.body.size() / sizeof(capnp::word)));
+    auto root = message.initRoot<proto::Open>();
+    write_replica(root.initReplica(), open.replica);
+    root.setModel(text_from(open.model));
+    root.setVersion(text_from(open.version));
+    root.setTenant(text_from(open.tenant));
+    root.setKind(static_cast<proto::RequestKind>(open.kind));
+    root.setHops(open.hops);
+    root.setXRequestId(text_from(open.x_request_id));
+    root.setResponseId(text_from(open.response_id));
+    root.setCreatedUnixS(open.created_unix_s);
+    root.setSeed(open.seed);
+    root.setSessionPosition(open.session_position);
+    root.setResumed(open.resumed);
+    auto tokens = root.initTokens(static_cast<unsigned>(open.tokens.size()));
+    for (unsigned i = 0; i < tokens.size(); ++i) tokens.set(i, open.tokens[i]);
+    const ByteView body = as_bytes(open.body);
+    root.setBody({body.data(), body.size()});
+    return checked_frame_of(FrameType::open, stream, message);
+}
+
+Result<Open> decode_open(ByteView payload) {
+    return decode_message<proto::Open>(payload, [](proto::Open::Reader in) -> Result<Open> {
+        Open open;
+        open.replica = read_replica(in.getReplica());
+        open.model = text_of(in.getModel());
+        open.version = text_of(in.getVersion());
+        open.tenant = text_of(in.getTenant());
+        EXA_TRY(open.kind, read_enum(in.getKind(), RequestKind::completion, "open.kind"));
+        open.hops = in.getHops();
+        open.x_request_id = text_of(in.getXRequestId());
+        open.response_id = text_of(in.getResponseId());
+        open.created_unix_s = in.getCreatedUnixS();
+        open.seed = in.getSeed();
+        open.session_position = in.getSessionPosition();
+        open.resumed = in.getResumed();
+        const auto tokens = in.getTokens();
+        open.tokens.reserve(tokens.size());
+        for (const std::uint32_t token : tokens) open.tokens.push_back(token);
+        const auto body = in.getBody();
+        open.body.assign(as_text({body.begin(), body.size()}));
+        return open;
+    });
+}
+
+Bytes encode_head(std::uint32_t stream, const Head& head) {
+    capnp::MallocMessageBuilder message;
+    auto root = message.initRoot<proto::Head>();
+    root.setStatus(head.status);
+    root.setContentType(text_from(head.content_type.substr(0, message_bytes_max)));
+    if (head.load) write_load(root.initLoad(), *head.load);
+    return frame_of(FrameType::head, stream, message);
+}
+
+Result<Head> decode_head(ByteView payload) {
+    return decode_message<proto::Head>(payload, [](proto::Head::Reader in) -> Result<Head> {
+        Head head{in.getStatus(), text_of(in.getContentType()), std::nullopt};
+        if (in.hasLoad()) {
+            EXA_TRY(head.load, read_load(in.getLoad()));
+        }
+        return head;
+    });
+}
+
+Bytes encode_data(std::uint32_t stream, const Data& data) {
+    const std::size_t size = data_payload_size(data);
+    EXA_CHECK(data.tokens.size() <= std::numeric_limits<std::uint16_t>::max());
+    EXA_CHECK(size <= frame_payload_max(FrameType::data));
+    const auto header = encode_frame_header({FrameType::data, stream, static_cast<std::uint32_t>(size)});
+    Bytes frame;
+    frame.reserve(frame_header_size + size);
+    frame.insert(frame.end(), header.begin(), header.end());
+    put_int(frame, data.offset);
+    put_int(frame, static_cast<std::uint16_t>(data.tokens.size()));
+    for (const std::uint32_t token : data.tokens) put_int(frame, token);
+    const ByteView bytes = as_bytes(data.bytes);
+    frame.insert(frame.end(), bytes.begin(), bytes.end());
+    return frame;
+}
+
+Result<Data> decode_data(ByteView payload) {
+    if (payload.size() < data_fixed_size) return error(errc::truncated, "data frame");
+    Data data;
+    data.offset = get_int<std::uint32_t>(payload, 0);
+    const std::size_t count = get_int<std::uint16_t>(payload, 4);
+    if ((payload.size() - data_fixed_size) / 4 < count)
+        return error(errc::truncated, "data frame of " + std::to_string(count) + " tokens");
+    data.tokens.reserve(count);
+    for (std::size_t i = 0; i < count; ++i)
+        data.tokens.push_back(get_int<std::uint32_t>(payload, data_fixed_size + 4 * i));
+    data.bytes.assign(as_text(payload.subspan(data_fixed_size + 4 * count)));
+    return data;
+}
+
+Bytes encode_end(std::uint32_t stream, const End& end) {
+    capnp::MallocMessageBuilder message;
+    auto root = message.initRoot<proto::End>();
+    root.setCode(static_cast<proto::EndCode>(end.code));
+    root.setMessage(text_from(end.message.substr(0, message_bytes_max)));
+    if (end.load) write_load(root.initLoad(), *end.load);
+    return frame_of(FrameType::end, stream, message);
+}
+
+Result<End> decode_end(ByteView payload) {
+    return decode_message<proto::End>(payload, [](proto::End::Reader in) -> Result<End> {
+        End end;
+        EXA_TRY(end.code, read_enum(in.getCode(), EndCode::too_long, "end.code"));
+        end.message = text_of(in.getMessage());
+        if (in.hasLoad()) {
+            EXA_TRY(end.load, read_load(in.getLoad()));
+        }
+        return end;
+    });
+}
+
+Bytes encode_cancel(std::uint32_t stream) {
+    return encode_frame(FrameType::cancel, stream, {});
+}
+
+Bytes encode_credit(std::uint32_t stream, std::uint32_t bytes) {
+    Bytes payload;
+    put_int(payload, bytes);
+    return encode_frame(FrameType::credit, stream, payload);
+}
+
+Result<std::uint32_t> decode_credit(ByteView payload) {
+    if (payload.size() != 4) return error(errc::truncated, "credit frame");
+    return get_int<std::uint32_t>(payload, 0);
+}
+
+Bytes encode_goodbye(const Goodbye& goodbye) {
+    capnp::MallocMessageBuilder message;
+    auto root = message.initRoot<proto::Goodbye>();
+    root.setCode(static_cast<proto::GoodbyeCode>(goodbye.code));
+    root.setMessage(text_from(goodbye.message.substr(0, message_bytes_max)));
+    return frame_of(FrameType::goodbye, 0, message);
+}
+
+Result<Goodbye> decode_goodbye(ByteView payload) {
+    return decode_message<proto::Goodbye>(payload, [](proto::Goodbye::Reader in) -> Result<Goodbye> {
+        Goodbye goodbye;
+        EXA_TRY(goodbye.code, read_enum(in.getCode(), GoodbyeCode::timed_out, "goodbye.code"));
+        goodbye.message = text_of(in.getMessage());
+        return goodbye;
+    });
+}
+
+}  // namespace exa::wire
