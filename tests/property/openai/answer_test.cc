@@ -1,0 +1,174 @@
+// Whatever the tokens, their split and the moment of a failover, the client reads one and the same text.
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+#include <boost/test/unit_test.hpp>
+#include <string>
+#include <vector>
+
+#include "openai/completion.h"
+#include "openai/request.h"
+#include "openai/text.h"
+#include "openai/utf8.h"
+
+namespace {
+
+namespace openai = exa::openai;
+
+// Few letters, so that stop strings occur and overlap; code points of 2 to 4 bytes; bytes that fit nowhere.
+rc::Gen<std::string> piece() {
+    return rc::gen::element<std::string>("a", "b", "ab", "\n", "\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80", "\xF0",
+                                         "\x9F", "\xE2\x82", "\xFF", "\xEF\xBF\xBD");
+}
+
+rc::Gen<std::string> joined(rc::Gen<std::vector<std::string>> pieces) {
+    return rc::gen::map(std::move(pieces), [](const std::vector<std::string>& parts) {
+        std::string text;
+        for (const std::string& part : parts) text += part;
+        return text;
+    });
+}
+
+rc::Gen<std::string> bytes() {
+    return joined(rc::gen::container<std::vector<std::string>>(piece()));
+}
+
+rc::Gen<std::vector<std::string>> stops() {
+    const auto letter = rc::gen::element<std::string>("a", "b", "\xC3\xA9", "\xEF\xBF\xBD");
+    const auto stop = rc::gen::suchThat(joined(rc::gen::container<std::vector<std::string>>(letter)),
+                                        [](const std::string& text) { return !text.empty() && text.size() < 12; });
+    return rc::gen::resize(4, rc::gen::container<std::vector<std::string>>(stop));
+}
+
+std::vector<std::string> split(const std::string& text) {
+    std::vector<std::string> tokens;
+    std::size_t at = 0;
+    while (at < text.size()) {
+        const auto length = *rc::gen::inRange<std::size_t>(1, std::min<std::size_t>(6, text.size() - at + 1));
+        tokens.push_back(text.substr(at, length));
+        at += length;
+    }
+    return tokens;
+}
+
+// The definition, the slow way: the shortest start of the valid text that ends with a stop string, less that string.
+std::string cut(const std::string& text, const std::vector<std::string>& stops) {
+    for (std::size_t end = 0; end <= text.size(); ++end) {
+        std::size_t longest = 0;
+        for (const std::string& stop : stops)
+            if (text.substr(0, end).ends_with(stop)) longest = std::max(longest, stop.size());
+        if (longest > 0) return text.substr(0, end - longest);
+    }
+    return text;
+}
+
+// The text a client gathers from events.
+std::string gathered(std::string_view events) {
+    std::string text;
+    while (!events.empty()) {
+        const std::size_t end = events.find("\n\n");
+        RC_ASSERT(events.starts_with("data: ") && end != std::string_view::npos);
+        const std::string_view data = events.substr(6, end - 6);
+        events.remove_prefix(end + 2);
+        if (data == "[DONE]") continue;
+        const auto chunk = boost::json::parse({data.data(), data.size()});
+        const auto* content = chunk.at("choices").at(0).at("delta").as_object().if_contains("content");
+        if (content != nullptr) {
+            const std::string delta(content->as_string());
+            RC_ASSERT(openai::valid_utf8(delta) == delta);
+            text += delta;
+        }
+    }
+    return text;
+}
+
+openai::AnswerHead head(bool stream) {
+    openai::AnswerHead head;
+    head.id = "chatcmpl-1";
+    head.model = "m";
+    head.stream = stream;
+    return head;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(answer)
+
+BOOST_AUTO_TEST_CASE(deltas_are_whole_code_points_and_add_up_to_the_cut_text) {
+    BOOST_TEST(rc::check("deltas add up", [] {
+        const std::string text = *bytes();
+        const auto stop_strings = *stops();
+        openai::CompletionStream stream(head(true), stop_strings);
+        std::string events;
+        std::uint32_t offset = 0;
+        for (const std::string& token : split(text)) {
+            if (stream.stopped()) break;
+            events += stream.token(offset++, token, false);
+        }
+        const bool stopped_early = stream.stopped();
+        events += stream.finish(openai::Finish::length, {});
+        const std::string valid = openai::valid_utf8(text);
+        RC_ASSERT(gathered(events) == cut(valid, stop_strings));
+        if (stopped_early) RC_ASSERT(cut(valid, stop_strings) != valid);
+    }));
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_in_one_piece_has_the_text_of_the_stream) {
+    BOOST_TEST(rc::check("body equals stream", [] {
+        const std::string text = *bytes();
+        const auto stop_strings = *stops();
+        openai::CompletionStream whole(head(false), stop_strings);
+        std::uint32_t offset = 0;
+        for (const std::string& token : split(text)) whole.token(offset++, token, false);
+        const auto body = boost::json::parse(whole.body(openai::Finish::length, {}));
+        RC_ASSERT(std::string(body.at("choices").at(0).at("message").at("content").as_string()) ==
+                  cut(openai::valid_utf8(text), stop_strings));
+    }));
+}
+
+BOOST_AUTO_TEST_CASE(a_resumed_stream_sends_the_very_bytes_the_first_would_have) {
+    BOOST_TEST(rc::check("no seam", [] {
+        const std::string text = *bytes();
+        const auto stop_strings = *stops();
+        const auto tokens = split(text);
+        const auto moved_at = *rc::gen::inRange<std::size_t>(0, tokens.size() + 1);
+        openai::CompletionStream first(head(true), stop_strings);
+        openai::CompletionStream second(head(true), stop_strings);
+        for (std::uint32_t i = 0; i < tokens.size(); ++i) {
+            const std::string sent = first.token(i, tokens[i], false);
+            if (i < moved_at)
+                second.replay(i, tokens[i]);
+            else
+                RC_ASSERT(second.token(i, tokens[i], false) == sent);
+            RC_ASSERT(second.stopped() == first.stopped());
+        }
+        RC_ASSERT(second.finish(openai::Finish::length, {1, 0}) == first.finish(openai::Finish::length, {1, 0}));
+    }));
+}
+
+BOOST_AUTO_TEST_CASE(no_body_however_mangled_does_more_than_fail) {
+    const std::string valid =
+        R"({"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}],"stop":["a"],"seed":1})";
+    BOOST_TEST(rc::check("mangled bodies", [&] {
+        std::string body = valid;
+        const auto edits = *rc::gen::inRange(1, 6);
+        for (int i = 0; i < edits; ++i)
+            body[*rc::gen::inRange<std::size_t>(0, body.size())] = *rc::gen::arbitrary<char>();
+        body.resize(*rc::gen::inRange<std::size_t>(0, body.size() + 1));
+        const auto chat = openai::parse_chat(body);
+        if (!chat) RC_ASSERT(chat.error().status == 400);
+        const auto completion = openai::parse_completion(body);
+        if (!completion) RC_ASSERT(completion.error().status == 400);
+        const auto peeked = openai::peek(body);
+        // The entry never refuses what the target would take.
+        if (chat) RC_ASSERT(peeked.has_value());
+        if (!peeked) {
+            const auto error = boost::json::parse(peeked.error().body());
+            RC_ASSERT(error.at("error").at("message").is_string());
+        }
+    }));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

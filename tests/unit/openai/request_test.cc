@@ -1,0 +1,319 @@
+#include "openai/request.h"
+
+#include <boost/test/unit_test.hpp>
+
+namespace {
+
+namespace openai = exa::openai;
+using openai::parse_chat;
+using openai::parse_completion;
+
+// A valid chat body with `more` (", ..." or empty) behind its two required members.
+std::string chat(const std::string& more) {
+    return R"({"model":"m","messages":[{"role":"user","content":"hi"}])" + more + "}";
+}
+
+std::string completion(const std::string& more) {
+    return R"({"model":"m","prompt":"hi")" + more + "}";
+}
+
+std::string messages(const std::string& list) {
+    return R"({"model":"m","messages":)" + list + "}";
+}
+
+openai::ApiError chat_error(const std::string& body) {
+    auto parsed = parse_chat(body);
+    BOOST_TEST_REQUIRE(!parsed.has_value(), body);
+    return parsed.error();
+}
+
+openai::ApiError completion_error(const std::string& body) {
+    auto parsed = parse_completion(body);
+    BOOST_TEST_REQUIRE(!parsed.has_value(), body);
+    return parsed.error();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(request)
+
+BOOST_AUTO_TEST_CASE(a_bare_chat_has_the_api_defaults) {
+    const auto request = parse_chat(chat("")).value();
+    BOOST_TEST(request.options.model == "m");
+    BOOST_TEST(!request.options.stream);
+    BOOST_TEST(!request.options.include_usage);
+    BOOST_TEST(!request.options.max_tokens.has_value());
+    BOOST_TEST(request.options.temperature == 1.0);
+    BOOST_TEST(request.options.top_p == 1.0);
+    BOOST_TEST(!request.options.seed.has_value());
+    BOOST_TEST(request.options.stop.empty());
+    BOOST_TEST((request.messages == std::vector<openai::Message>{{openai::Role::user, "hi"}}));
+}
+
+BOOST_AUTO_TEST_CASE(every_option_is_read) {
+    const auto options = parse_chat(chat(R"(,"stream":true,"stream_options":{"include_usage":true},"max_tokens":7,
+        "temperature":0,"top_p":0.5,"seed":-1,"stop":["a","b"],"user":"u","prompt_cache_key":"k")"))
+                             .value()
+                             .options;
+    BOOST_TEST(options.stream);
+    BOOST_TEST(options.include_usage);
+    BOOST_TEST(options.max_tokens.value() == 7u);
+    BOOST_TEST(options.temperature == 0.0);
+    BOOST_TEST(options.top_p == 0.5);
+    BOOST_TEST(options.seed.value() == ~std::uint64_t{0});
+    BOOST_TEST((options.stop == std::vector<std::string>{"a", "b"}));
+    BOOST_TEST(options.user.value() == "u");
+    BOOST_TEST(options.prompt_cache_key.value() == "k");
+}
+
+BOOST_AUTO_TEST_CASE(all_five_roles_are_known) {
+    const auto request = parse_chat(messages(R"([{"role":"system","content":"a"},{"role":"developer","content":"b"},
+        {"role":"user","content":"c"},{"role":"assistant","content":"d"},{"role":"tool","content":"e"}])"))
+                             .value();
+    const openai::Role roles[] = {openai::Role::system, openai::Role::developer, openai::Role::user,
+                                  openai::Role::assistant, openai::Role::tool};
+    BOOST_TEST_REQUIRE(request.messages.size() == 5u);
+    for (std::size_t i = 0; i < 5; ++i) BOOST_TEST((request.messages[i].role == roles[i]));
+    BOOST_TEST(openai::to_string(openai::Role::developer) == "developer");
+}
+
+BOOST_AUTO_TEST_CASE(text_parts_are_joined_by_a_newline) {
+    const auto request =
+        parse_chat(messages(R"([{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}])"))
+            .value();
+    BOOST_TEST(request.messages[0].content == "a\nb");
+}
+
+BOOST_AUTO_TEST_CASE(an_image_is_refused_by_its_path) {
+    const auto error = chat_error(messages(R"([{"role":"user","content":"a"},{"role":"user","content":[
+        {"type":"text","text":"what is this"},{"type":"image_url","image_url":{"url":"data:"}}]}])"));
+    BOOST_TEST(error.status == 400);
+    BOOST_TEST(error.param.value() == "messages[1].content[1].type");
+    BOOST_TEST(error.code.value() == "unsupported_parameter");
+}
+
+BOOST_AUTO_TEST_CASE(malformed_messages_name_their_place) {
+    const std::pair<const char*, const char*> cases[] = {
+        {"{}", "messages"},
+        {"[]", "messages"},
+        {"[1]", "messages[0]"},
+        {R"([{"content":"a"}])", "messages[0].role"},
+        {R"([{"role":1,"content":"a"}])", "messages[0].role"},
+        {R"([{"role":"root","content":"a"}])", "messages[0].role"},
+        {R"([{"role":"user"}])", "messages[0].content"},
+        {R"([{"role":"assistant","content":null}])", "messages[0].content"},
+        {R"([{"role":"user","content":1}])", "messages[0].content"},
+        {R"([{"role":"user","content":["a"]}])", "messages[0].content[0]"},
+        {R"([{"role":"user","content":[{"text":"a"}]}])", "messages[0].content[0].type"},
+        {R"([{"role":"user","content":[{"type":"text"}]}])", "messages[0].content[0].text"},
+        {R"([{"role":"user","content":[{"type":"text","text":1}]}])", "messages[0].content[0].text"},
+        {R"([{"role":"assistant","content":"a","tool_calls":[{}]}])", "messages[0].tool_calls"},
+    };
+    for (const auto& [list, param] : cases) BOOST_TEST(chat_error(messages(list)).param.value() == param, list);
+}
+
+BOOST_AUTO_TEST_CASE(required_members_are_named_when_missing) {
+    BOOST_TEST(chat_error("{}").param.value() == "model");
+    BOOST_TEST(chat_error(R"({"model":"","messages":[]})").param.value() == "model");
+    BOOST_TEST(chat_error(R"({"model":"m"})").param.value() == "messages");
+    BOOST_TEST(completion_error(R"({"model":"m"})").param.value() == "prompt");
+    BOOST_TEST(completion_error(R"({"model":"m"})").code.value() == "missing_required_parameter");
+}
+
+BOOST_AUTO_TEST_CASE(numbers_outside_their_range_name_value_and_range) {
+    const std::pair<const char*, const char*> cases[] = {
+        {R"(,"temperature":2.1)", "temperature"},
+        {R"(,"temperature":-0.1)", "temperature"},
+        {R"(,"top_p":0)", "top_p"},
+        {R"(,"top_p":1.01)", "top_p"},
+        {R"(,"max_tokens":0)", "max_tokens"},
+        {R"(,"max_tokens":-5)", "max_tokens"},
+        {R"(,"max_tokens":1.5)", "max_tokens"},
+        {R"(,"max_completion_tokens":4294967296)", "max_completion_tokens"},
+        {R"(,"seed":1.5)", "seed"},
+        {R"(,"n":0)", "n"},
+    };
+    for (const auto& [more, param] : cases) {
+        const auto error = chat_error(chat(more));
+        BOOST_TEST(error.param.value() == param, more);
+        BOOST_TEST(error.code.value() == "invalid_value", more);
+    }
+    const auto error = chat_error(chat(R"(,"temperature":2.5)"));
+    BOOST_TEST(error.message.find("from 0 to 2") != std::string::npos);
+    BOOST_TEST(error.message.find("2.5E0") != std::string::npos, error.message);
+}
+
+BOOST_AUTO_TEST_CASE(the_ends_of_ranges_belong_to_them) {
+    for (const char* more : {R"(,"temperature":0)", R"(,"temperature":2)", R"(,"top_p":1)", R"(,"top_p":0.0001)",
+                             R"(,"max_tokens":1)", R"(,"n":1)"})
+        BOOST_TEST(parse_chat(chat(more)).has_value(), more);
+}
+
+BOOST_AUTO_TEST_CASE(wrong_types_are_named) {
+    for (const char* more :
+         {R"(,"stream":"yes")", R"(,"stream_options":1)", R"(,"stream_options":{"include_usage":1})",
+          R"(,"max_tokens":"5")", R"(,"temperature":"hot")", R"(,"top_p":[])", R"(,"seed":"x")", R"(,"stop":1)",
+          R"(,"stop":[1])", R"(,"user":1)", R"(,"prompt_cache_key":{})", R"(,"n":"1")", R"(,"presence_penalty":"a")",
+          R"(,"logprobs":1)", R"(,"response_format":"text")", R"(,"modalities":"text")"})
+        BOOST_TEST(chat_error(chat(more)).code.value() == "invalid_type", more);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_built_is_refused_by_name) {
+    const std::pair<const char*, const char*> cases[] = {
+        {R"(,"n":2)", "n"},
+        {R"(,"presence_penalty":0.5)", "presence_penalty"},
+        {R"(,"frequency_penalty":-1)", "frequency_penalty"},
+        {R"(,"logprobs":true)", "logprobs"},
+        {R"(,"top_logprobs":3)", "top_logprobs"},
+        {R"(,"tools":[{"type":"function"}])", "tools"},
+        {R"(,"tool_choice":"auto")", "tool_choice"},
+        {R"(,"functions":[{}])", "functions"},
+        {R"(,"function_call":{"name":"f"})", "function_call"},
+        {R"(,"response_format":{"type":"json_object"})", "response_format"},
+        {R"(,"audio":{"voice":"a"})", "audio"},
+        {R"(,"modalities":["text","audio"])", "modalities"},
+        {R"(,"logit_bias":{"5":1})", "logit_bias"},
+    };
+    for (const auto& [more, param] : cases) {
+        const auto error = chat_error(chat(more));
+        BOOST_TEST(error.status == 400, more);
+        BOOST_TEST(error.param.value() == param, more);
+        BOOST_TEST(error.code.value() == "unsupported_parameter", more);
+        BOOST_TEST(error.message.find(param) != std::string::npos, more);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(values_that_ask_for_nothing_are_accepted) {
+    const auto parsed = parse_chat(chat(R"(,"n":1,"presence_penalty":0,"frequency_penalty":0.0,"logprobs":false,
+        "top_logprobs":0,"tools":[],"tool_choice":"none","response_format":{"type":"text"},"modalities":["text"],
+        "logit_bias":{},"stop":null,"stream":null,"max_tokens":null,"seed":null)"));
+    BOOST_TEST(parsed.has_value(), (parsed ? "" : parsed.error().message));
+}
+
+BOOST_AUTO_TEST_CASE(unknown_fields_are_accepted) {
+    BOOST_TEST(parse_chat(chat(R"(,"store":false,"metadata":{"a":[1]},"made_up":1e3)")).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(the_two_names_of_max_tokens_must_agree) {
+    BOOST_TEST(parse_chat(chat(R"(,"max_completion_tokens":9)")).value().options.max_tokens.value() == 9u);
+    BOOST_TEST(parse_chat(chat(R"(,"max_completion_tokens":9,"max_tokens":9)")).has_value());
+    BOOST_TEST(chat_error(chat(R"(,"max_completion_tokens":9,"max_tokens":8)")).param.value() ==
+               "max_completion_tokens");
+}
+
+BOOST_AUTO_TEST_CASE(stop_strings_are_bounded) {
+    BOOST_TEST((parse_chat(chat(R"(,"stop":"x")")).value().options.stop == std::vector<std::string>{"x"}));
+    BOOST_TEST(parse_chat(chat(R"(,"stop":["a","b","c","d"])")).has_value());
+    BOOST_TEST(chat_error(chat(R"(,"stop":["a","b","c","d","e"])")).code.value() == "invalid_value");
+    BOOST_TEST(chat_error(chat(R"(,"stop":"")")).code.value() == "invalid_value");
+    BOOST_TEST(parse_chat(chat(R"(,"stop":")" + std::string(1024, 'x') + "\"")).has_value());
+    BOOST_TEST(chat_error(chat(R"(,"stop":")" + std::string(1025, 'x') + "\"")).code.value() == "invalid_value");
+}
+
+BOOST_AUTO_TEST_CASE(messages_are_bounded_in_number) {
+    openai::Limits limits;
+    limits.messages_max = 2;
+    const std::string one = R"({"role":"user","content":"a"})";
+    BOOST_TEST(parse_chat(messages("[" + one + "," + one + "]"), limits).has_value());
+    BOOST_TEST(parse_chat(messages("[" + one + "," + one + "," + one + "]"), limits).error().param.value() ==
+               "messages");
+}
+
+BOOST_AUTO_TEST_CASE(a_prompt_is_text_or_token_ids) {
+    using Ids = std::vector<std::uint32_t>;
+    const auto prompt = [](const std::string& value) {
+        return parse_completion(R"({"model":"m","prompt":)" + value + "}").value().prompt;
+    };
+    BOOST_TEST(std::get<std::string>(prompt(R"("hi")")) == "hi");
+    BOOST_TEST(std::get<std::string>(prompt(R"(["hi"])")) == "hi");
+    BOOST_TEST(std::get<std::string>(prompt(R"("")")) == "");
+    BOOST_TEST((std::get<Ids>(prompt("[1,2,4294967295]")) == Ids{1, 2, 4294967295}));
+    BOOST_TEST((std::get<Ids>(prompt("[[7]]")) == Ids{7}));
+}
+
+BOOST_AUTO_TEST_CASE(several_prompts_are_refused_by_name) {
+    for (const char* list : {R"(["a","b"])", "[[1],[2]]"}) {
+        const auto error = completion_error(R"({"model":"m","prompt":)" + std::string(list) + "}");
+        BOOST_TEST(error.code.value() == "unsupported_parameter");
+        BOOST_TEST(error.param.value() == "prompt");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(malformed_prompts_name_their_place) {
+    const std::pair<const char*, const char*> cases[] = {
+        {"1", "prompt"},
+        {"[]", "prompt"},
+        {"[[]]", "prompt[0]"},
+        {"[{}]", "prompt[0]"},
+        {"[1,\"a\"]", "prompt[1]"},
+        {"[-1]", "prompt[0]"},
+        {"[4294967296]", "prompt[0]"},
+        {"[1.5]", "prompt[0]"},
+        {"[[1,true]]", "prompt[0][1]"},
+    };
+    for (const auto& [value, param] : cases)
+        BOOST_TEST(completion_error(R"({"model":"m","prompt":)" + std::string(value) + "}").param.value() == param,
+                   value);
+}
+
+BOOST_AUTO_TEST_CASE(a_completion_has_16_tokens_unless_told) {
+    BOOST_TEST(parse_completion(completion("")).value().options.max_tokens.value() == 16u);
+    BOOST_TEST(parse_completion(completion(R"(,"max_tokens":3)")).value().options.max_tokens.value() == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_built_is_refused_in_completions_too) {
+    for (const auto& [more, param] :
+         std::initializer_list<std::pair<const char*, const char*>>{{R"(,"echo":true)", "echo"},
+                                                                    {R"(,"suffix":"x")", "suffix"},
+                                                                    {R"(,"logprobs":0)", "logprobs"},
+                                                                    {R"(,"best_of":2)", "best_of"},
+                                                                    {R"(,"n":2)", "n"}}) {
+        const auto error = completion_error(completion(more));
+        BOOST_TEST(error.param.value() == param, more);
+        BOOST_TEST(error.code.value() == "unsupported_parameter", more);
+    }
+    BOOST_TEST(parse_completion(completion(R"(,"echo":false,"suffix":"","best_of":1,"logprobs":null)")).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(peek_reads_what_routing_needs) {
+    const auto peeked =
+        openai::peek(chat(R"(,"stream":true,"seed":5,"max_tokens":9,"user":"u","prompt_cache_key":"k")")).value();
+    BOOST_TEST(peeked.model == "m");
+    BOOST_TEST(peeked.stream);
+    BOOST_TEST(peeked.seed.value() == 5u);
+    BOOST_TEST(peeked.max_tokens.value() == 9u);
+    BOOST_TEST(peeked.user.value() == "u");
+    BOOST_TEST(peeked.prompt_cache_key.value() == "k");
+    BOOST_TEST(peeked.leading == "user\nhi\n");
+}
+
+BOOST_AUTO_TEST_CASE(peek_leaves_the_judgement_to_the_target) {
+    BOOST_TEST(openai::peek(R"({"model":"m"})").has_value());
+    BOOST_TEST(openai::peek(R"({"model":"m","messages":[1,{"role":2,"content":{}}],"tools":[1]})").has_value());
+    BOOST_TEST(openai::peek("{").error().code.value() == "invalid_json");
+    BOOST_TEST(openai::peek("{}").error().param.value() == "model");
+    BOOST_TEST(openai::peek(R"({"model":"m","stream":1})").error().param.value() == "stream");
+}
+
+BOOST_AUTO_TEST_CASE(leading_text_is_equal_as_long_as_prompts_are) {
+    const std::string system = R"({"role":"system","content":")" + std::string(300, 's') + "\"}";
+    const auto leading = [&](const char* user) {
+        return openai::peek(messages("[" + system + R"(,{"role":"user","content":")" + user + "\"}]")).value().leading;
+    };
+    BOOST_TEST(leading("a") == leading("b"));
+    BOOST_TEST(leading("a").size() == openai::leading_bytes_default);
+    const auto parts = openai::peek(messages(R"([{"role":"user","content":[{"type":"text","text":"hi"}]}])")).value();
+    BOOST_TEST(parts.leading == "user\nhi\n");
+    BOOST_TEST(openai::peek(completion("")).value().leading == "hi");
+    BOOST_TEST(openai::peek(R"({"model":"m","prompt":[1,22]})").value().leading == "1 22 ");
+    BOOST_TEST(openai::peek(R"({"model":"m","prompt":[12,2]})").value().leading == "12 2 ");
+}
+
+BOOST_AUTO_TEST_CASE(the_estimate_grows_with_the_text) {
+    const auto estimate = [](const std::string& body) { return openai::peek(body).value().prompt_tokens_estimate; };
+    BOOST_TEST(estimate(R"({"model":"m","prompt":")" + std::string(4000, 'x') + "\"}") == 1000u);
+    BOOST_TEST(estimate(R"({"model":"m","prompt":[1,2,3]})") == 3u);
+    BOOST_TEST(estimate(messages(R"([{"role":"user","content":"abcd"},{"role":"user","content":"abcd"}])")) == 10u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,43 @@
+#include "openai/session.h"
+
+#include <boost/test/unit_test.hpp>
+
+namespace {
+
+using exa::openai::Peek;
+using exa::openai::pick_session;
+using exa::openai::SessionSource;
+
+Peek peeked(std::optional<std::string> prompt_cache_key, std::optional<std::string> user) {
+    Peek peek;
+    peek.prompt_cache_key = std::move(prompt_cache_key);
+    peek.user = std::move(user);
+    return peek;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(session)
+
+BOOST_AUTO_TEST_CASE(the_header_beats_the_key_and_the_key_beats_the_user) {
+    BOOST_TEST(pick_session("h", peeked("k", "u")).id == "h");
+    BOOST_TEST((pick_session("h", peeked("k", "u")).source == SessionSource::header));
+    BOOST_TEST(pick_session("", peeked("k", "u")).id == "k");
+    BOOST_TEST((pick_session("", peeked("k", "u")).source == SessionSource::prompt_cache_key));
+    BOOST_TEST(pick_session("", peeked(std::nullopt, "u")).id == "u");
+    BOOST_TEST((pick_session("", peeked(std::nullopt, "u")).source == SessionSource::user));
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_id_counts_as_absent) {
+    BOOST_TEST(pick_session("", peeked("", "u")).id == "u");
+    BOOST_TEST((pick_session("", peeked("", "")).source == SessionSource::none));
+}
+
+BOOST_AUTO_TEST_CASE(sources_are_named_as_clients_write_them) {
+    BOOST_TEST(to_string(SessionSource::header) == "x-session-id");
+    BOOST_TEST(to_string(SessionSource::prompt_cache_key) == "prompt_cache_key");
+    BOOST_TEST(to_string(SessionSource::user) == "user");
+    BOOST_TEST(to_string(SessionSource::none) == "none");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
