@@ -1,0 +1,218 @@
+#include "engine/batch_replica.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+#include "engine/errc.h"
+
+namespace exa::engine {
+
+namespace {
+
+// Prompts advance by at least this much a step.
+constexpr std::uint32_t prompt_tokens_min = page_tokens;
+
+}  // namespace
+
+BatchReplica::BatchReplica(std::unique_ptr<Model> model, const BatchConfig& config)
+    : model_(std::move(model)),
+      config_(config),
+      context_tokens_(std::min(model_->context_tokens(), model_->pages() * page_tokens)),
+      pool_(model_->pages()) {
+    EXA_CHECK(config.in_flight_limit >= 1 && config.step_tokens >= 1 && context_tokens_ >= 2);
+}
+
+BatchReplica::~BatchReplica() = default;
+
+Result<void> BatchReplica::validate(const GenerateRequest& request) const {
+    const auto invalid = [](std::string detail) { return error(errc::invalid_request, std::move(detail)); };
+    if (request.prompt.empty()) return invalid("prompt: no tokens");
+    if (request.max_tokens == 0) return invalid("max_tokens: 0, at least 1");
+    if (request.resumed_tokens >= request.max_tokens || request.resumed_tokens > request.prompt.size())
+        return invalid("resumed_tokens: " + std::to_string(request.resumed_tokens) + ", below max_tokens " +
+                       std::to_string(request.max_tokens) + " and at most the prompt's " +
+                       std::to_string(request.prompt.size()));
+    const Sampling& sampling = request.sampling;
+    if (!(sampling.temperature >= 0 && sampling.temperature <= 2))
+        return invalid("temperature: " + std::to_string(sampling.temperature) + ", 0 .. 2");
+    if (!(sampling.top_p > 0 && sampling.top_p <= 1))
+        return invalid("top_p: " + std::to_string(sampling.top_p) + ", above 0, at most 1");
+    const std::uint64_t total = request.prompt.size() + std::uint64_t{request.max_tokens} - request.resumed_tokens;
+    if (total > context_tokens_)
+        return error(errc::prompt_too_long, std::to_string(request.prompt.size()) + " prompt tokens and " +
+                                                std::to_string(request.max_tokens - request.resumed_tokens) +
+                                                " to generate, of " + std::to_string(context_tokens_));
+    for (const TokenId token : request.prompt)
+        if (token >= model_->vocab_size())
+            return invalid("prompt: token " + std::to_string(token) + ", below " +
+                           std::to_string(model_->vocab_size()));
+    return success();
+}
+
+Result<void> BatchReplica::submit(TimePoint, RequestId id, GenerateRequest request) {
+    if (running_.size() + waiting_.size() >= config_.in_flight_limit)
+        return error(errc::busy, std::to_string(config_.in_flight_limit) + " requests");
+    EXA_TRY(validate(request));
+    const auto same = [id](const auto& sequence) { return sequence->id == id; };
+    if (std::ranges::any_of(running_, same) || std::ranges::any_of(waiting_, same))
+        return error(errc::invalid_request, "request id " + std::to_string(id.value) + " is in flight");
+    waiting_.push_back(std::make_unique<Sequence>(Sequence{.id = id,
+                                                           .tokens = std::move(request.prompt),
+                                                           .max_tokens = request.max_tokens,
+                                                           .sampling = request.sampling,
+                                                           .stop_tokens = std::move(request.stop_tokens),
+                                                           .answered = request.resumed_tokens,
+                                                           .computed = 0,
+                                                           .cached = std::nullopt,
+                                                           .table = BlockTable(pool_)}));
+    return success();
+}
+
+void BatchReplica::cancel(RequestId id) {
+    const auto remove_from = [this, id](auto& sequences) {
+        const auto at = std::ranges::find_if(sequences, [id](const auto& sequence) { return sequence->id == id; });
+        if (at == sequences.end()) return;
+        end_without_token(**at, FinishReason::cancelled);
+        sequences.erase(at);
+    };
+    remove_from(running_);
+    remove_from(waiting_);
+}
+
+bool BatchReplica::step(TimePoint) {
+    make_room_for_decodes();
+    admit();
+    const std::vector<Work> work = plan();
+    if (work.empty()) return false;
+
+    std::vector<Slice> slices;
+    std::size_t rows = 0;
+    for (const auto& [sequence, count] : work) {
+        const bool wants_logits = sequence->computed + count == sequence->length();
+        rows += wants_logits ? 1 : 0;
+        slices.push_back({std::span(sequence->tokens).subspan(sequence->computed, count), sequence->computed,
+                          sequence->table.pages(), wants_logits});
+    }
+    const std::size_t vocab = model_->vocab_size();
+    logits_.resize(rows * vocab);
+    const Result<void> computed = model_->forward(slices, logits_);
+
+    std::vector<const Sequence*> ended;
+    std::span<const float> logits = logits_;
+    for (std::size_t i = 0; i < work.size(); ++i) {
+        Sequence& sequence = *work[i].sequence;
+        if (!computed) {
+            end_without_token(sequence, FinishReason::failed);
+            ended.push_back(&sequence);
+            continue;
+        }
+        sequence.computed += work[i].count;
+        sequence.table.publish(std::span(sequence.tokens).first(sequence.computed));
+        if (!slices[i].wants_logits) continue;
+        if (take_token(sequence, logits.first(vocab))) ended.push_back(&sequence);
+        logits = logits.subspan(vocab);
+    }
+    std::erase_if(running_, [&](const auto& sequence) { return std::ranges::count(ended, sequence.get()) > 0; });
+    return true;
+}
+
+std::optional<TokenEvent> BatchReplica::poll_event() {
+    if (events_.empty()) return std::nullopt;
+    const TokenEvent event = events_.front();
+    events_.pop_front();
+    return event;
+}
+
+ReplicaLoad BatchReplica::load() const {
+    ReplicaLoad load;
+    load.in_flight = static_cast<std::uint32_t>(running_.size() + waiting_.size());
+    for (const auto& sequence : waiting_) load.queued_tokens += sequence->length();
+    for (const auto& sequence : running_)
+        if (!sequence->decoding()) load.queued_tokens += sequence->length() - sequence->computed;
+    load.kv_used_permille = static_cast<std::uint16_t>(std::uint64_t{pool_.used()} * 1000 / pool_.size());
+    return load;
+}
+
+void BatchReplica::admit() {
+    while (!waiting_.empty()) {
+        Sequence& sequence = *waiting_.front();
+        const std::uint32_t cached = sequence.table.adopt_prefix(sequence.tokens);
+        if (!sequence.table.reserve(sequence.length())) {
+            // Whoever came later waits too: a long prompt must not starve behind short ones.
+            sequence.table.clear();
+            return;
+        }
+        sequence.computed = cached;
+        if (!sequence.cached) sequence.cached = cached;
+        running_.push_back(std::move(waiting_.front()));
+        waiting_.pop_front();
+    }
+}
+
+void BatchReplica::preempt_last() {
+    Sequence& last = *running_.back();
+    last.table.clear();
+    last.computed = 0;
+    waiting_.push_front(std::move(running_.back()));
+    running_.pop_back();
+}
+
+void BatchReplica::make_room_for_decodes() {
+    for (std::size_t i = 0; i < running_.size(); ++i) {
+        while (i < running_.size() && !running_[i]->table.reserve(running_[i]->length())) {
+            // One sequence alone fits, by the bound on prompt and answer.
+            EXA_CHECK(running_.size() > 1);
+            preempt_last();
+        }
+    }
+}
+
+std::vector<BatchReplica::Work> BatchReplica::plan() const {
+    std::vector<Work> work;
+    for (const auto& sequence : running_)
+        if (sequence->decoding()) work.push_back({sequence.get(), 1});
+    const auto decodes = static_cast<std::uint32_t>(work.size());
+    std::uint32_t budget = std::max(prompt_tokens_min, config_.step_tokens - std::min(config_.step_tokens, decodes));
+    for (const auto& sequence : running_) {
+        if (sequence->decoding() || budget == 0) continue;
+        const std::uint32_t count = std::min(budget, sequence->length() - sequence->computed);
+        work.push_back({sequence.get(), count});
+        budget -= count;
+    }
+    return work;
+}
+
+bool BatchReplica::take_token(Sequence& sequence, std::span<const float> logits) {
+    const std::optional<TokenId> token = sampler_.sample(logits, sequence.sampling, sequence.length());
+    if (!token) {
+        end_without_token(sequence, FinishReason::failed);
+        return true;
+    }
+    TokenEvent event{.request = sequence.id,
+                     .offset = sequence.answered,
+                     .token = *token,
+                     .cached_tokens = sequence.cached.value_or(0),
+                     .finish = std::nullopt,
+                     .has_token = true};
+    sequence.tokens.push_back(*token);
+    ++sequence.answered;
+    if (std::ranges::count(sequence.stop_tokens, *token) > 0)
+        event.finish = FinishReason::stop;
+    else if (sequence.answered >= sequence.max_tokens)
+        event.finish = FinishReason::length;
+    events_.push_back(event);
+    return event.finish.has_value();
+}
+
+void BatchReplica::end_without_token(const Sequence& sequence, FinishReason reason) {
+    events_.push_back({.request = sequence.id,
+                       .offset = sequence.answered,
+                       .token = 0,
+                       .cached_tokens = sequence.cached.value_or(0),
+                       .finish = reason,
+                       .has_token = false});
+}
+
+}  // namespace exa::engine

@@ -1,0 +1,94 @@
+// BatchReplica: continuous batching over a Model.
+//
+// Every step runs one token of each request that is generating, then fills the step up with chunks of prompts, in the
+// order of admission. The bound on a step's tokens is what keeps one long prompt from stalling everybody's next token.
+// A request is admitted when pages for its whole prompt are there; when pages run out later, the request admitted last
+// gives its pages back and waits in front of the queue (its tokens stay, so its answer goes on where it was). Since the
+// oldest request never yields to a younger one, and one alone always fits, all requests end.
+//
+// The model's logits do not depend on batch mates (engine/model.h) and sampling is counter-based, so neither do
+// answers.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/block_table.h"
+#include "engine/model.h"
+#include "engine/page_pool.h"
+#include "engine/replica.h"
+#include "engine/sampler.h"
+
+namespace exa::engine {
+
+struct BatchConfig {
+    // Requests in flight, waiting ones included; submit() answers busy above. At least 1.
+    std::uint32_t in_flight_limit = 8;
+    // Tokens of one step, prompt chunks included. Smaller: shorter gaps between tokens and quicker cancels during
+    // prefill. Larger: weights are read less often for each prompt token. At least 1; prompts get 16 tokens a step even
+    // when generating requests take it all.
+    std::uint32_t step_tokens = 64;
+};
+
+class BatchReplica final : public Replica {
+  public:
+    // The context is the model's, or what its pages hold if that is less.
+    BatchReplica(std::unique_ptr<Model> model, const BatchConfig& config);
+    ~BatchReplica() override;
+
+    std::uint32_t context_tokens() const { return context_tokens_; }
+
+    // Also errc::invalid_request, for a field out of its range, a token id outside the vocabulary or an id in flight.
+    Result<void> submit(TimePoint now, RequestId id, GenerateRequest request) override;
+    // The request's last event is then a FinishReason::cancelled without a token, behind those not yet polled.
+    void cancel(RequestId id) override;
+    bool step(TimePoint now) override;
+    std::optional<TokenEvent> poll_event() override;
+    ReplicaLoad load() const override;
+
+  private:
+    struct Sequence {
+        RequestId id;
+        std::vector<TokenId> tokens;  // prompt and answer so far
+        std::uint32_t max_tokens = 0;
+        Sampling sampling;
+        std::vector<TokenId> stop_tokens;
+        std::uint32_t answered = 0;           // tokens of the answer, resumed ones included
+        std::uint32_t computed = 0;           // leading tokens whose keys and values are in the pages
+        std::optional<std::uint32_t> cached;  // of the prompt, found at the first admission
+        BlockTable table;
+
+        std::uint32_t length() const { return static_cast<std::uint32_t>(tokens.size()); }
+        bool decoding() const { return computed + 1 == tokens.size(); }
+    };
+
+    // Tokens computed .. computed + count - 1 of a sequence.
+    struct Work {
+        Sequence* sequence;
+        std::uint32_t count;
+    };
+
+    Result<void> validate(const GenerateRequest& request) const;
+    void admit();
+    void preempt_last();
+    void make_room_for_decodes();
+    std::vector<Work> plan() const;
+    // Whether the sequence has ended.
+    bool take_token(Sequence& sequence, std::span<const float> logits);
+    void end_without_token(const Sequence& sequence, FinishReason reason);
+
+    std::unique_ptr<Model> model_;
+    const BatchConfig config_;
+    const std::uint32_t context_tokens_;
+    PagePool pool_;
+    Sampler sampler_;
+    std::vector<std::unique_ptr<Sequence>> running_;  // in order of admission
+    std::deque<std::unique_ptr<Sequence>> waiting_;
+    std::deque<TokenEvent> events_;
+    std::vector<float> logits_;  // scratch
+};
+
+}  // namespace exa::engine

@@ -1,0 +1,39 @@
+// Model: the arithmetic behind a BatchReplica. It owns the memory of the KV pages; which page is whose is the
+// replica's.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/result.h"
+#include "engine/page_pool.h"
+
+namespace exa::engine {
+
+// One sequence's part of a step. Borrowed for the call.
+struct Slice {
+    std::span<const TokenId> tokens;  // to compute, at positions start .. start + tokens.size() - 1; not empty
+    std::uint32_t start = 0;          // keys and values of all earlier positions are in `pages` already
+    std::span<const PageId> pages;    // cover start + tokens.size() positions
+    bool wants_logits = false;        // of the last token
+};
+
+// One thread uses a model at a time.
+class Model {
+  public:
+    virtual ~Model() = default;
+
+    virtual std::uint32_t vocab_size() const = 0;
+    // Longest sequence it was made for.
+    virtual std::uint32_t context_tokens() const = 0;
+    // Pages of its KV memory, named 0 .. pages() - 1.
+    virtual std::uint32_t pages() const = 0;
+
+    // Computes keys and values of the slices' tokens into their pages, and the logits, [slices that want them,
+    // vocab_size], in the order of the slices. What a token's logits are must not depend on the other slices or on how
+    // a sequence was cut into calls. Token ids are below vocab_size. After an error (errc::model_failed) the slices'
+    // new positions are undefined.
+    virtual Result<void> forward(std::span<const Slice> slices, std::span<float> logits) = 0;
+};
+
+}  // namespace exa::engine
