@@ -1,2 +1,154 @@
+# Membership on the wire: datagrams (Packet) and messages over the peer link (Sync).
+#
+# Datagrams are packed and at most 1,400 bytes with the seal around them; link messages are packed and at most 256 KiB.
+# Fields are only ever added at the end; what a reader does not know it ignores. A change that an old reader would
+# misunderstand takes a new major version. Bytes of every kind are kept in proto/vectors.
 @0xd5f0a9f6b3c1e274;
-struct Placeholder { value @0 :UInt8; }
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("exa::wire::schema");
+
+enum PeerState { starting @0; serving @1; draining @2; leaving @3; }
+
+enum ReplicaState {
+  created @0; loading @1; warming @2; ready @3; draining @4; stopped @5; degraded @6; failed @7;
+}
+
+# `lost` does not travel: it is dead for long enough on the observer's own clock.
+enum Standing { alive @0; suspect @1; dead @2; left @3; }
+
+# Who speaks: one life of one peer, how often it refuted, and which edition of its record it holds.
+struct Header {
+  cluster @0 :UInt64;
+  sender @1 :UInt64;
+  generation @2 :UInt64;
+  incarnation @3 :UInt64;
+  recordVersion @4 :UInt64;
+  life @5 :UInt32;            # random at each start: tells a peer from its clone; never 0
+  versionMajor @6 :UInt16;
+  versionMinor @7 :UInt16;
+}
+
+struct Fact {
+  subject @0 :UInt64;
+  generation @1 :UInt64;
+  incarnation @2 :UInt64;
+  accuser @3 :UInt64;         # of suspect and dead; 0 otherwise
+  standing @4 :Standing;
+}
+
+# All of a peer's record but its replicas. Addresses are 16 bytes, big endian, IPv4 mapped into IPv6.
+struct Card {
+  name @0 :Text;
+  region @1 :Text;
+  rack @2 :Text;
+  gossipHigh @3 :UInt64;
+  gossipLow @4 :UInt64;
+  linkHigh @5 :UInt64;
+  linkLow @6 :UInt64;
+  httpHigh @7 :UInt64;
+  httpLow @8 :UInt64;
+  gossipPort @9 :UInt16;
+  linkPort @10 :UInt16;
+  httpPort @11 :UInt16;
+  state @12 :PeerState;
+}
+
+# What replicas of one deployment share, once a message instead of once a replica.
+struct Profile {
+  deploymentId @0 :UInt64;
+  deployment @1 :Text;
+  model @2 :Text;
+  version @3 :Text;
+  tenantPool @4 :Text;
+  role @5 :Text;
+  numerics @6 :Text;
+  weight @7 :UInt32;
+  inFlightLimit @8 :UInt32;
+  contextTokens @9 :UInt32;
+}
+
+struct Replica {
+  profile @0 :UInt16;         # index into the delta's profiles
+  slot @1 :UInt16;
+  state @2 :ReplicaState;
+}
+
+struct ReplicaRef {
+  deploymentId @0 :UInt64;
+  slot @1 :UInt16;
+}
+
+# Every part of a record that changed in (base, version]: it turns any edition in [base, version) into `version`.
+# base = 0 is the whole record, base = version only says which edition the sender holds.
+struct Delta {
+  peer @0 :UInt64;
+  generation @1 :UInt64;
+  incarnation @2 :UInt64;
+  base @3 :UInt64;
+  version @4 :UInt64;
+  life @5 :UInt32;
+  card @6 :Card;              # absent: unchanged
+  profiles @7 :List(Profile);
+  replicas @8 :List(Replica);
+  removed @9 :List(ReplicaRef);
+}
+
+struct Load {
+  deploymentId @0 :UInt64;
+  inFlight @1 :UInt32;
+  queuedTokens @2 :UInt32;
+  slot @3 :UInt16;
+  kvUsedPermille @4 :UInt16;
+}
+
+struct LoadGroup {
+  peer @0 :UInt64;
+  generation @1 :UInt64;
+  number @2 :UInt64;          # grows with every report of this life: the highest wins
+  ageMs @3 :UInt32;
+  loads @4 :List(Load);
+}
+
+struct Packet {
+  header @0 :Header;
+  kind @1 :UInt16;            # 0 ping, 1 ack, 2 nack, 3 ping request, 4 gossip only
+  introduce @2 :Bool;         # the sender does not know the receiver: send your record
+  seq @3 :UInt64;
+  target @4 :UInt64;          # of ping and ping request: who is meant (0: whoever is there); of ack and nack: about whom
+  targetHigh @5 :UInt64;      # of ping request
+  targetLow @6 :UInt64;
+  targetPort @7 :UInt16;
+  facts @8 :List(Fact);
+  records @9 :List(Delta);
+  loads @10 :List(LoadGroup);
+}
+
+struct DigestEntry {
+  peer @0 :UInt64;
+  generation @1 :UInt64;
+  incarnation @2 :UInt64;
+  version @3 :UInt64;
+  standing @4 :Standing;
+}
+
+struct Want {
+  peer @0 :UInt64;
+  generation @1 :UInt64;
+  version @2 :UInt64;         # held by the one who wants; 0: nothing
+}
+
+struct Sync {
+  header @0 :Header;
+  kind @1 :UInt16;            # 0 ping, 1 ack, 2 digest, 3 updates
+  more @2 :Bool;              # of updates: the answer goes on in the next message
+  wantLoads @3 :Bool;         # of digest
+  seq @4 :UInt64;             # of updates: the digest they answer, or 0
+  first @5 :UInt64;           # of digest: it lists every peer its sender knows with an id in [first, last]
+  last @6 :UInt64;
+  digest @7 :List(DigestEntry);
+  facts @8 :List(Fact);
+  records @9 :List(Delta);
+  loads @10 :List(LoadGroup);
+  wants @11 :List(Want);
+}

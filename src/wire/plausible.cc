@@ -1,0 +1,184 @@
+#include "wire/plausible.h"
+
+#include <algorithm>
+#include <string>
+
+#include "wire/errc.h"
+
+namespace exa::wire {
+
+namespace {
+
+constexpr Duration age_max = std::chrono::hours{1};
+
+Result<void> check_text(std::string_view what, std::string_view text) {
+    if (text.size() > text_bytes_max)
+        return error(errc::oversized, std::string(what) + " of " + std::to_string(text.size()) + " bytes, at most " +
+                                          std::to_string(text_bytes_max));
+    const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+    if (std::ranges::any_of(text, control))
+        return error(errc::malformed, std::string(what) + " has control characters");
+    return success();
+}
+
+Result<void> check_peer(PeerId id) {
+    if (id == PeerId{}) return error(errc::malformed, "peer id 0");
+    return success();
+}
+
+Result<void> check_counter(std::string_view what, std::uint64_t value) {
+    if (value > counter_max) return error(errc::malformed, std::string(what) + " " + std::to_string(value));
+    return success();
+}
+
+Result<void> check_generation(Generation generation) {
+    // The upper half leaves room to count on whatever a peer starts from.
+    if (generation.value >> 63 != 0) return error(errc::malformed, "generation " + std::to_string(generation.value));
+    return success();
+}
+
+template <class T>
+Result<void> check_all(const std::vector<T>& items) {
+    for (const T& item : items) {
+        EXA_TRY(check(item));
+    }
+    return success();
+}
+
+}  // namespace
+
+Result<void> check(const Header& header) {
+    EXA_TRY(check_peer(header.sender));
+    EXA_TRY(check_generation(header.generation));
+    EXA_TRY(check_counter("incarnation", header.incarnation.value));
+    EXA_TRY(check_counter("record version", header.record_version));
+    if (header.life == 0) return error(errc::malformed, "life 0");
+    return success();
+}
+
+Result<void> check(const Fact& fact) {
+    EXA_TRY(check_peer(fact.subject));
+    EXA_TRY(check_generation(fact.generation));
+    EXA_TRY(check_counter("incarnation", fact.incarnation.value));
+    if (fact.standing > Standing::left) return error(errc::malformed, "standing");
+    return success();
+}
+
+Result<void> check(const Card& card) {
+    EXA_TRY(check_text("name", card.name));
+    EXA_TRY(check_text("region", card.region));
+    EXA_TRY(check_text("rack", card.rack));
+    if (card.state > PeerState::leaving) return error(errc::malformed, "peer state");
+    return success();
+}
+
+Result<void> check(const ReplicaRecord& replica) {
+    EXA_TRY(check_text("deployment", replica.deployment));
+    EXA_TRY(check_text("model", replica.model));
+    EXA_TRY(check_text("version", replica.version));
+    EXA_TRY(check_text("tenant pool", replica.tenant_pool));
+    EXA_TRY(check_text("role", replica.role));
+    EXA_TRY(check_text("numerics", replica.numerics));
+    if (replica.state > ReplicaState::failed) return error(errc::malformed, "replica state");
+    // 64 ring points each: more weight would let one record cost every peer's memory.
+    if (replica.weight > 1024) return error(errc::malformed, "weight " + std::to_string(replica.weight));
+    return success();
+}
+
+Result<void> check(const RecordDelta& delta) {
+    EXA_TRY(check_peer(delta.peer));
+    EXA_TRY(check_generation(delta.generation));
+    EXA_TRY(check_counter("incarnation", delta.incarnation.value));
+    EXA_TRY(check_counter("version", delta.version));
+    if (delta.life == 0) return error(errc::malformed, "life 0");
+    if (delta.base > delta.version) return error(errc::malformed, "base above version");
+    if (delta.version == 0) return error(errc::malformed, "record version 0");
+    const bool notice = delta.base == delta.version;
+    if (notice && (!delta.replicas.empty() || !delta.removed.empty()))
+        return error(errc::malformed, "a notice with replicas");
+    if (delta.base == 0 && !delta.card) return error(errc::malformed, "a whole record without its card");
+    if (delta.replicas.size() > replicas_max || delta.removed.size() > replicas_max)
+        return error(errc::oversized, "replicas of a peer");
+    if (delta.card) {
+        EXA_TRY(check(*delta.card));
+    }
+    EXA_TRY(check_all(delta.replicas));
+    const auto other = [&](const ReplicaId& id) { return id.peer != delta.peer; };
+    if (std::ranges::any_of(delta.replicas, other, &ReplicaRecord::id) || std::ranges::any_of(delta.removed, other))
+        return error(errc::malformed, "a replica of another peer");
+    // Strictly rising: sorted and without twins.
+    if (std::ranges::adjacent_find(delta.replicas, std::ranges::greater_equal{}, &ReplicaRecord::id) !=
+            delta.replicas.end() ||
+        std::ranges::adjacent_find(delta.removed, std::ranges::greater_equal{}) != delta.removed.end())
+        return error(errc::malformed, "replicas out of order");
+    return success();
+}
+
+Result<void> check(const LoadGroup& group) {
+    EXA_TRY(check_peer(group.peer));
+    EXA_TRY(check_generation(group.generation));
+    EXA_TRY(check_counter("load number", group.number));
+    if (group.age < Duration{0} || group.age > age_max) return error(errc::malformed, "age of a load");
+    if (group.reports.size() > load_group_max) return error(errc::oversized, "loads in a group");
+    for (const LoadReport& report : group.reports) {
+        if (report.replica.peer != group.peer) return error(errc::malformed, "a load of another peer");
+        if (report.kv_used_permille > 1000) return error(errc::malformed, "KV use above 1000 permille");
+    }
+    return success();
+}
+
+Result<void> check(const DigestEntry& entry) {
+    EXA_TRY(check_peer(entry.peer));
+    EXA_TRY(check_generation(entry.generation));
+    EXA_TRY(check_counter("incarnation", entry.incarnation.value));
+    EXA_TRY(check_counter("version", entry.version));
+    if (entry.standing > Standing::left) return error(errc::malformed, "standing");
+    return success();
+}
+
+Result<void> check(const Want& want) {
+    EXA_TRY(check_peer(want.peer));
+    EXA_TRY(check_generation(want.generation));
+    return check_counter("version", want.version);
+}
+
+Result<void> check(const Packet& packet) {
+    EXA_TRY(check(packet.header));
+    if (packet.kind > PacketKind::gossip) return error(errc::unknown_kind, "packet");
+    EXA_TRY(check_all(packet.facts));
+    EXA_TRY(check_all(packet.records));
+    return check_all(packet.loads);
+}
+
+Result<void> check(const Sync& sync) {
+    EXA_TRY(check(sync.header));
+    if (sync.kind > SyncKind::updates) return error(errc::unknown_kind, "sync");
+    if (sync.digest.size() > digest_entries_max) return error(errc::oversized, "digest");
+    if (sync.wants.size() > digest_entries_max) return error(errc::oversized, "wants");
+    EXA_TRY(check_all(sync.digest));
+    if (std::ranges::adjacent_find(sync.digest, std::ranges::greater_equal{}, &DigestEntry::peer) != sync.digest.end())
+        return error(errc::malformed, "digest out of order");
+    if (!sync.digest.empty() && (sync.digest.front().peer < sync.first || sync.last < sync.digest.back().peer))
+        return error(errc::malformed, "digest outside its range");
+    EXA_TRY(check_all(sync.facts));
+    EXA_TRY(check_all(sync.records));
+    EXA_TRY(check_all(sync.loads));
+    return check_all(sync.wants);
+}
+
+Result<void> check_record(const PeerRecord& record) {
+    RecordDelta whole;
+    whole.peer = record.id;
+    whole.generation = record.generation;
+    whole.life = 1;
+    whole.version = 1;
+    whole.card = card_of(record);
+    whole.replicas = record.replicas;
+    return check(whole);
+}
+
+Card card_of(const PeerRecord& record) {
+    return {record.name, record.state, record.gossip, record.link, record.http, record.region, record.rack};
+}
+
+}  // namespace exa::wire

@@ -1,0 +1,24 @@
+// What a decoded message may say. The codec applies these to everything it reads and, so that no peer sends what others
+// refuse, to everything it writes.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+#include "wire/gossip.h"
+
+namespace exa::wire {
+
+// Each: errc::oversized or errc::malformed, naming the field.
+Result<void> check(const Header& header);
+Result<void> check(const Fact& fact);
+Result<void> check(const Card& card);
+Result<void> check(const ReplicaRecord& replica);
+Result<void> check(const RecordDelta& delta);
+Result<void> check(const LoadGroup& group);
+Result<void> check(const DigestEntry& entry);
+Result<void> check(const Want& want);
+Result<void> check(const Packet& packet);
+Result<void> check(const Sync& sync);
+
+}  // namespace exa::wire

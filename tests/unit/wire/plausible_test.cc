@@ -1,0 +1,75 @@
+#include "wire/plausible.h"
+
+#include <boost/test/unit_test.hpp>
+#include <functional>
+#include <string>
+
+#include "samples.h"
+#include "wire/errc.h"
+
+using namespace exa;
+using namespace exa::wire;
+
+BOOST_AUTO_TEST_SUITE(plausible)
+
+BOOST_AUTO_TEST_CASE(samples_are_plausible) {
+    BOOST_TEST(check(samples::packet()).has_value());
+    BOOST_TEST(check(samples::sync()).has_value());
+    BOOST_TEST(check_record(samples::record()).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(one_bad_field_condemns_a_packet) {
+    const std::pair<const char*, std::function<void(Packet&)>> damages[] = {
+        {"sender", [](Packet& p) { p.header.sender = PeerId{}; }},
+        {"life", [](Packet& p) { p.header.life = 0; }},
+        {"generation", [](Packet& p) { p.header.generation.value = ~std::uint64_t{0}; }},
+        {"incarnation", [](Packet& p) { p.facts[0].incarnation.value = counter_max + 1; }},
+        {"subject", [](Packet& p) { p.facts[0].subject = PeerId{}; }},
+        {"standing", [](Packet& p) { p.facts[0].standing = static_cast<Standing>(4); }},
+        {"base", [](Packet& p) { p.records[0].base = p.records[0].version + 1; }},
+        {"version", [](Packet& p) { p.records[0].version = 0; }},
+        {"card", [](Packet& p) { p.records[0].card.reset(); }},
+        {"notice", [](Packet& p) { p.records[0].base = p.records[0].version; }},
+        {"peer state", [](Packet& p) { p.records[0].card->state = static_cast<PeerState>(9); }},
+        {"name", [](Packet& p) { p.records[0].card->name = std::string(text_bytes_max + 1, 'x'); }},
+        {"control", [](Packet& p) { p.records[0].card->rack = "a\nb"; }},
+        {"replica state", [](Packet& p) { p.records[0].replicas[0].state = static_cast<ReplicaState>(99); }},
+        {"weight", [](Packet& p) { p.records[0].replicas[0].weight = 1U << 20; }},
+        {"replica's peer", [](Packet& p) { p.records[0].replicas[0].id.peer = PeerId{1}; }},
+        {"order", [](Packet& p) { std::swap(p.records[0].replicas[0], p.records[0].replicas[1]); }},
+        {"twins", [](Packet& p) { p.records[0].replicas[1] = p.records[0].replicas[0]; }},
+        {"removed", [](Packet& p) { p.records[1].removed[0].peer = PeerId{1}; }},
+        {"load's peer", [](Packet& p) { p.loads[0].reports[0].replica.peer = PeerId{1}; }},
+        {"permille", [](Packet& p) { p.loads[0].reports[0].kv_used_permille = 1001; }},
+        {"age", [](Packet& p) { p.loads[0].age = std::chrono::hours{2}; }},
+        {"loads", [](Packet& p) { p.loads[0].reports.resize(load_group_max + 1, p.loads[0].reports[0]); }},
+    };
+    for (const auto& [what, damage] : damages) {
+        Packet packet = samples::packet();
+        damage(packet);
+        BOOST_TEST(!check(packet).has_value(), what);
+        BOOST_TEST(!encode(packet).has_value(), what);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_digest_must_be_sorted_and_inside_its_range) {
+    Sync sync = samples::sync();
+    std::swap(sync.digest[0], sync.digest[1]);
+    BOOST_TEST(!check(sync).has_value());
+    sync = samples::sync();
+    sync.first = PeerId{0x5556};
+    BOOST_TEST(!check(sync).has_value());
+    sync = samples::sync();
+    sync.last = PeerId{0x6665};
+    BOOST_TEST(!check(sync).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(an_error_names_the_text_and_its_limit) {
+    PeerRecord record = samples::record();
+    record.region = std::string(200, 'r');
+    const auto result = check_record(record);
+    BOOST_TEST((result.error().code == errc::oversized));
+    BOOST_TEST(result.error().detail == "region of 200 bytes, at most 128");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

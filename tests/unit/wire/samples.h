@@ -1,0 +1,109 @@
+// Fixed messages with every field set: the golden vectors hold their bytes.
+#pragma once
+
+#include "wire/gossip.h"
+
+namespace exa::wire::samples {
+
+inline ReplicaRecord replica(std::uint16_t slot, std::string deployment = "chat") {
+    ReplicaRecord record;
+    record.id = {PeerId{0x1111222233334444}, deployment_id(deployment), slot};
+    record.state = slot % 2 == 0 ? ReplicaState::ready : ReplicaState::warming;
+    record.deployment = deployment;
+    record.model = "smollm2-135m-instruct";
+    record.version = "3";
+    record.tenant_pool = "gold";
+    record.role = "chat";
+    record.numerics = "sha256:0badcafe/cpu-1";
+    record.weight = 2;
+    record.in_flight_limit = 16;
+    record.context_tokens = 2048;
+    return record;
+}
+
+inline PeerRecord record(std::uint16_t replicas = 3) {
+    PeerRecord record;
+    record.id = PeerId{0x1111222233334444};
+    record.generation = Generation{7};
+    record.version = 9;
+    record.name = "node-1";
+    record.state = PeerState::serving;
+    record.gossip = *parse_endpoint("10.0.0.1:7946");
+    record.link = *parse_endpoint("[2001:db8::1]:7947");
+    record.http = *parse_endpoint("127.0.0.1:8000");
+    record.region = "eu";
+    record.rack = "r12";
+    for (std::uint16_t slot = 0; slot < replicas; ++slot) record.replicas.push_back(replica(slot));
+    return record;
+}
+
+inline Header header() {
+    return {cluster_id("golden"), PeerId{0x1111222233334444}, Generation{7}, Incarnation{2}, 9, 0xdeadbeef};
+}
+
+inline Fact fact() {
+    return {PeerId{0x5555}, Generation{3}, Incarnation{1}, Standing::suspect, PeerId{0x1111222233334444}};
+}
+
+inline RecordDelta whole() {
+    const PeerRecord from = record();
+    RecordDelta delta;
+    delta.peer = from.id;
+    delta.generation = from.generation;
+    delta.life = 0xdeadbeef;
+    delta.incarnation = Incarnation{2};
+    delta.version = from.version;
+    delta.card = card_of(from);
+    delta.replicas = from.replicas;
+    return delta;
+}
+
+inline RecordDelta change() {
+    RecordDelta delta = whole();
+    delta.base = 8;
+    delta.card.reset();
+    delta.replicas.resize(1);
+    delta.removed = {{delta.peer, deployment_id("embed"), 4}};
+    return delta;
+}
+
+inline LoadGroup loads() {
+    LoadGroup group{PeerId{0x1111222233334444}, Generation{7}, 41, std::chrono::milliseconds{250}, {}};
+    for (std::uint16_t slot = 0; slot < 2; ++slot)
+        group.reports.push_back({replica(slot).id, 3U + slot, 900, 512, group.age});
+    return group;
+}
+
+inline Packet packet() {
+    Packet packet;
+    packet.header = header();
+    packet.kind = PacketKind::ping_request;
+    packet.introduce = true;
+    packet.seq = 77;
+    packet.target = PeerId{0x5555};
+    packet.target_endpoint = *parse_endpoint("10.0.0.2:7946");
+    packet.facts = {fact()};
+    packet.records = {whole(), change()};
+    packet.loads = {loads()};
+    return packet;
+}
+
+inline Sync sync() {
+    Sync sync;
+    sync.header = header();
+    sync.kind = SyncKind::digest;
+    sync.more = true;
+    sync.want_loads = true;
+    sync.seq = 78;
+    sync.first = PeerId{1};
+    sync.last = PeerId{~std::uint64_t{0}};
+    sync.digest = {{PeerId{0x5555}, Generation{3}, Incarnation{1}, Standing::dead, 5},
+                   {PeerId{0x6666}, Generation{1}, Incarnation{0}, Standing::left, 2}};
+    sync.facts = {fact()};
+    sync.records = {change()};
+    sync.loads = {loads()};
+    sync.wants = {{PeerId{0x7777}, Generation{1}, 4}};
+    return sync;
+}
+
+}  // namespace exa::wire::samples
