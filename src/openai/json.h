@@ -1,6 +1,6 @@
 // Bounded reading of a request's JSON, with errors that name the path, the value and the range.
 //
-// The only header of the folder that shows Boost.JSON; for its sources alone.
+// The only header of the folder that shows Boost.JSON: for sources, never for another interface.
 #pragma once
 
 #include <boost/json/object.hpp>

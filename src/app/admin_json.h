@@ -1,0 +1,77 @@
+// The JSON of a peer's admin API: what `exaserve members`, `status`, `ring`, `route` and `replicas` show.
+//
+//   GET  /exaserve/v1/members                     members_json
+//   GET  /exaserve/v1/status                      status_json
+//   GET  /exaserve/v1/replicas                    replicas_json
+//   GET  /exaserve/v1/ring?model=M                ring_json         without a model: every pool
+//   GET  /exaserve/v1/route?session=ID&model=M    route_json        without a model: the only one there is
+//   POST /exaserve/v1/join {"seeds":[...]}        join_json         200
+//   POST /exaserve/v1/leave                       leave_json        202, then the peer drains and ends
+//
+// Ids and ring positions are hexadecimal strings, since a JSON number does not hold 64 bits everywhere; times are
+// seconds before now. Lists are sorted by id, so that equal views give equal text on every peer.
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "membership/view.h"
+#include "openai/error.h"
+#include "router/routing_view.h"
+
+namespace exa::app {
+
+// What a peer knows of itself beside its views.
+struct PeerFacts {
+    std::string cluster;
+    std::string software;  // version of the program
+    Duration uptime{0};
+    // Since its start, as the entry; all of them of this peer's data-plane threads together.
+    std::uint64_t requests = 0;
+    std::uint64_t requests_failed = 0;  // answered 5xx, or broken in the middle
+    std::uint64_t requests_in_flight = 0;
+    // Datagrams on the gossip port that were not ours or damaged.
+    std::uint64_t gossip_ignored = 0;
+    // Connections on the link port that did not speak our protocol.
+    std::uint64_t links_refused = 0;
+};
+
+// {"cluster","self","view","members":[{"id","name","liveness","state","generation","incarnation","version",
+//  "since_seconds","region","rack","gossip","link","http","replicas","replicas_ready"}]}
+boost::json::value members_json(TimePoint now, const PeerFacts& facts, const membership::View& view);
+
+// {"cluster","software","uptime_seconds","self":{"id","name","state","generation","rack","http"},"view",
+//  "peers":{"alive","suspect","dead","lost","left"},"replicas","replicas_ready",
+//  "models":[{"model","replicas","replicas_ready"}],
+//  "requests":{"total","failed","in_flight"},"gossip_ignored","links_refused"}
+// Replicas count on peers that are alive or suspect.
+boost::json::value status_json(const PeerFacts& facts, const membership::View& view);
+
+// {"view","replicas":[{"id","slot","peer","peer_name","rack","liveness","deployment","model","version","role","state",
+//  "weight","context_tokens","in_flight_limit","load":null or {"in_flight","queued_tokens","kv_used_permille",
+//  "age_seconds"}}]}, of every peer that has not left and is not lost.
+boost::json::value replicas_json(TimePoint now, const membership::View& view);
+
+// {"view","pools":[{"model","role","tenant_pool","version","digest","members":[{"replica","peer","peer_name","rack",
+//  "weight","points","share"}]}]}. An empty `model` means all; a model that nobody serves gives no pools.
+boost::json::value ring_json(const router::RoutingView& view, std::string_view model);
+
+// The members of "seeds": 1 to 64 texts, each "host:port" as far as a glance can tell.
+openai::ApiResult<std::vector<std::string>> parse_join(std::string_view body);
+
+// {"seeds":[...]}: those that are asked from now on.
+boost::json::value join_json(const std::vector<std::string>& seeds);
+
+// {"state":"draining","drain_seconds"}: how long running answers have at most.
+boost::json::value leave_json(std::uint32_t drain_seconds);
+
+// "alive", "suspect", ...
+std::string_view name_of(membership::Liveness liveness);
+std::string_view name_of(wire::ReplicaState state);
+std::string_view name_of(wire::PeerState state);
+
+}  // namespace exa::app
