@@ -1,0 +1,190 @@
+#include "app/admin_json.h"
+
+#include <algorithm>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+#include <boost/test/unit_test.hpp>
+
+namespace {
+
+namespace app = exa::app;
+namespace json = boost::json;
+using exa::PeerId;
+using exa::TimePoint;
+using exa::membership::Liveness;
+using exa::wire::ReplicaState;
+using std::chrono::seconds;
+
+constexpr TimePoint now{seconds(1000)};
+
+exa::wire::ReplicaRecord replica(PeerId peer, std::uint16_t slot, ReplicaState state) {
+    exa::wire::ReplicaRecord record;
+    record.id = {peer, exa::deployment_id("default"), slot};
+    record.state = state;
+    record.deployment = "default";
+    record.model = "small";
+    record.version = "1";
+    record.role = "chat";
+    record.in_flight_limit = 8;
+    record.context_tokens = 2048;
+    return record;
+}
+
+// A peer with a ready replica and one that loads; it turned to `liveness` 5 s ago.
+std::shared_ptr<const exa::membership::Member> member(std::uint64_t id, Liveness liveness) {
+    exa::membership::Member member;
+    member.record.id = PeerId{id};
+    member.record.generation = {7};
+    member.record.version = 3;
+    member.record.name = "peer-" + std::to_string(id);
+    member.record.state = exa::wire::PeerState::serving;
+    member.record.http = exa::parse_endpoint("127.0.0.1:8000").value();
+    member.record.gossip = exa::parse_endpoint("[::1]:7946").value();
+    member.record.rack = "rack-" + std::to_string(id);
+    member.record.replicas = {replica(PeerId{id}, 0, ReplicaState::ready),
+                              replica(PeerId{id}, 1, ReplicaState::loading)};
+    member.liveness = liveness;
+    member.incarnation = {2};
+    member.since = now - seconds(5);
+    return std::make_shared<const exa::membership::Member>(std::move(member));
+}
+
+exa::membership::View view(std::initializer_list<Liveness> peers) {
+    exa::membership::View view;
+    view.number = 42;
+    view.self = PeerId{1};
+    std::uint64_t id = 0;
+    for (const Liveness liveness : peers) view.members.push_back(member(++id, liveness));
+    exa::membership::LoadEntry load;
+    load.report.replica = view.members.front()->record.replicas.front().id;
+    load.report.in_flight = 3;
+    load.measured = now - seconds(2);
+    view.loads.push_back(load);
+    return view;
+}
+
+app::PeerFacts facts() {
+    app::PeerFacts facts;
+    facts.cluster = "test";
+    facts.software = "1.2.3";
+    facts.uptime = seconds(9);
+    facts.requests = 11;
+    facts.requests_failed = 2;
+    facts.requests_in_flight = 1;
+    facts.gossip_ignored = 4;
+    facts.links_refused = 5;
+    return facts;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(admin_json)
+
+BOOST_AUTO_TEST_CASE(a_member_is_described_in_full) {
+    const auto value = app::members_json(now, facts(), view({Liveness::alive, Liveness::dead}));
+    BOOST_TEST((value.at("cluster") == "test"));
+    BOOST_TEST((value.at("self") == "0000000000000001"));
+    BOOST_TEST((value.at("view") == 42));
+    BOOST_TEST_REQUIRE(value.at("members").as_array().size() == 2u);
+    const auto& second = value.at("members").at(1);
+    BOOST_TEST((second.at("id") == "0000000000000002"));
+    BOOST_TEST((second.at("name") == "peer-2"));
+    BOOST_TEST((second.at("liveness") == "dead"));
+    BOOST_TEST((second.at("state") == "serving"));
+    BOOST_TEST((second.at("generation") == 7));
+    BOOST_TEST((second.at("incarnation") == 2));
+    BOOST_TEST((second.at("since_seconds") == 5.0));
+    BOOST_TEST((second.at("gossip") == "[::1]:7946"));
+    BOOST_TEST((second.at("http") == "127.0.0.1:8000"));
+    BOOST_TEST((second.at("rack") == "rack-2"));
+    BOOST_TEST((second.at("replicas") == 2));
+    BOOST_TEST((second.at("replicas_ready") == 1));
+}
+
+BOOST_AUTO_TEST_CASE(status_counts_replicas_of_peers_that_are_present) {
+    const auto value = app::status_json(
+        facts(), view({Liveness::alive, Liveness::suspect, Liveness::dead, Liveness::lost, Liveness::left}));
+    for (const char* liveness : {"alive", "suspect", "dead", "lost", "left"})
+        BOOST_TEST((value.at("peers").at(liveness) == 1), liveness);
+    BOOST_TEST((value.at("replicas") == 4));
+    BOOST_TEST((value.at("replicas_ready") == 2));
+    BOOST_TEST(
+        (value.at("models") == json::value{json::object{{"model", "small"}, {"replicas", 4}, {"replicas_ready", 2}}}));
+    BOOST_TEST((value.at("self").at("name") == "peer-1"));
+    BOOST_TEST((value.at("uptime_seconds") == 9.0));
+    BOOST_TEST((value.at("requests") == json::value{{"total", 11}, {"failed", 2}, {"in_flight", 1}}));
+    BOOST_TEST((value.at("gossip_ignored") == 4));
+    BOOST_TEST((value.at("links_refused") == 5));
+}
+
+BOOST_AUTO_TEST_CASE(a_load_that_was_never_reported_is_null) {
+    const auto value = app::replicas_json(now, view({Liveness::alive}));
+    BOOST_TEST_REQUIRE(value.at("replicas").as_array().size() == 2u);
+    const auto& first = value.at("replicas").at(0);
+    BOOST_TEST((first.at("state") == "ready"));
+    BOOST_TEST((first.at("in_flight_limit") == 8));
+    BOOST_TEST((first.at("load").at("in_flight") == 3));
+    BOOST_TEST((first.at("load").at("age_seconds") == 2.0));
+    BOOST_TEST((value.at("replicas").at(1).at("state") == "loading"));
+    BOOST_TEST(value.at("replicas").at(1).at("load").is_null());
+}
+
+BOOST_AUTO_TEST_CASE(replicas_of_peers_that_are_gone_are_not_listed) {
+    const auto value = app::replicas_json(now, view({Liveness::alive, Liveness::dead, Liveness::lost, Liveness::left}));
+    BOOST_TEST(value.at("replicas").as_array().size() == 4u);
+    BOOST_TEST((value.at("replicas").at(2).at("liveness") == "dead"));
+}
+
+BOOST_AUTO_TEST_CASE(a_ring_shows_ready_replicas_whose_shares_add_up) {
+    const auto routing = exa::router::RoutingView::build(view({Liveness::alive, Liveness::alive}), nullptr);
+    const auto value = app::ring_json(*routing, "small");
+    BOOST_TEST_REQUIRE(value.at("pools").as_array().size() == 1u);
+    const auto& members = value.at("pools").at(0).at("members").as_array();
+    BOOST_TEST_REQUIRE(members.size() == 2u);
+    double share = 0;
+    for (const json::value& each : members) {
+        BOOST_TEST((each.at("points") == 64));
+        share += each.at("share").as_double();
+    }
+    BOOST_TEST(share == 1.0, boost::test_tools::tolerance(1e-9));
+    BOOST_TEST((members[1].at("peer_name") == "peer-2"));
+    BOOST_TEST(value.at("pools").at(0).at("digest").as_string().size() == 16u);
+}
+
+BOOST_AUTO_TEST_CASE(a_ring_of_no_model_is_every_pool_and_of_an_unknown_one_none) {
+    const auto routing = exa::router::RoutingView::build(view({Liveness::alive}), nullptr);
+    BOOST_TEST(app::ring_json(*routing, "").at("pools").as_array().size() == 1u);
+    BOOST_TEST(app::ring_json(*routing, "large").at("pools").as_array().empty());
+}
+
+BOOST_AUTO_TEST_CASE(join_takes_hosts_and_ports) {
+    const auto seeds = app::parse_join(R"({"seeds":["node-1:7946","[::1]:7946"]})").value();
+    BOOST_TEST((seeds == std::vector<std::string>{"node-1:7946", "[::1]:7946"}));
+    BOOST_TEST(json::serialize(app::join_json(seeds)) == R"({"seeds":["node-1:7946","[::1]:7946"]})");
+}
+
+BOOST_AUTO_TEST_CASE(join_refuses_what_cannot_be_dialled) {
+    const std::pair<const char*, const char*> cases[] = {
+        {"{}", "seeds"},
+        {R"({"seeds":"a:1"})", "seeds"},
+        {R"({"seeds":[]})", "seeds"},
+        {R"({"seeds":["a:1",2]})", "seeds[1]"},
+        {R"({"seeds":["a"]})", "seeds[0]"},
+        {R"({"seeds":[":1"]})", "seeds[0]"},
+        {R"({"seeds":["a:0"]})", "seeds[0]"},
+        {R"({"seeds":["a:65536"]})", "seeds[0]"},
+        {R"({"seeds":["a:1x"]})", "seeds[0]"},
+    };
+    for (const auto& [body, param] : cases) {
+        const auto seeds = app::parse_join(body);
+        BOOST_TEST_REQUIRE(!seeds.has_value(), body);
+        BOOST_TEST(seeds.error().param.value() == param, body);
+    }
+    BOOST_TEST(app::parse_join("{").error().status == 400);
+}
+
+BOOST_AUTO_TEST_CASE(leave_tells_how_long_it_may_take) {
+    BOOST_TEST(json::serialize(app::leave_json(60)) == R"({"state":"draining","drain_seconds":60})");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
