@@ -22,6 +22,12 @@ class Category final : public std::error_category {
                 return "this kind of GGUF file is not supported";
             case errc::metadata_missing:
                 return "the model file lacks needed metadata";
+            case errc::architecture_unsupported:
+                return "this model architecture is not supported";
+            case errc::tensor_missing:
+                return "the model file lacks a tensor";
+            case errc::tensor_mismatch:
+                return "a tensor does not fit the model's metadata";
             case errc::tokenizer_invalid:
                 return "the model file's tokenizer is not valid";
             case errc::tokenizer_unsupported:

@@ -1,0 +1,193 @@
+#include "model/llama.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <new>
+
+#include "base/check.h"
+#include "engine/errc.h"
+
+namespace exa::model {
+
+static_assert(kernels::page_tokens == engine::page_tokens);
+
+namespace {
+
+// Grows and never shrinks: a step's buffers keep the size of the largest step so far.
+template <class T>
+void grow(std::vector<T>& buffer, std::size_t size) {
+    if (buffer.size() < size) buffer.resize(size);
+}
+
+std::uint16_t* zeroed_halves(std::size_t count) {
+    auto* halves = static_cast<std::uint16_t*>(std::calloc(count, sizeof(std::uint16_t)));
+    if (halves == nullptr) throw std::bad_alloc();
+    return halves;
+}
+
+}  // namespace
+
+void LlamaModel::FreeHalves::operator()(std::uint16_t* halves) const {
+    std::free(halves);
+}
+
+std::size_t LlamaModel::page_bytes(const LlamaShape& shape) {
+    return std::size_t{2} * shape.layers * 2 * shape.kv_dim() * engine::page_tokens;
+}
+
+LlamaModel::LlamaModel(std::shared_ptr<const Weights> weights, std::uint32_t pages, const kernels::Kernels& kernels)
+    : weights_(std::move(weights)),
+      shape_(weights_->shape()),
+      kernels_(kernels),
+      pages_(pages),
+      attention_{shape_.heads, shape_.kv_heads, shape_.head_dim, 1.0F / std::sqrt(static_cast<float>(shape_.head_dim))},
+      kv_(zeroed_halves(page_bytes(shape_) / sizeof(std::uint16_t) * pages)) {}
+
+Result<void> LlamaModel::forward(std::span<const engine::Slice> slices, std::span<float> logits) {
+    gather(slices);
+    const auto wanted = static_cast<std::size_t>(std::ranges::count(rows_, true, &Row::wants_logits));
+    EXA_CHECK(logits.size() == wanted * shape_.vocab);
+    for (std::size_t i = 0; i < shape_.layers; ++i) {
+        const LlamaLayer& layer = weights_->layers()[i];
+        attend(i, layer);
+        if (rows_.empty()) return success();
+        feed_forward(layer);
+    }
+    normalize(weights_->output_norm());
+    set_input(normed_.data(), shape_.d);
+    apply(weights_->output(), logits.data());
+    return success();
+}
+
+void LlamaModel::gather(std::span<const engine::Slice> slices) {
+    rows_.clear();
+    for (const engine::Slice& slice : slices) {
+        EXA_CHECK(!slice.tokens.empty());
+        EXA_CHECK(slice.pages.size() * engine::page_tokens >= slice.start + slice.tokens.size());
+        for (std::size_t i = 0; i < slice.tokens.size(); ++i)
+            rows_.push_back({slice.start + static_cast<std::uint32_t>(i), slice.pages.data(),
+                             slice.wants_logits && i + 1 == slice.tokens.size()});
+    }
+    const std::size_t n = rows_.size();
+    const std::size_t widest = std::max({shape_.d, shape_.q_dim(), shape_.ff});
+    grow(x_, n * shape_.d);
+    grow(normed_, n * shape_.d);
+    grow(q_, n * shape_.q_dim());
+    grow(k_, n * shape_.kv_dim());
+    grow(v_, n * shape_.kv_dim());
+    grow(attended_, n * shape_.q_dim());
+    grow(delta_, n * shape_.d);
+    grow(gate_, n * shape_.ff);
+    grow(up_, n * shape_.ff);
+    grow(cos_, n * shape_.rope_pairs);
+    grow(sin_, n * shape_.rope_pairs);
+    grow(q8_, n * widest);
+    grow(q8_scale_, n * widest / kernels::block_cols);
+    grow(q8_sum_, n * widest / kernels::block_cols);
+
+    std::size_t row = 0;
+    for (const engine::Slice& slice : slices)
+        for (const engine::TokenId token : slice.tokens) weights_->embed(token, x_.data() + shape_.d * row++);
+    for (row = 0; row < n; ++row) {
+        for (std::size_t i = 0; i < shape_.rope_pairs; ++i) {
+            const double angle = weights_->rope_steps()[i] * rows_[row].position;
+            cos_[row * shape_.rope_pairs + i] = static_cast<float>(std::cos(angle));
+            sin_[row * shape_.rope_pairs + i] = static_cast<float>(std::sin(angle));
+        }
+    }
+}
+
+void LlamaModel::attend(std::size_t layer_index, const LlamaLayer& layer) {
+    normalize(layer.attention_norm);
+    set_input(normed_.data(), shape_.d);
+    apply(layer.k, k_.data());
+    apply(layer.v, v_.data());
+    rotate(k_.data(), shape_.kv_heads);
+
+    const std::size_t layer_halves = attention_.layer_halves();
+    kernels::PagedKv kv{kv_.get() + layer_index * layer_halves, layer_halves * shape_.layers, nullptr};
+    for (std::size_t row = 0; row < rows_.size(); ++row) {
+        kv.pages = rows_[row].pages;
+        kernels_.store_kv(attention_, k_.data() + row * shape_.kv_dim(), v_.data() + row * shape_.kv_dim(), kv,
+                          rows_[row].position);
+    }
+    // After the last layer's keys and values only the tokens whose logits are wanted matter.
+    if (layer_index + 1 == shape_.layers) {
+        keep_wanted_rows();
+        set_input(normed_.data(), shape_.d);
+    }
+    apply(layer.q, q_.data());
+    rotate(q_.data(), shape_.heads);
+    for (std::size_t row = 0; row < rows_.size(); ++row) {
+        kv.pages = rows_[row].pages;
+        grow(scores_, kernels::attention_scratch(attention_, rows_[row].position));
+        kernels_.attend(attention_, q_.data() + row * shape_.q_dim(), kv, rows_[row].position, scores_.data(),
+                        attended_.data() + row * shape_.q_dim());
+    }
+    set_input(attended_.data(), shape_.q_dim());
+    apply(layer.attention_output, delta_.data());
+    kernels_.add(x_.data(), delta_.data(), rows_.size() * shape_.d);
+}
+
+void LlamaModel::keep_wanted_rows() {
+    std::size_t kept = 0;
+    for (std::size_t row = 0; row < rows_.size(); ++row) {
+        if (!rows_[row].wants_logits) continue;
+        const auto move = [&](std::vector<float>& buffer, std::size_t cols) {
+            std::copy_n(buffer.data() + row * cols, cols, buffer.data() + kept * cols);
+        };
+        if (kept != row) {
+            move(x_, shape_.d);
+            move(normed_, shape_.d);
+            move(cos_, shape_.rope_pairs);
+            move(sin_, shape_.rope_pairs);
+            rows_[kept] = rows_[row];
+        }
+        ++kept;
+    }
+    rows_.resize(kept);
+}
+
+void LlamaModel::feed_forward(const LlamaLayer& layer) {
+    normalize(layer.ff_norm);
+    set_input(normed_.data(), shape_.d);
+    apply(layer.gate, gate_.data());
+    apply(layer.up, up_.data());
+    for (std::size_t row = 0; row < rows_.size(); ++row)
+        kernels_.silu_mul(gate_.data() + row * shape_.ff, up_.data() + row * shape_.ff, shape_.ff);
+    set_input(gate_.data(), shape_.ff);
+    apply(layer.down, delta_.data());
+    kernels_.add(x_.data(), delta_.data(), rows_.size() * shape_.d);
+}
+
+void LlamaModel::rotate(float* heads, std::size_t count) const {
+    for (std::size_t row = 0; row < rows_.size(); ++row)
+        kernels::rope(heads + row * count * shape_.head_dim, count, shape_.head_dim,
+                      cos_.data() + row * shape_.rope_pairs, sin_.data() + row * shape_.rope_pairs, shape_.rope_pairs,
+                      shape_.rope_interleaved);
+}
+
+void LlamaModel::normalize(const std::vector<float>& weight) {
+    kernels_.rms_norm(x_.data(), weight.data(), shape_.norm_epsilon, rows_.size(), shape_.d, normed_.data());
+}
+
+void LlamaModel::set_input(const float* x, std::size_t cols) {
+    input_ = {x, q8_.data(), q8_scale_.data(), q8_sum_.data()};
+    input_cols_ = cols;
+    input_quantized_ = false;
+}
+
+void LlamaModel::apply(const Linear& linear, float* out) {
+    EXA_CHECK(linear.matrix.cols == input_cols_);
+    if (kernels::is_quantized(linear.matrix.layout) && !input_quantized_) {
+        kernels_.quantize(input_, rows_.size(), input_cols_);
+        input_quantized_ = true;
+    }
+    kernels_.matmul(linear.matrix, input_, rows_.size(), out);
+    if (linear.bias.empty()) return;
+    for (std::size_t row = 0; row < rows_.size(); ++row)
+        kernels_.add(out + row * linear.matrix.rows, linear.bias.data(), linear.bias.size());
+}
+
+}  // namespace exa::model
