@@ -107,6 +107,24 @@ json::array ring_members_json(const router::RoutingView& view, const router::Poo
     return members;
 }
 
+json::value id_or_null(const std::optional<ReplicaId>& id) {
+    return id ? json::value(to_string(*id)) : json::value(nullptr);
+}
+
+json::object candidate_json(const router::ExplainedCandidate& candidate) {
+    return {
+        {"replica", to_string(candidate.replica)},
+        {"peer", to_string(candidate.replica.peer)},
+        {"peer_name", candidate.peer_name},
+        {"load", candidate.load},
+        {"bound", candidate.bound},
+        {"limit", candidate.limit},
+        {"standing", router::to_string(candidate.standing)},
+        {"fits", candidate.fits},
+        {"chosen", candidate.chosen},
+    };
+}
+
 bool looks_like_host_and_port(std::string_view text) {
     const std::size_t colon = text.rfind(':');
     if (colon == 0 || colon == std::string_view::npos || text.size() > 300) return false;
@@ -206,6 +224,31 @@ json::value ring_json(const router::RoutingView& view, std::string_view model) {
         });
     }
     return json::object{{"view", view.number()}, {"pools", std::move(pools)}};
+}
+
+json::value route_json(std::string_view session, const router::Explanation& explanation) {
+    json::array candidates;
+    json::value chosen_name = nullptr;
+    for (const router::ExplainedCandidate& candidate : explanation.candidates) {
+        if (candidate.replica == explanation.choice) chosen_name = candidate.peer_name;
+        candidates.push_back(candidate_json(candidate));
+    }
+    const bool has_position = explanation.source != router::PositionSource::none;
+    return json::object{
+        {"session", session},
+        {"model", explanation.pool.model},
+        {"role", explanation.pool.role},
+        {"version", explanation.pool.version},
+        {"position_source", router::to_string(explanation.source)},
+        {"position", has_position ? json::value(hex(explanation.position)) : json::value(nullptr)},
+        {"owner", id_or_null(explanation.owner)},
+        {"spilled_to", id_or_null(explanation.spilled_to)},
+        {"replica", id_or_null(explanation.choice)},
+        {"peer", explanation.choice ? json::value(to_string(explanation.choice->peer)) : json::value(nullptr)},
+        {"peer_name", std::move(chosen_name)},
+        {"reason", explanation.reason ? json::value(router::to_string(*explanation.reason)) : json::value(nullptr)},
+        {"candidates", std::move(candidates)},
+    };
 }
 
 openai::ApiResult<std::vector<std::string>> parse_join(std::string_view body) {

@@ -21,6 +21,7 @@
 #include "base/time.h"
 #include "membership/view.h"
 #include "openai/error.h"
+#include "router/explanation.h"
 #include "router/routing_view.h"
 
 namespace exa::app {
@@ -59,6 +60,11 @@ boost::json::value replicas_json(TimePoint now, const membership::View& view);
 // {"view","pools":[{"model","role","tenant_pool","version","digest","members":[{"replica","peer","peer_name","rack",
 //  "weight","points","share"}]}]}. An empty `model` means all; a model that nobody serves gives no pools.
 boost::json::value ring_json(const router::RoutingView& view, std::string_view model);
+
+// {"session","model","role","version","position_source","position","owner","spilled_to","replica","peer","peer_name",
+//  "reason","candidates":[{"replica","peer","peer_name","load","bound","limit","standing","fits","chosen"}]}.
+// "owner" is the ring's alone, the same on every peer; "replica" is where a request would go now, null when nowhere.
+boost::json::value route_json(std::string_view session, const router::Explanation& explanation);
 
 // The members of "seeds": 1 to 64 texts, each "host:port" as far as a glance can tell.
 openai::ApiResult<std::vector<std::string>> parse_join(std::string_view body);

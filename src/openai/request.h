@@ -18,7 +18,7 @@
 namespace exa::openai {
 
 struct Limits {
-    std::size_t body_bytes_max = 8 * 1024 * 1024;
+    std::size_t body_bytes_max = 16 * 1024 * 1024;
     std::size_t messages_max = 4096;
     std::size_t stop_bytes_max = 1024;  // of one stop string; bounds what a stream holds back
 };

@@ -157,6 +157,37 @@ BOOST_AUTO_TEST_CASE(a_ring_of_no_model_is_every_pool_and_of_an_unknown_one_none
     BOOST_TEST(app::ring_json(*routing, "large").at("pools").as_array().empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_route_names_the_owner_and_where_the_request_goes) {
+    const exa::ReplicaId owner{PeerId{1}, exa::deployment_id("default"), 0};
+    const exa::ReplicaId next{PeerId{2}, exa::deployment_id("default"), 1};
+    exa::router::Explanation explanation;
+    explanation.pool.model = "small";
+    explanation.source = exa::router::PositionSource::client_id;
+    explanation.position = 0xab;
+    explanation.owner = owner;
+    explanation.choice = next;
+    explanation.reason = exa::router::Reason::session_spilled;
+    explanation.candidates.push_back({owner, "peer-1", 8, 4, 8, exa::router::Standing::full, true, false});
+    explanation.candidates.push_back({next, "peer-2", 1, 4, 8, exa::router::Standing::good, true, true});
+    const auto value = app::route_json("alice", explanation);
+    BOOST_TEST((value.at("session") == "alice"));
+    BOOST_TEST((value.at("position") == "00000000000000ab"));
+    BOOST_TEST((value.at("owner") == to_string(owner).c_str()));
+    BOOST_TEST((value.at("replica") == to_string(next).c_str()));
+    BOOST_TEST((value.at("peer") == "0000000000000002"));
+    BOOST_TEST((value.at("peer_name") == "peer-2"));
+    BOOST_TEST(value.at("spilled_to").is_null());
+    BOOST_TEST(value.at("candidates").as_array().size() == 2u);
+    BOOST_TEST((value.at("candidates").at(0).at("load") == 8));
+    BOOST_TEST((value.at("candidates").at(1).at("chosen") == true));
+}
+
+BOOST_AUTO_TEST_CASE(a_route_to_nowhere_has_no_replica) {
+    const auto value = app::route_json("", exa::router::Explanation{});
+    for (const char* key : {"position", "owner", "replica", "peer", "peer_name", "reason"})
+        BOOST_TEST(value.at(key).is_null(), key);
+}
+
 BOOST_AUTO_TEST_CASE(join_takes_hosts_and_ports) {
     const auto seeds = app::parse_join(R"({"seeds":["node-1:7946","[::1]:7946"]})").value();
     BOOST_TEST((seeds == std::vector<std::string>{"node-1:7946", "[::1]:7946"}));
