@@ -1,0 +1,39 @@
+// Spm: SentencePiece's BPE model (Kudo and Richardson 2018), the "llama" tokenizers: pieces join by best score, and a
+// character without a piece becomes byte tokens.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/gguf.h"
+#include "model/merge.h"
+#include "model/vocabulary.h"
+
+namespace exa::model {
+
+class Spm {
+  public:
+    // errc::metadata_missing when the file has no scores.
+    static Result<Spm> make(const Gguf& gguf, const Vocabulary& vocabulary);
+
+    // Appends the tokens of `text`, any bytes, with one space put in front when the file wants that and `starts` (the
+    // text follows nothing or a special token). `vocabulary` is the one given to make().
+    void encode(std::string_view text, bool starts, const Vocabulary& vocabulary, std::vector<TokenId>& out) const;
+
+    // The byte a byte token stands for; nothing for other tokens.
+    static std::optional<char> byte_of(const Vocabulary& vocabulary, TokenId token);
+
+    // A piece's text: its spelling with U+2581 as a space.
+    static std::string from_piece(std::string_view piece);
+
+  private:
+    Spm() = default;
+
+    bool space_prefix_ = true;
+    std::array<std::optional<TokenId>, 256> bytes_;
+};
+
+}  // namespace exa::model
