@@ -1,0 +1,157 @@
+#include "router/chooser.h"
+
+#include <algorithm>
+
+namespace exa::router {
+
+namespace {
+
+// Distinct replicas a session looks at along the ring before the whole pool is compared. With a bound of 1.25 x mean at
+// least a fifth of a pool is below it, so a longer walk means that something else is wrong with most of them.
+constexpr int walk_max = 32;
+
+// Pairs drawn before the whole pool is compared.
+constexpr int draws_max = 4;
+
+bool is_less_loaded(const ReplicaBook& book, std::uint32_t a, std::uint32_t b) {
+    return std::uint64_t{book.load(a)} * book.weight(b) < std::uint64_t{book.load(b)} * book.weight(a);
+}
+
+class Chooser {
+  public:
+    Chooser(TimePoint now, const Pool& pool, const ReplicaBook& book, const Need& need, const Config& config, Rng& rng)
+        : now_(now), pool_(pool), book_(book), need_(need), config_(config), rng_(rng) {}
+
+    std::optional<Choice> for_session(std::uint64_t position) {
+        if (const auto kept = kept_spill()) return kept;
+        std::optional<Choice> choice;
+        Reason reason = Reason::session_owner;
+        int left = walk_max;
+        pool_.ring->walk(position, [&](std::uint32_t member) {
+            const std::uint32_t slot = pool_.first + member;
+            const Standing standing = book_.standing(now_, slot);
+            if (standing == Standing::good && is_fit(book_, slot, need_)) {
+                choice = Choice{slot, reason};
+                return false;
+            }
+            if (reason == Reason::session_owner) reason = reason_to_pass_over(standing);
+            return --left > 0;
+        });
+        return choice ? choice : least_bad();
+    }
+
+    std::optional<Choice> without_session() {
+        if (const auto warm = warm_for_prefix()) return warm;
+        for (int draw = 0; draw < draws_max; ++draw) {
+            const auto first = static_cast<std::uint32_t>(rng_.below(pool_.count));
+            std::uint32_t second = first;
+            if (pool_.count > 1)
+                second = static_cast<std::uint32_t>((first + 1 + rng_.below(pool_.count - 1)) % pool_.count);
+            const std::uint32_t slot = better_of(pool_.first + first, pool_.first + second);
+            if (is_good(slot)) return Choice{slot, Reason::least_loaded};
+        }
+        return least_bad();
+    }
+
+  private:
+    bool is_good(std::uint32_t slot) const {
+        return book_.standing(now_, slot) == Standing::good && is_fit(book_, slot, need_);
+    }
+
+    static Reason reason_to_pass_over(Standing standing) {
+        const bool busy =
+            standing == Standing::above_bound || standing == Standing::looks_full || standing == Standing::full;
+        return busy ? Reason::session_spilled : Reason::session_moved;
+    }
+
+    std::optional<Choice> kept_spill() const {
+        if (!need_.spilled_to) return std::nullopt;
+        const auto member = pool_.ring->find(*need_.spilled_to);
+        if (!member || !is_good(pool_.first + *member)) return std::nullopt;
+        return Choice{pool_.first + *member, Reason::spill_kept};
+    }
+
+    std::optional<Choice> warm_for_prefix() const {
+        if (!need_.prefix_hash) return std::nullopt;
+        std::optional<Choice> choice;
+        std::uint32_t left = config_.prefix_choices;
+        pool_.ring->walk(*need_.prefix_hash, [&](std::uint32_t member) {
+            const std::uint32_t slot = pool_.first + member;
+            if (is_good(slot) && book_.load(slot) <= book_.mean(slot)) {
+                choice = Choice{slot, Reason::warm_prefix};
+                return false;
+            }
+            return --left > 0;
+        });
+        return choice;
+    }
+
+    std::uint32_t better_of(std::uint32_t a, std::uint32_t b) const {
+        if (!is_good(a)) return b;
+        if (!is_good(b)) return a;
+        return is_less_loaded(book_, b, a) ? b : a;
+    }
+
+    // Begins anywhere, so that entries which see the same loads do not all pile on the first of equals.
+    std::optional<Choice> least_bad() {
+        std::optional<std::uint32_t> best;
+        Standing best_standing{};
+        std::uint32_t at = static_cast<std::uint32_t>(rng_.below(pool_.count));
+        for (std::uint32_t step = 0; step < pool_.count; ++step) {
+            const std::uint32_t slot = pool_.first + at;
+            if (++at == pool_.count) at = 0;
+            const Standing standing = book_.standing(now_, slot);
+            if (!is_usable(standing) || (best && standing > best_standing) || !is_fit(book_, slot, need_)) continue;
+            if (best && standing == best_standing && !is_less_loaded(book_, slot, *best)) continue;
+            best = slot;
+            best_standing = standing;
+        }
+        if (!best) return std::nullopt;
+        return Choice{*best, best_standing == Standing::good ? Reason::least_loaded : Reason::last_resort};
+    }
+
+    TimePoint now_;
+    const Pool& pool_;
+    const ReplicaBook& book_;
+    const Need& need_;
+    const Config& config_;
+    Rng& rng_;
+};
+
+}  // namespace
+
+std::string_view to_string(Reason reason) {
+    switch (reason) {
+        case Reason::session_owner:
+            return "session_owner";
+        case Reason::session_spilled:
+            return "session_spilled";
+        case Reason::session_moved:
+            return "session_moved";
+        case Reason::spill_kept:
+            return "spill_kept";
+        case Reason::warm_prefix:
+            return "warm_prefix";
+        case Reason::least_loaded:
+            return "least_loaded";
+        case Reason::last_resort:
+            return "last_resort";
+    }
+    return "unknown";
+}
+
+bool is_fit(const ReplicaBook& book, std::uint32_t slot, const Need& need) {
+    const std::uint32_t context_tokens = book.context_tokens(slot);
+    return (context_tokens == 0 || need.prompt_tokens <= context_tokens) &&
+           (need.numerics == 0 || need.numerics == book.numerics(slot)) &&
+           std::ranges::find(need.tried, book.id(slot)) == need.tried.end();
+}
+
+std::optional<Choice> choose(TimePoint now, const Pool& pool, const ReplicaBook& book, const Need& need,
+                             const Config& config, Rng& rng) {
+    if (pool.count == 0) return std::nullopt;
+    Chooser chooser(now, pool, book, need, config, rng);
+    return need.position ? chooser.for_session(*need.position) : chooser.without_session();
+}
+
+}  // namespace exa::router

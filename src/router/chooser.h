@@ -1,0 +1,51 @@
+// Chooser: which replica of a pool takes a request, given what the entry knows. The rule is written once, here, for
+// placing, retrying and explaining.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "base/rng.h"
+#include "router/config.h"
+#include "router/replica_book.h"
+#include "router/routing_view.h"
+
+namespace exa::router {
+
+enum class Reason : std::uint8_t {
+    session_owner,    // the ring's owner of the session
+    session_spilled,  // the owner was too busy: the next on the ring
+    session_moved,    // the owner is out of reach for the moment: the next on the ring
+    spill_kept,       // where the session spilled before
+    warm_prefix,      // a replica that has seen this prompt's beginning, and is not above the mean
+    least_loaded,     // the less loaded of two drawn at random
+    last_resort,      // none was in good standing: the least bad of all
+};
+
+std::string_view to_string(Reason reason);
+
+struct Need {
+    std::optional<std::uint64_t> position{};     // of the session
+    std::optional<ReplicaId> spilled_to{};       // remembered for it
+    std::optional<std::uint64_t> prefix_hash{};  // of the prompt; counts without a session only
+    std::uint32_t prompt_tokens = 0;             // 0: unknown
+    std::uint64_t numerics = 0;                  // hash, as in ReplicaBook; 0: any
+    std::span<const ReplicaId> tried{};          // by this request: never again
+};
+
+struct Choice {
+    std::uint32_t slot = 0;
+    Reason reason = Reason::least_loaded;
+};
+
+// Whether the replica can serve the request at all, whatever its standing.
+bool is_fit(const ReplicaBook& book, std::uint32_t slot, const Need& need);
+
+// Nothing when no replica of the pool is both fit and usable. Expected cost does not depend on the size of the pool as
+// long as most replicas are in good standing; otherwise one pass over it.
+std::optional<Choice> choose(TimePoint now, const Pool& pool, const ReplicaBook& book, const Need& need,
+                             const Config& config, Rng& rng);
+
+}  // namespace exa::router

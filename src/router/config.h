@@ -1,0 +1,61 @@
+// Config of the router. Every value may be changed by starting the peer again; none changes live.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace exa::router {
+
+struct Config {
+    // Bounded load (Mirrokni et al. 2018): a session's owner is passed over when one more request would put it above
+    // max(load_floor, ceil(load_factor_percent / 100 x mean)). Percent, 100 .. 1000; requests, 1 .. 10000.
+    std::uint32_t load_factor_percent = 125;
+    std::uint32_t load_floor = 4;
+
+    // Replicas one request may be tried on, 1 .. attempts_limit.
+    std::uint32_t attempts_max = 4;
+    // Peers a request may have crossed before it is refused as a loop, 0 .. 16.
+    std::uint32_t hops_max = 3;
+
+    // Retries the whole dispatcher may make: every new request earns a part of one, up to a burst. It keeps a sick
+    // cluster from doubling its own load. Percent, 0 .. 100; retries, 1 .. 100000.
+    std::uint32_t retry_ratio_percent = 20;
+    std::uint32_t retry_burst = 256;
+
+    // How many ring successors of a prompt's prefix hash may serve it while they are not above the mean, 1 .. 64.
+    std::uint32_t prefix_choices = 4;
+
+    // Failures of one replica in a row that open its breaker, 1 .. 1000; how long it stays open before one request may
+    // probe it, doubling with every failed probe up to the maximum.
+    std::uint32_t breaker_failures = 5;
+    Duration breaker_open = std::chrono::seconds(2);
+    Duration breaker_open_max = std::chrono::seconds(30);
+
+    // How long a peer whose link broke is left alone before one request may try it, doubling up to the maximum.
+    Duration peer_backoff = std::chrono::milliseconds(250);
+    Duration peer_backoff_max = std::chrono::seconds(5);
+    // How long a replica that said "not me" (draining, another version) is left alone; the view should say so by then.
+    Duration refused_backoff = std::chrono::seconds(1);
+
+    // A replica that reported itself full is believed for this long; after that it may be asked again when no other is
+    // left.
+    Duration load_fresh = std::chrono::milliseconds(250);
+    // What a client is told to wait when all are busy; spread by a quarter to either side.
+    Duration retry_after = std::chrono::seconds(1);
+
+    // Sessions whose spill to another replica is remembered; the one unused for longest is forgotten. 1 .. 10000000.
+    std::uint32_t spill_entries = 65'536;
+
+    // Life of a session token, 1 min .. 7 days, and how far a peer's wall clock may be ahead of ours.
+    Duration token_life = std::chrono::hours(2);
+    Duration token_future = std::chrono::minutes(5);
+};
+
+inline constexpr std::uint32_t attempts_limit = 8;
+
+// errc::invalid_config names the key, its value and its range.
+Result<void> validate(const Config& config);
+
+}  // namespace exa::router

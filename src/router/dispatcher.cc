@@ -1,0 +1,399 @@
+#include "router/dispatcher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "ring/rendezvous.h"
+
+namespace exa::router {
+
+namespace {
+
+constexpr std::size_t explained_max = 8;
+
+std::uint32_t index_of(AttemptId id) {
+    return static_cast<std::uint32_t>(id.value);
+}
+
+std::string describe(std::string_view model, std::string_view version) {
+    std::string text = "model '" + std::string(model) + "'";
+    if (!version.empty()) text += " version '" + std::string(version) + "'";
+    return text;
+}
+
+// The pools of a model that may serve a request. A tenant with a pool of its own uses no other.
+class PoolFilter {
+  public:
+    PoolFilter(std::span<const Pool> pools, const RequestMeta& meta) : meta_(meta) {
+        own_ = !meta.tenant.empty() && std::ranges::any_of(pools, [&](const Pool& pool) {
+            return serves(pool) && pool.key.tenant_pool == meta.tenant;
+        });
+    }
+
+    bool operator()(const Pool& pool) const {
+        return serves(pool) && pool.key.tenant_pool == (own_ ? meta_.tenant : std::string_view());
+    }
+
+  private:
+    bool serves(const Pool& pool) const {
+        return pool.key.role == meta_.role && (meta_.version.empty() || pool.key.version == meta_.version);
+    }
+
+    const RequestMeta& meta_;
+    bool own_ = false;
+};
+
+// Which of several versions: by weighted rendezvous on the session, so that a rollout moves few sessions at a time.
+const Pool* pick_version(std::span<const Pool> pools, const PoolFilter& filter, std::uint64_t key) {
+    const Pool* first = nullptr;
+    std::vector<const Pool*> several;
+    for (const Pool& pool : pools) {
+        if (!filter(pool)) continue;
+        if (first == nullptr) {
+            first = &pool;
+            continue;
+        }
+        if (several.empty()) several.push_back(first);
+        several.push_back(&pool);
+    }
+    if (several.empty()) return first;
+    std::vector<ring::RendezvousCandidate> candidates;
+    for (const Pool* pool : several)
+        candidates.push_back({pool->hash, static_cast<std::uint32_t>(pool->weight_sum), pool->hash});
+    const auto chosen = ring::choose_owners(key, candidates, 1);
+    return chosen.empty() ? first : several[chosen.front()];
+}
+
+std::uint64_t spill_key(std::uint64_t position, std::uint64_t pool) {
+    return hash64(position, pool);
+}
+
+errc code_of(Failure failure) {
+    switch (failure) {
+        case Failure::timeout:
+            return errc::upstream_timeout;
+        case Failure::draining:
+        case Failure::refused:
+            return errc::all_replicas_busy;
+        case Failure::connect_failed:
+        case Failure::link_broken:
+        case Failure::server_error:
+            break;
+    }
+    return errc::upstream_failed;
+}
+
+Verdict verdict_of(Failure failure) {
+    switch (failure) {
+        case Failure::link_broken:
+        case Failure::timeout:
+        case Failure::server_error:
+            return Verdict::bad;
+        case Failure::connect_failed:
+        case Failure::draining:
+        case Failure::refused:
+            break;
+    }
+    return Verdict::none;
+}
+
+}  // namespace
+
+Dispatcher::Dispatcher(const Config& config, const SessionTokens& tokens, Rng rng)
+    : config_(config),
+      tokens_(tokens),
+      rng_(rng),
+      book_(config),
+      spills_(config.spill_entries, config.token_life),
+      budget_(config) {
+    EXA_CHECK(validate(config).has_value());
+}
+
+void Dispatcher::handle_view(std::shared_ptr<const RoutingView> view) {
+    EXA_CHECK(view != nullptr);
+    if (view == view_) return;
+    view_ = std::move(view);
+    const auto moved = book_.handle_view(*view_);
+    if (moved.empty()) return;
+    for (Request& request : requests_)
+        if (request.live && request.slot != no_slot) request.slot = moved[request.slot];
+}
+
+Decision Dispatcher::begin(TimePoint now, const RequestMeta& meta) {
+    EXA_CHECK(view_ != nullptr);
+    ++counters_.begun;
+    budget_.earn();
+    auto place = locate(meta, rng_.next());
+    if (!place) {
+        ++counters_.rejected;
+        return make_reject(std::move(place).error());
+    }
+    const std::uint32_t index = open_request(meta, place.value());
+    return send(now, index, error(errc::all_replicas_busy, describe(meta.model, meta.version)));
+}
+
+Result<Dispatcher::Place> Dispatcher::locate(const RequestMeta& meta, std::uint64_t entropy) const {
+    if (meta.hops > config_.hops_max) return error(errc::too_many_hops, std::to_string(meta.hops) + " hops");
+    const std::span<const Pool> pools = view_->pools_of(meta.model);
+    const PoolFilter filter(pools, meta);
+
+    Place place;
+    if (!meta.session.empty()) {
+        for (const Pool& pool : pools) {
+            if (!filter(pool)) continue;
+            const auto position = tokens_.verify(meta.session, meta.wall, meta.tenant, pool.key);
+            if (!position) continue;
+            place = {&pool, PositionSource::token, *position};
+            break;
+        }
+        if (place.pool == nullptr) {
+            place.source = PositionSource::client_id;
+            place.position = tokens_.position_of_client_id(meta.tenant, meta.session);
+        }
+    }
+    if (place.pool == nullptr) {
+        const bool has_session = place.source != PositionSource::none;
+        place.pool = pick_version(pools, filter, has_session ? place.position : entropy);
+    }
+    if (place.pool == nullptr) return error(errc::model_not_found, describe(meta.model, meta.version));
+    if (place.pool->count == 0) return error(errc::no_replica_ready, describe(meta.model, meta.version));
+    const std::uint32_t context_tokens = place.pool->context_tokens_max;
+    if (context_tokens > 0 && meta.prompt_tokens > context_tokens)
+        return error(errc::context_too_long,
+                     std::to_string(meta.prompt_tokens) + " prompt tokens, at most " + std::to_string(context_tokens));
+    return place;
+}
+
+std::uint32_t Dispatcher::open_request(const RequestMeta& meta, const Place& place) {
+    if (free_.empty()) {
+        free_.push_back(static_cast<std::uint32_t>(requests_.size()));
+        requests_.emplace_back();
+    }
+    const std::uint32_t index = free_.back();
+    free_.pop_back();
+    Request& request = requests_[index];
+    request.live = true;
+    request.first_byte = false;
+    request.resumable = meta.resumable;
+    request.unplaced = place.source == PositionSource::none;
+    request.attempts = 0;
+    request.slot = no_slot;
+    request.prompt_tokens = meta.prompt_tokens;
+    request.pool = place.pool->hash;
+    request.position = place.position;
+    request.prefix_hash = meta.prefix_hash;
+    request.numerics = 0;
+    request.wall = meta.wall;
+    request.tenant.assign(meta.tenant);
+    return index;
+}
+
+Decision Dispatcher::send(TimePoint now, std::uint32_t index, Error last) {
+    Request& request = requests_[index];
+    const Pool* pool = view_->find_pool(request.pool);
+    if (pool == nullptr) return give_up(index, std::move(last));
+
+    const std::uint64_t spill = spill_key(request.position, request.pool);
+    Need need{.prefix_hash = request.prefix_hash,
+              .prompt_tokens = request.prompt_tokens,
+              .numerics = request.first_byte ? request.numerics : 0,
+              .tried = std::span(request.tried).first(request.attempts)};
+    if (!request.unplaced) {
+        need.position = request.position;
+        need.spilled_to = spills_.find(now, spill);
+    }
+    const auto choice = choose(now, *pool, book_, need, config_, rng_);
+    if (!choice) return give_up(index, std::move(last));
+    if (choice->reason == Reason::session_spilled)
+        spills_.remember(now, spill, book_.id(choice->slot));
+    else if (choice->reason == Reason::session_owner && need.spilled_to)
+        spills_.forget(spill);
+
+    request.slot = choice->slot;
+    request.probe = book_.start(now, choice->slot);
+    if (!request.first_byte) request.numerics = book_.numerics(choice->slot);
+    request.tried[request.attempts++] = book_.id(choice->slot);
+    ++request.generation;
+    ++counters_.attempts;
+    if (request.attempts > 1) ++counters_.retries;
+    return make_attempt(index, *pool, *choice);
+}
+
+Attempt Dispatcher::make_attempt(std::uint32_t index, const Pool& pool, const Choice& choice) {
+    Request& request = requests_[index];
+    const ReplicaEntry& entry = view_->replicas()[choice.slot];
+    Attempt attempt{.id = AttemptId{std::uint64_t{request.generation} << 32 | index},
+                    .replica = entry.record->id,
+                    .peer = entry.member->record.id,
+                    .link = entry.member->record.link,
+                    .local = entry.local,
+                    .number = request.attempts,
+                    .reason = choice.reason};
+    if (request.unplaced) {
+        request.position = pool.ring->position_in_arc_of(choice.slot - pool.first, rng_.next());
+        attempt.session_token = tokens_.mint(request.position, request.wall, request.tenant, pool.key);
+    }
+    attempt.position = request.position;
+    return attempt;
+}
+
+Decision Dispatcher::give_up(std::uint32_t index, Error last) {
+    const bool seen = requests_[index].first_byte;
+    end_request(index);
+    if (seen) {
+        ++counters_.broken;
+        return Broken{error(errc::stream_broken, last.message())};
+    }
+    ++counters_.rejected;
+    return make_reject(std::move(last));
+}
+
+Reject Dispatcher::make_reject(Error why) {
+    Reject reject{.error = std::move(why)};
+    reject.status = http_status(static_cast<errc>(reject.error.code.value()));
+    if (reject.status == 502 || reject.status == 503 || reject.status == 504) {
+        const auto base = static_cast<std::uint64_t>(config_.retry_after.count());
+        reject.retry_after = Duration(static_cast<Duration::rep>(base * 3 / 4 + rng_.below(base / 2 + 1)));
+    }
+    return reject;
+}
+
+Dispatcher::Request* Dispatcher::find(AttemptId id) {
+    const std::uint32_t index = index_of(id);
+    if (index >= requests_.size()) return nullptr;
+    Request& request = requests_[index];
+    return request.live && request.generation == id.value >> 32 ? &request : nullptr;
+}
+
+void Dispatcher::end_attempt(TimePoint now, Request& request, Verdict verdict) {
+    if (request.slot != no_slot) book_.end(now, request.slot, verdict, request.probe);
+}
+
+void Dispatcher::end_request(std::uint32_t index) {
+    Request& request = requests_[index];
+    request.live = false;
+    request.slot = no_slot;
+    ++request.generation;
+    free_.push_back(index);
+}
+
+void Dispatcher::handle_rider(TimePoint now, std::uint32_t slot, const std::optional<wire::LoadReport>& load) {
+    if (load && slot != no_slot && load->replica == book_.id(slot)) book_.handle_load(now, slot, *load);
+}
+
+void Dispatcher::handle_accepted(AttemptId id) {
+    const Request* request = find(id);
+    if (request != nullptr && request->slot != no_slot) book_.handle_slot_ok(request->slot);
+}
+
+void Dispatcher::handle_first_byte(AttemptId id) {
+    Request* request = find(id);
+    if (request == nullptr) return;
+    request->first_byte = true;
+    request->unplaced = false;
+    if (request->slot != no_slot) book_.answered(request->slot);
+}
+
+bool Dispatcher::handle_finished(TimePoint now, AttemptId id, const std::optional<wire::LoadReport>& load) {
+    Request* request = find(id);
+    if (request == nullptr) return false;
+    if (request->slot != no_slot) book_.handle_slot_ok(request->slot);
+    end_attempt(now, *request, Verdict::good);
+    handle_rider(now, request->slot, load);
+    end_request(index_of(id));
+    ++counters_.finished;
+    return true;
+}
+
+bool Dispatcher::handle_client_gone(TimePoint now, AttemptId id) {
+    Request* request = find(id);
+    if (request == nullptr) return false;
+    end_attempt(now, *request, Verdict::none);
+    end_request(index_of(id));
+    ++counters_.abandoned;
+    return true;
+}
+
+Decision Dispatcher::handle_busy(TimePoint now, AttemptId id, const std::optional<wire::LoadReport>& load) {
+    Request* request = find(id);
+    if (request == nullptr) return Ignored{};
+    ++counters_.busy_answers;
+    end_attempt(now, *request, Verdict::none);
+    if (request->slot != no_slot) {
+        book_.handle_slot_ok(request->slot);
+        book_.handle_busy(now, request->slot);
+    }
+    handle_rider(now, request->slot, load);
+    return retry(now, index_of(id), error(errc::all_replicas_busy), true);
+}
+
+Decision Dispatcher::handle_failed(TimePoint now, AttemptId id, Failure failure) {
+    Request* request = find(id);
+    if (request == nullptr) return Ignored{};
+    ++counters_.failures;
+    end_attempt(now, *request, verdict_of(failure));
+    if (request->slot != no_slot) {
+        if (failure == Failure::connect_failed) book_.handle_peer_broken(now, book_.id(request->slot).peer);
+        if (failure == Failure::draining || failure == Failure::refused) book_.handle_refused(now, request->slot);
+    }
+    return retry(now, index_of(id), error(code_of(failure)), false);
+}
+
+Decision Dispatcher::retry(TimePoint now, std::uint32_t index, Error last, bool busy) {
+    Request& request = requests_[index];
+    request.slot = no_slot;
+    const bool can_go_on = !request.first_byte || (request.resumable && request.numerics != 0);
+    if (!can_go_on || request.attempts >= config_.attempts_max) return give_up(index, std::move(last));
+    if (!(busy ? budget_.spend_on_busy() : budget_.spend_on_failure())) return give_up(index, std::move(last));
+    return send(now, index, std::move(last));
+}
+
+void Dispatcher::handle_load(TimePoint now, const wire::LoadReport& load) {
+    for (const Pool& pool : view_->pools())
+        if (const auto member = pool.ring->find(load.replica)) book_.handle_load(now, pool.first + *member, load);
+}
+
+Result<Explanation> Dispatcher::explain(TimePoint now, const RequestMeta& meta) const {
+    EXA_CHECK(view_ != nullptr);
+    Rng rng = rng_;
+    EXA_TRY(const Place place, locate(meta, rng.next()));
+    const Pool& pool = *place.pool;
+    Explanation explanation{.pool = pool.key, .source = place.source, .position = place.position};
+    Need need{.prefix_hash = meta.prefix_hash, .prompt_tokens = meta.prompt_tokens};
+    std::vector<std::uint32_t> order;
+    if (place.source == PositionSource::none) {
+        for (std::uint32_t member = 0; member < pool.count; ++member) order.push_back(pool.first + member);
+        std::ranges::sort(order, {}, [&](std::uint32_t slot) { return std::pair(book_.load(slot), slot); });
+    } else {
+        need.position = place.position;
+        need.spilled_to = spills_.peek(now, spill_key(place.position, pool.hash));
+        explanation.spilled_to = need.spilled_to;
+        explanation.owner = pool.ring->members()[pool.ring->owner(place.position)].id;
+        pool.ring->walk(place.position, [&](std::uint32_t member) {
+            order.push_back(pool.first + member);
+            return order.size() < explained_max;
+        });
+    }
+    const auto choice = choose(now, pool, book_, need, config_, rng);
+    if (choice) {
+        explanation.choice = book_.id(choice->slot);
+        explanation.reason = choice->reason;
+    }
+    if (order.size() > explained_max) order.resize(explained_max);
+    if (choice && std::ranges::find(order, choice->slot) == order.end()) order.push_back(choice->slot);
+    for (const std::uint32_t slot : order) {
+        explanation.candidates.push_back({.replica = book_.id(slot),
+                                          .peer_name = view_->replicas()[slot].member->record.name,
+                                          .load = book_.load(slot),
+                                          .bound = book_.bound(slot),
+                                          .limit = book_.limit(slot),
+                                          .standing = book_.standing(now, slot),
+                                          .fits = is_fit(book_, slot, need),
+                                          .chosen = choice && choice->slot == slot});
+    }
+    return explanation;
+}
+
+}  // namespace exa::router

@@ -1,0 +1,211 @@
+// Dispatcher: where every request of one data-plane thread goes, and what happens when that fails. Pure; no clock, no
+// sockets. A thread owns one; the simulator drives the same object.
+//
+// A request is begun once and ends exactly once. In between, its owner reports what the replica it was sent to does,
+// and each report that ends an attempt is answered with the next Attempt or with the end of the request:
+//
+//   begin -> Attempt --handle_finished--------------------------------> (finished)
+//     |        |  ^----handle_busy / handle_failed, another replica left
+//     |        +--handle_client_gone----------------------------------> (abandoned)
+//     |        +--handle_busy / handle_failed, none left -------------> Reject, or Broken once bytes had been sent
+//     +-> Reject
+//
+// An attempt's id names that attempt alone: a late report about an earlier one, or about a request that has ended,
+// changes nothing and is answered with Ignored.
+//
+// Who is chosen (docs/architecture.md, routing): a session goes to the ring owner of its position, unless that replica
+// is above the bounded load, suspect, draining or excluded by this entry's own experience; then to the next on the
+// ring. A request without a session takes a warm replica for its prompt or the less loaded of two, and gets a session
+// token minted inside that replica's arc.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/endpoint.h"
+#include "base/result.h"
+#include "base/rng.h"
+#include "base/time.h"
+#include "router/chooser.h"
+#include "router/config.h"
+#include "router/errc.h"
+#include "router/explanation.h"
+#include "router/replica_book.h"
+#include "router/retry_budget.h"
+#include "router/routing_view.h"
+#include "router/session.h"
+#include "router/spill_map.h"
+
+namespace exa::router {
+
+// The views need to live only for the call.
+struct RequestMeta {
+    WallTime wall{};                             // for the session token
+    std::string_view tenant{};                   // empty: anonymous
+    std::string_view model{};                    // as the client names it
+    std::string_view version{};                  // empty: any
+    std::string_view role = "chat";              // "chat", "embed"
+    std::string_view session{};                  // a token or the client's own id; empty: none
+    std::optional<std::uint64_t> prefix_hash{};  // of the prompt's leading blocks
+    std::uint32_t prompt_tokens = 0;             // at least so many; 0: unknown
+    std::uint32_t hops = 0;                      // peers the request has crossed before this one
+    bool resumable = false;                      // its stream can go on elsewhere, on a replica of equal numerics
+};
+
+struct AttemptId {
+    std::uint64_t value = 0;
+    auto operator<=>(const AttemptId&) const = default;
+};
+
+struct Attempt {
+    AttemptId id;
+    ReplicaId replica;
+    PeerId peer;
+    Endpoint link;       // of that peer
+    bool local = false;  // the replica is this peer's own
+    std::uint32_t number = 1;
+    Reason reason = Reason::least_loaded;
+    std::uint64_t position = 0;  // of the session on the ring
+    // For the response header when the session is minted here; empty when the client brought one, or has seen the
+    // header already.
+    std::string session_token{};
+};
+
+// The end of a request before any byte of an answer: send `status` and the error.
+struct Reject {
+    Error error;
+    std::uint16_t status = 500;
+    std::optional<Duration> retry_after{};  // set when trying again may help
+};
+
+// The end of a stream the client has already seen a part of: send an error event.
+struct Broken {
+    Error error;
+};
+
+// Nothing to do: the report was about an attempt that is over.
+struct Ignored {};
+
+using Decision = std::variant<Attempt, Reject, Broken, Ignored>;
+
+enum class Failure : std::uint8_t {
+    connect_failed,  // no link to the peer
+    link_broken,     // the link, or the stream on it, broke
+    timeout,         // no first byte, or an idle stream, for too long
+    server_error,    // the replica answered with a failure of its own (5xx)
+    draining,        // "not me": it takes no new requests
+    refused,         // "not me": another model, version or tenant than the view said
+};
+
+struct Counters {
+    std::uint64_t begun = 0;
+    std::uint64_t attempts = 0;
+    std::uint64_t retries = 0;  // attempts behind the first of a request
+    std::uint64_t busy_answers = 0;
+    std::uint64_t failures = 0;
+    // Ends: their sum and the requests in flight are `begun`.
+    std::uint64_t finished = 0;
+    std::uint64_t rejected = 0;
+    std::uint64_t broken = 0;
+    std::uint64_t abandoned = 0;
+};
+
+class Dispatcher {
+  public:
+    // `config` is valid (validate) and `tokens` outlives it. `rng` is salted by the caller (peer id and thread), so
+    // that entries do not choose alike.
+    Dispatcher(const Config& config, const SessionTokens& tokens, Rng rng);
+
+    // The view to route by from now on. Cheap when it is the same one; in-flight counts, breakers and exclusions of
+    // replicas that stay are kept.
+    void handle_view(std::shared_ptr<const RoutingView> view);
+
+    // An Attempt or a Reject. handle_view must have been called.
+    Decision begin(TimePoint now, const RequestMeta& meta);
+
+    // Reports about an attempt. `load` is what rode on the answer, if any did.
+    void handle_accepted(AttemptId id);
+    void handle_first_byte(AttemptId id);
+    // The answer is complete, be it a client's error (4xx): those never count against the replica. False: ignored.
+    bool handle_finished(TimePoint now, AttemptId id, const std::optional<wire::LoadReport>& load = std::nullopt);
+    // The client went away; the caller cancels upstream. False: ignored.
+    bool handle_client_gone(TimePoint now, AttemptId id);
+    // The replica is at its limit: never a failure of it.
+    Decision handle_busy(TimePoint now, AttemptId id, const std::optional<wire::LoadReport>& load = std::nullopt);
+    Decision handle_failed(TimePoint now, AttemptId id, Failure failure);
+
+    // Reports about peers: a link broke (its replicas are left alone for a while), or stands again.
+    void handle_peer_broken(TimePoint now, PeerId peer) { book_.handle_peer_broken(now, peer); }
+    void handle_peer_ok(PeerId peer) { book_.handle_peer_ok(peer); }
+    // A load report that arrived on its own.
+    void handle_load(TimePoint now, const wire::LoadReport& load);
+
+    // What begin would do with `meta`, and why. Changes nothing.
+    Result<Explanation> explain(TimePoint now, const RequestMeta& meta) const;
+
+    const Counters& counters() const { return counters_; }
+    std::size_t in_flight() const { return requests_.size() - free_.size(); }
+    const ReplicaBook& book() const { return book_; }
+
+  private:
+    static constexpr std::uint32_t no_slot = ReplicaBook::no_slot;
+
+    struct Request {
+        std::uint32_t generation = 0;  // grows with every attempt and with the end; part of the attempt's id
+        bool live = false;
+        bool first_byte = false;  // the client has seen bytes
+        bool resumable = false;
+        bool unplaced = false;  // has no session yet: every attempt mints one where it goes
+        bool probe = false;
+        std::uint32_t attempts = 0;
+        std::uint32_t slot = no_slot;  // of the attempt in flight; no_slot when its replica left the view
+        std::uint32_t prompt_tokens = 0;
+        std::uint64_t pool = 0;      // hash
+        std::uint64_t position = 0;  // of the session, brought or minted
+        std::optional<std::uint64_t> prefix_hash;
+        std::uint64_t numerics = 0;  // of the replica whose answer the client is seeing
+        WallTime wall;
+        std::string tenant;
+        std::array<ReplicaId, attempts_limit> tried;
+    };
+
+    // The pool and the position of a request.
+    struct Place {
+        const Pool* pool = nullptr;
+        PositionSource source = PositionSource::none;
+        std::uint64_t position = 0;
+    };
+
+    Result<Place> locate(const RequestMeta& meta, std::uint64_t entropy) const;
+    std::uint32_t open_request(const RequestMeta& meta, const Place& place);
+    // The next attempt, or the end for the reason of `last`.
+    Decision send(TimePoint now, std::uint32_t index, Error last);
+    Attempt make_attempt(std::uint32_t index, const Pool& pool, const Choice& choice);
+    Decision retry(TimePoint now, std::uint32_t index, Error last, bool busy);
+    Decision give_up(std::uint32_t index, Error last);
+    Reject make_reject(Error why);
+
+    Request* find(AttemptId id);
+    void end_attempt(TimePoint now, Request& request, Verdict verdict);
+    void end_request(std::uint32_t index);
+    void handle_rider(TimePoint now, std::uint32_t slot, const std::optional<wire::LoadReport>& load);
+
+    Config config_;
+    const SessionTokens& tokens_;
+    Rng rng_;
+    std::shared_ptr<const RoutingView> view_;
+    ReplicaBook book_;
+    SpillMap spills_;
+    RetryBudget budget_;
+    Counters counters_;
+    std::vector<Request> requests_;
+    std::vector<std::uint32_t> free_;
+};
+
+}  // namespace exa::router

@@ -1,0 +1,67 @@
+#include "router/errc.h"
+
+#include <string>
+
+namespace exa::router {
+
+namespace {
+
+class Category final : public std::error_category {
+  public:
+    const char* name() const noexcept override { return "router"; }
+
+    std::string message(int code) const override {
+        switch (static_cast<errc>(code)) {
+            case errc::model_not_found:
+                return "the model does not exist in this cluster";
+            case errc::no_replica_ready:
+                return "no replica of the model is ready yet";
+            case errc::all_replicas_busy:
+                return "every replica of the model is busy";
+            case errc::context_too_long:
+                return "the prompt is longer than the model's context";
+            case errc::too_many_hops:
+                return "the request went through too many peers";
+            case errc::upstream_failed:
+                return "the replicas that were tried failed";
+            case errc::upstream_timeout:
+                return "the replicas that were tried did not answer in time";
+            case errc::stream_broken:
+                return "the replica went away in the middle of the answer";
+            case errc::invalid_config:
+                return "out of range";
+        }
+        return "unknown router error";
+    }
+};
+
+}  // namespace
+
+const std::error_category& category() {
+    static const Category instance;
+    return instance;
+}
+
+std::uint16_t http_status(errc code) {
+    switch (code) {
+        case errc::model_not_found:
+            return 404;
+        case errc::no_replica_ready:
+        case errc::all_replicas_busy:
+            return 503;
+        case errc::context_too_long:
+            return 400;
+        case errc::too_many_hops:
+            return 508;
+        case errc::upstream_failed:
+            return 502;
+        case errc::upstream_timeout:
+            return 504;
+        case errc::stream_broken:
+        case errc::invalid_config:
+            break;
+    }
+    return 500;
+}
+
+}  // namespace exa::router

@@ -1,0 +1,33 @@
+// Why a request could not be placed, or why a configuration is refused.
+#pragma once
+
+#include <cstdint>
+#include <system_error>
+
+namespace exa::router {
+
+enum class errc {
+    model_not_found = 1,  // no peer speaks of such a model (or version of it); retrying does not help
+    no_replica_ready,     // the model is known, but none of its replicas is ready
+    all_replicas_busy,    // every replica is at its limit or out of reach for the moment
+    context_too_long,     // the prompt alone is past the context of every replica
+    too_many_hops,        // the request has crossed too many peers: a loop
+    upstream_failed,      // the attempts are used up; the last replica failed
+    upstream_timeout,     // the same; the last replica did not answer in time
+    stream_broken,        // the replica went away after the client had seen bytes
+    invalid_config,       // nothing was changed
+};
+
+const std::error_category& category();
+
+// What the client door answers with. Never for stream_broken (the status has left already) or invalid_config.
+std::uint16_t http_status(errc code);
+
+inline std::error_code make_error_code(errc code) {
+    return {static_cast<int>(code), category()};
+}
+
+}  // namespace exa::router
+
+template <>
+struct std::is_error_code_enum<exa::router::errc> : std::true_type {};

@@ -1,0 +1,243 @@
+#include "router/replica_book.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/check.h"
+#include "base/hash.h"
+
+namespace exa::router {
+
+namespace {
+
+// A peer that reports nonsense must not drown the mean of its pool.
+constexpr std::uint32_t in_flight_max = 1'000'000;
+
+std::uint64_t numerics_hash(std::string_view numerics) {
+    return numerics.empty() ? 0 : std::max<std::uint64_t>(hash64(as_bytes(numerics)), 1);
+}
+
+std::uint32_t divide_up(std::uint64_t dividend, std::uint64_t divisor) {
+    return static_cast<std::uint32_t>(
+        std::min<std::uint64_t>((dividend + divisor - 1) / divisor, std::numeric_limits<std::uint32_t>::max()));
+}
+
+}  // namespace
+
+std::string_view to_string(Standing standing) {
+    switch (standing) {
+        case Standing::good:
+            return "good";
+        case Standing::above_bound:
+            return "above_bound";
+        case Standing::looks_full:
+            return "looks_full";
+        case Standing::suspect:
+            return "suspect";
+        case Standing::full:
+            return "full";
+        case Standing::draining:
+            return "draining";
+        case Standing::link_broken:
+            return "link_broken";
+        case Standing::refused:
+            return "refused";
+        case Standing::breaker_open:
+            return "breaker_open";
+    }
+    return "unknown";
+}
+
+ReplicaBook::ReplicaBook(const Config& config) : config_(config) {}
+
+std::uint32_t ReplicaBook::Slot::load() const {
+    const std::uint64_t expected = std::uint64_t{reported} + own;
+    const std::uint64_t others = expected > own_at_report ? expected - own_at_report : 0;
+    return std::max(own, static_cast<std::uint32_t>(others));
+}
+
+template <class Change>
+void ReplicaBook::update(Slot& slot, Change&& change) {
+    PoolSum& sum = pools_[slot.pool];
+    sum.load -= slot.load();
+    change();
+    sum.load += slot.load();
+}
+
+std::vector<std::uint32_t> ReplicaBook::handle_view(const RoutingView& view) {
+    std::vector<std::uint32_t> moved;
+    if (layout_ != view.layout()) moved = adopt_layout(view.layout());
+    for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) {
+        const ReplicaLoad& load = view.loads()[slot];
+        if (load.measured) adopt(slot, load.in_flight, *load.measured, slots_[slot].own_least);
+    }
+    return moved;
+}
+
+std::vector<std::uint32_t> ReplicaBook::adopt_layout(std::shared_ptr<const RoutingView::Layout> layout) {
+    const std::vector<Slot> before = std::move(slots_);
+    const auto old_layout = std::move(layout_);
+    layout_ = std::move(layout);
+    slots_.assign(layout_->replicas.size(), {});
+    std::vector<std::uint32_t> moved(before.size(), no_slot);
+    for (const Pool& old_pool : old_layout ? std::span(old_layout->pools) : std::span<const Pool>()) {
+        const auto pool = std::ranges::find(layout_->pools, old_pool.hash, &Pool::hash);
+        if (pool == layout_->pools.end()) continue;
+        for (std::uint32_t old_slot = old_pool.first; old_slot < old_pool.first + old_pool.count; ++old_slot) {
+            const auto member = pool->ring->find(before[old_slot].id);
+            if (!member) continue;
+            moved[old_slot] = pool->first + *member;
+            slots_[moved[old_slot]] = before[old_slot];
+        }
+    }
+
+    pools_.assign(layout_->pools.size(), {});
+    for (std::uint32_t p = 0; p < pools_.size(); ++p) {
+        const Pool& pool = layout_->pools[p];
+        pools_[p].weight = pool.weight_sum;
+        for (std::uint32_t member = 0; member < pool.count; ++member) {
+            Slot& slot = slots_[pool.first + member];
+            const ReplicaEntry& entry = layout_->replicas[pool.first + member];
+            slot.id = entry.record->id;
+            slot.pool = p;
+            slot.weight = pool.ring->members()[member].weight;
+            slot.limit = entry.record->in_flight_limit;
+            slot.context_tokens = entry.record->context_tokens;
+            slot.numerics = numerics_hash(entry.record->numerics);
+            slot.suspect = entry.suspect;
+            slot.draining = entry.draining;
+            pools_[p].load += slot.load();
+        }
+    }
+    std::erase_if(broken_, [&](const BrokenPeer& broken) {
+        return std::ranges::none_of(slots_, [&](const Slot& slot) { return slot.id.peer == broken.peer; });
+    });
+    for (const BrokenPeer& broken : broken_) hold_peer(broken);
+    return moved;
+}
+
+void ReplicaBook::adopt(std::uint32_t at, std::uint32_t in_flight, TimePoint measured, std::uint32_t own_counted) {
+    Slot& slot = slots_[at];
+    if (slot.measured && measured <= *slot.measured) return;
+    update(slot, [&] {
+        slot.reported = std::min(in_flight, in_flight_max);
+        slot.own_at_report = own_counted;
+        slot.own_least = slot.own;
+        slot.measured = measured;
+    });
+}
+
+std::uint32_t ReplicaBook::bound(std::uint32_t slot) const {
+    const PoolSum& pool = pools_[slots_[slot].pool];
+    return std::max(config_.load_floor,
+                    divide_up((pool.load + 1) * slots_[slot].weight * config_.load_factor_percent, pool.weight * 100));
+}
+
+std::uint32_t ReplicaBook::mean(std::uint32_t slot) const {
+    const PoolSum& pool = pools_[slots_[slot].pool];
+    return divide_up(pool.load * slots_[slot].weight, pool.weight);
+}
+
+Standing ReplicaBook::standing(TimePoint now, std::uint32_t at) const {
+    const Slot& slot = slots_[at];
+    if (slot.draining) return Standing::draining;
+    if (now < slot.link_until) return Standing::link_broken;
+    if (now < slot.refused_until) return Standing::refused;
+    if (!slot.breaker.allows(now)) return Standing::breaker_open;
+    const std::uint32_t load = slot.load();
+    const bool at_limit = slot.limit > 0 && load >= slot.limit;
+    if (now < slot.full_until || (slot.limit > 0 && slot.own >= slot.limit)) return Standing::full;
+    if (at_limit && slot.measured && now - *slot.measured < config_.load_fresh) return Standing::full;
+    if (slot.suspect) return Standing::suspect;
+    if (at_limit) return Standing::looks_full;
+    // The bound costs a division and is never below the floor.
+    if (load >= config_.load_floor && load >= bound(at)) return Standing::above_bound;
+    return Standing::good;
+}
+
+bool ReplicaBook::start(TimePoint now, std::uint32_t at) {
+    Slot& slot = slots_[at];
+    update(slot, [&] { ++slot.own; });
+    if (slot.link_doubted) {
+        const auto broken = std::ranges::find(broken_, slot.id.peer, &BrokenPeer::peer);
+        EXA_CHECK(broken != broken_.end());
+        broken->probing = true;
+        broken->until = now + broken->backoff;
+        hold_peer(*broken);
+    }
+    return slot.breaker.start();
+}
+
+void ReplicaBook::end(TimePoint now, std::uint32_t at, Verdict verdict, bool probe) {
+    Slot& slot = slots_[at];
+    EXA_CHECK(slot.own > 0);
+    update(slot, [&] {
+        --slot.own;
+        slot.own_least = std::min(slot.own_least, slot.own);
+    });
+    slot.full_until = TimePoint{};
+    switch (verdict) {
+        case Verdict::none:
+            slot.breaker.release(probe);
+            break;
+        case Verdict::good:
+            slot.breaker.succeed();
+            break;
+        case Verdict::bad:
+            slot.breaker.fail(now, config_);
+            break;
+    }
+}
+
+void ReplicaBook::answered(std::uint32_t at) {
+    slots_[at].breaker.succeed();
+    handle_slot_ok(at);
+}
+
+void ReplicaBook::handle_busy(TimePoint now, std::uint32_t at) {
+    slots_[at].full_until = now + config_.load_fresh;
+}
+
+void ReplicaBook::handle_refused(TimePoint now, std::uint32_t at) {
+    slots_[at].refused_until = now + config_.refused_backoff;
+}
+
+void ReplicaBook::handle_load(TimePoint now, std::uint32_t at, const wire::LoadReport& load) {
+    adopt(at, load.in_flight, now - std::max(load.age, Duration::zero()), slots_[at].own);
+}
+
+void ReplicaBook::handle_peer_broken(TimePoint now, PeerId peer) {
+    auto broken = std::ranges::find(broken_, peer, &BrokenPeer::peer);
+    if (broken == broken_.end()) {
+        broken_.push_back({peer, config_.peer_backoff, now + config_.peer_backoff, false});
+        broken = broken_.end() - 1;
+    } else if (broken->probing || now >= broken->until) {
+        broken->backoff = std::min(broken->backoff * 2, config_.peer_backoff_max);
+        broken->until = now + broken->backoff;
+        broken->probing = false;
+    }
+    hold_peer(*broken);
+}
+
+void ReplicaBook::handle_peer_ok(PeerId peer) {
+    if (std::erase_if(broken_, [&](const BrokenPeer& broken) { return broken.peer == peer; }) == 0) return;
+    for (Slot& slot : slots_) {
+        if (slot.id.peer != peer) continue;
+        slot.link_until = TimePoint{};
+        slot.link_doubted = false;
+    }
+}
+
+void ReplicaBook::handle_slot_ok(std::uint32_t at) {
+    if (slots_[at].link_doubted) handle_peer_ok(slots_[at].id.peer);
+}
+
+void ReplicaBook::hold_peer(const BrokenPeer& broken) {
+    for (Slot& slot : slots_) {
+        if (slot.id.peer != broken.peer) continue;
+        slot.link_until = broken.until;
+        slot.link_doubted = true;
+    }
+}
+
+}  // namespace exa::router

@@ -1,0 +1,134 @@
+// ReplicaBook: what one entry knows of every replica: its load, and why it should be left alone for the moment.
+//
+// Load is what the replica last reported plus what this entry has sent it since, so that an idle replica stops looking
+// idle at once and not a second later. A report that came by gossip was measured some time ago; of the requests of our
+// own that it may or may not have counted, it is taken to have counted only those in flight all the while since the
+// report before. Erring upwards spreads requests, erring downwards piles them up.
+//
+// A slot is an index into the view's replicas().
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "router/breaker.h"
+#include "router/config.h"
+#include "router/routing_view.h"
+
+namespace exa::router {
+
+// Best first. Those up to `suspect` may be sent to, each only when there is no better one.
+enum class Standing : std::uint8_t {
+    good,
+    above_bound,  // one more request would put it above the bounded load
+    looks_full,   // at its limit by a report that is no longer fresh
+    suspect,      // of being down, by the membership
+    full,         // at its limit
+    draining,
+    link_broken,   // our own link to its peer failed a moment ago
+    refused,       // it sent a request of ours away a moment ago
+    breaker_open,  // it failed several times in a row
+};
+
+constexpr bool is_usable(Standing standing) {
+    return standing <= Standing::suspect;
+}
+
+std::string_view to_string(Standing standing);
+
+// How an attempt ended, as far as the replica's health goes.
+enum class Verdict : std::uint8_t { none, good, bad };
+
+class ReplicaBook {
+  public:
+    static constexpr std::uint32_t no_slot = ~std::uint32_t{0};
+
+    explicit ReplicaBook(const Config& config);
+
+    // Adopts the view's replicas and loads; what is known of replicas that stay is kept. Returns, when slots moved, the
+    // new slot of each old one (no_slot for those that left); empty when none did.
+    std::vector<std::uint32_t> handle_view(const RoutingView& view);
+
+    // Requests in flight there, of all entries.
+    std::uint32_t load(std::uint32_t slot) const { return slots_[slot].load(); }
+    std::uint32_t own(std::uint32_t slot) const { return slots_[slot].own; }
+    std::uint32_t weight(std::uint32_t slot) const { return slots_[slot].weight; }
+    std::uint32_t limit(std::uint32_t slot) const { return slots_[slot].limit; }  // 0: unknown
+    const ReplicaId& id(std::uint32_t slot) const { return slots_[slot].id; }
+    std::uint64_t numerics(std::uint32_t slot) const { return slots_[slot].numerics; }  // hash; 0: none declared
+    std::uint32_t context_tokens(std::uint32_t slot) const { return slots_[slot].context_tokens; }  // 0: unknown
+
+    // max(load_floor, ceil(load_factor x mean)) of its pool with one more request, in proportion to its weight.
+    std::uint32_t bound(std::uint32_t slot) const;
+    // The pool's mean load in proportion to the slot's weight, rounded up.
+    std::uint32_t mean(std::uint32_t slot) const;
+    Standing standing(TimePoint now, std::uint32_t slot) const;
+
+    // A request was sent there. True when it is its breaker's probe, to be handed to end().
+    bool start(TimePoint now, std::uint32_t slot);
+    void end(TimePoint now, std::uint32_t slot, Verdict verdict, bool probe);
+    // The first byte of an answer: well, but not ended.
+    void answered(std::uint32_t slot);
+
+    void handle_busy(TimePoint now, std::uint32_t slot);
+    void handle_refused(TimePoint now, std::uint32_t slot);
+    void handle_load(TimePoint now, std::uint32_t slot, const wire::LoadReport& load);
+    void handle_peer_broken(TimePoint now, PeerId peer);
+    void handle_peer_ok(PeerId peer);
+    void handle_slot_ok(std::uint32_t slot);
+
+  private:
+    struct Slot {
+        ReplicaId id;
+        std::uint32_t pool = 0;  // index into pools_
+        std::uint32_t weight = 1;
+        std::uint32_t limit = 0;
+        std::uint32_t context_tokens = 0;
+        std::uint64_t numerics = 0;
+        bool suspect = false;
+        bool draining = false;
+
+        std::uint32_t reported = 0;
+        std::uint32_t own = 0;
+        std::uint32_t own_at_report = 0;  // how many of `own` the report had counted
+        std::uint32_t own_least = 0;      // since the report
+        std::optional<TimePoint> measured;
+
+        TimePoint full_until{};
+        TimePoint refused_until{};
+        TimePoint link_until{};
+        bool link_doubted = false;  // its peer is in broken_
+        Breaker breaker;
+
+        std::uint32_t load() const;
+    };
+    struct PoolSum {
+        std::uint64_t load = 0;
+        std::uint64_t weight = 0;
+    };
+    struct BrokenPeer {
+        PeerId peer;
+        Duration backoff;
+        TimePoint until;
+        bool probing;
+    };
+
+    std::vector<std::uint32_t> adopt_layout(std::shared_ptr<const RoutingView::Layout> layout);
+    void adopt(std::uint32_t slot, std::uint32_t in_flight, TimePoint measured, std::uint32_t own_counted);
+    void hold_peer(const BrokenPeer& broken);
+    template <class Change>
+    void update(Slot& slot, Change&& change);
+
+    Config config_;
+    std::shared_ptr<const RoutingView::Layout> layout_;
+    std::vector<Slot> slots_;
+    std::vector<PoolSum> pools_;
+    std::vector<BrokenPeer> broken_;
+};
+
+}  // namespace exa::router

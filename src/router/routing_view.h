@@ -1,0 +1,78 @@
+// RoutingView: one peer's view of the cluster as routing needs it. Built on the control strand at every publication of
+// the membership's view, shared with all data-plane threads, never changed.
+//
+// Loads change every second, members rarely: the layout (pools, rings, replicas) is a part of its own that successive
+// views share as long as no member changed, and a ring is built again only when its member set did.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "membership/view.h"
+#include "ring/pool_key.h"
+#include "ring/ring.h"
+
+namespace exa::router {
+
+// A ready replica of a peer that is alive or suspect. The member keeps `record` alive.
+struct ReplicaEntry {
+    std::shared_ptr<const membership::Member> member;
+    const wire::ReplicaRecord* record = nullptr;
+    bool suspect = false;   // by the membership; only lowers its rank
+    bool draining = false;  // its peer takes no new requests
+    bool local = false;     // of this very peer
+};
+
+struct Pool {
+    ring::PoolKey key;
+    std::uint64_t hash = 0;                  // pool_hash(key)
+    std::shared_ptr<const ring::Ring> ring;  // member m of the ring is replica first + m; may be empty
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+    std::uint64_t weight_sum = 0;
+    std::uint32_t context_tokens_max = 0;  // 0: some replica does not tell
+};
+
+struct ReplicaLoad {
+    std::uint32_t in_flight = 0;
+    std::uint32_t queued_tokens = 0;
+    std::uint16_t kv_used_permille = 0;
+    std::optional<TimePoint> measured;  // nothing: never reported, so unknown
+};
+
+class RoutingView {
+  public:
+    // `before` is the view published last; null at the start. Parts that did not change are shared with it.
+    static std::shared_ptr<const RoutingView> build(const membership::View& view, const RoutingView* before);
+
+    struct Layout {
+        std::vector<std::shared_ptr<const membership::Member>> members;  // it was made from
+        std::vector<Pool> pools;                                         // sorted by key
+        std::vector<ReplicaEntry> replicas;                              // by pool, then by id
+    };
+
+    std::uint64_t number() const { return number_; }
+    PeerId self() const { return self_; }
+    const std::shared_ptr<const Layout>& layout() const { return layout_; }
+
+    // Every pool that any peer not yet lost speaks of, with or without ready replicas. Sorted by key: model first.
+    std::span<const Pool> pools() const { return layout_->pools; }
+    std::span<const Pool> pools_of(std::string_view model) const;
+    // Null when unknown; `hash` as in Pool. Linear.
+    const Pool* find_pool(std::uint64_t hash) const;
+
+    std::span<const ReplicaEntry> replicas() const { return layout_->replicas; }
+    std::span<const ReplicaLoad> loads() const { return loads_; }  // one a replica, same order
+
+  private:
+    std::uint64_t number_ = 0;
+    PeerId self_;
+    std::shared_ptr<const Layout> layout_;
+    std::vector<ReplicaLoad> loads_;
+};
+
+}  // namespace exa::router
