@@ -1,7 +1,6 @@
 // Resolve: "host:port" texts to endpoints, by DNS when they are names.
 #pragma once
 
-#include <boost/asio/awaitable.hpp>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -10,6 +9,7 @@
 #include "base/endpoint.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "io/async.h"
 
 namespace exa::io {
 
@@ -22,8 +22,7 @@ struct HostPort {
 Result<HostPort> parse_host_port(std::string_view text, std::uint16_t default_port = 0);
 
 // Every address of one text, in the resolver's order. errc::name_not_resolved, errc::timed_out.
-boost::asio::awaitable<Result<std::vector<Endpoint>>> resolve(std::string text, std::uint16_t default_port,
-                                                              Duration timeout);
+Awaitable<Result<std::vector<Endpoint>>> resolve(std::string text, std::uint16_t default_port, Duration timeout);
 
 struct Resolved {
     std::vector<Endpoint> endpoints;  // sorted, each once
@@ -31,7 +30,6 @@ struct Resolved {
 };
 
 // All texts at the same time, each within `timeout`: seeds that fail must not hold up those that answer.
-boost::asio::awaitable<Resolved> resolve_all(std::vector<std::string> texts, std::uint16_t default_port,
-                                             Duration timeout);
+Awaitable<Resolved> resolve_all(std::vector<std::string> texts, std::uint16_t default_port, Duration timeout);
 
 }  // namespace exa::io

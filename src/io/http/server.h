@@ -7,7 +7,6 @@
 // Threading: a server and its exchanges belong to the one thread that runs their io_context.
 #pragma once
 
-#include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <cstddef>
@@ -20,6 +19,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "io/async.h"
 #include "io/http/message.h"
 
 namespace exa::io {
@@ -74,15 +74,15 @@ class HttpExchange {
     HttpExchange& operator=(const HttpExchange&) = delete;
 
     // A whole answer; completes when the socket took it. errc::broken when the client is gone.
-    boost::asio::awaitable<Result<void>> respond(HttpResponse response);
+    Awaitable<Result<void>> respond(HttpResponse response);
 
     // Begins a streamed answer; the head leaves with the first bytes of the body or at the end of this turn.
-    boost::asio::awaitable<Result<void>> start(int status, HttpHeaders headers);
+    Awaitable<Result<void>> start(int status, HttpHeaders headers);
     // Appends to the body. What is written within one turn of the loop leaves in one system call. Completes at once
     // while at most write_buffer_bytes wait for the socket, else when it took enough. errc::broken as above.
-    boost::asio::awaitable<Result<void>> write(std::string chunk);
+    Awaitable<Result<void>> write(std::string chunk);
     // Ends the body; completes when the socket took everything.
-    boost::asio::awaitable<Result<void>> finish();
+    Awaitable<Result<void>> finish();
 
     // True once the head of an answer was given to respond() or start().
     bool started() const;
@@ -99,7 +99,7 @@ class HttpExchange {
 class HttpServer {
   public:
     // Coroutine parameters are by value; what a handler throws is logged and becomes 500.
-    using Handler = std::function<boost::asio::awaitable<void>(HttpRequest request, std::shared_ptr<HttpExchange>)>;
+    using Handler = std::function<Awaitable<void>(HttpRequest request, std::shared_ptr<HttpExchange>)>;
 
     HttpServer(boost::asio::io_context& context, HttpConfig config, Handler handler, Log& log);
     // Closes every connection.
@@ -116,7 +116,7 @@ class HttpServer {
     void stop_accepting();
     // stop_accepting(), then answers what still comes, with `Connection: close`, until every connection is done or
     // `deadline` has passed; what is left then is cut. True when all were done.
-    boost::asio::awaitable<bool> drain(Duration deadline);
+    Awaitable<bool> drain(Duration deadline);
 
     HttpStats stats() const;
 

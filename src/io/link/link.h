@@ -9,15 +9,10 @@
 // Threading: a pool, a server and their streams belong to the one thread that runs their io_context.
 #pragma once
 
-#include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
-#include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
-#include <string>
 #include <variant>
 
 #include "base/bytes.h"
@@ -26,13 +21,11 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "io/async.h"
 #include "io/link/config.h"
 #include "wire/link_messages.h"
 
 namespace exa::io {
-
-template <class T>
-using Awaitable = boost::asio::awaitable<T>;
 
 class Link;
 class StreamState;

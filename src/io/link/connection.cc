@@ -1,0 +1,507 @@
+#include "io/link/connection.h"
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <limits>
+#include <utility>
+
+#include "io/errc.h"
+#include "wire/errc.h"
+
+namespace exa::io {
+
+namespace asio = boost::asio;
+using Clock = std::chrono::steady_clock;
+using wire::FrameType;
+
+namespace {
+
+// One system call carries at most this; what follows waits for the next, so that a control frame never waits long.
+constexpr std::size_t batch_bytes_max = 256 * 1024;
+constexpr std::size_t batch_frames_max = 64;
+
+// Sync messages that wait for a peer that does not read.
+constexpr std::size_t control_bytes_max = 32 * 1024 * 1024;
+
+// Time for a goodbye to leave and for the other side to hang up.
+constexpr auto goodbye_timeout = std::chrono::seconds(1);
+
+constexpr unsigned pings_unanswered_max = 2;
+
+errc errc_of(wire::GoodbyeCode code) {
+    switch (code) {
+        case wire::GoodbyeCode::wrong_cluster:
+            return errc::wrong_cluster;
+        case wire::GoodbyeCode::wrong_version:
+            return errc::wrong_version;
+        case wire::GoodbyeCode::wrong_target:
+            return errc::wrong_peer;
+        case wire::GoodbyeCode::too_many:
+            return errc::too_many;
+        case wire::GoodbyeCode::malformed:
+            return errc::malformed;
+        case wire::GoodbyeCode::timed_out:
+            return errc::timed_out;
+        case wire::GoodbyeCode::closing:
+            return errc::closed;
+    }
+    return errc::broken;
+}
+
+}  // namespace
+
+void LinkContext::warn_of_stranger(std::string_view message, const Endpoint& remote, const std::string& reason) {
+    const auto now = Clock::now();
+    if (last_warning_ != Clock::time_point{} && now - last_warning_ < std::chrono::seconds(1)) {
+        ++unsaid_;
+        return;
+    }
+    last_warning_ = now;
+    log.warn("link", message,
+             {{"remote", to_string(remote)},
+              {"reason", reason},
+              {"refused", std::to_string(stats.links_refused)},
+              {"malformed", std::to_string(stats.malformed)},
+              {"not_logged", std::to_string(std::exchange(unsaid_, 0))}});
+}
+
+Link::Link(std::shared_ptr<LinkContext> context, std::unique_ptr<Transport> transport, Role role)
+    : context_(std::move(context)),
+      transport_(std::move(transport)),
+      role_(role),
+      work_(transport_->executor()),
+      room_(transport_->executor()),
+      timer_(transport_->executor()),
+      heard_(Clock::now()),
+      busy_(heard_) {
+    ++context_->stats.links_now;
+}
+
+// The hello.
+
+Awaitable<Result<void>> Link::greet(PeerId expect) {
+    const auto self = shared_from_this();
+    timer_.expires_after(context_->config.hello_timeout);
+    timer_.async_wait([self](const boost::system::error_code& code) {
+        if (!code && !self->greeted_) self->transport_->close();
+    });
+    const LinkIdentity& me = context_->identity;
+    const Bytes hello = wire::encode_hello(
+        {.cluster = me.cluster, .peer = me.peer, .generation = me.generation, .target = expect, .name = me.name});
+    if (role_ == Role::dialler) co_await transport_->write({asio::buffer(hello)});
+    auto received = co_await receive_hello();
+    if (!received) {
+        finish(false);
+        co_return received.error();
+    }
+    wire::GoodbyeCode code{};
+    if (auto verdict = judge_hello(received.value(), expect, code); !verdict) {
+        ++context_->stats.links_refused;
+        context_->warn_of_stranger("refused a link", remote(), verdict.error().message());
+        co_await refuse(code, verdict.error().message());
+        co_return verdict.error();
+    }
+    peer_ = received.value().peer;
+    if (role_ == Role::acceptor) co_await transport_->write({asio::buffer(hello)});
+    greeted_ = true;
+    reader_.accept_all();
+    ++context_->stats.links_opened;
+    co_return success();
+}
+
+Awaitable<Result<wire::Hello>> Link::receive_hello() {
+    while (true) {
+        auto next = reader_.next();
+        if (!next) {
+            ++context_->stats.malformed;
+            context_->warn_of_stranger("closed a connection that is no link", remote(), next.error().message());
+            co_return error(errc::malformed, next.error().message());
+        }
+        if (const auto& frame = next.value()) {
+            if (frame->header.type == FrameType::goodbye) {
+                const auto goodbye = wire::decode_goodbye(frame->payload);
+                if (!goodbye) co_return error(errc::malformed, goodbye.error().message());
+                co_return error(errc_of(goodbye.value().code), to_string(remote()) + ": " + goodbye.value().message);
+            }
+            auto hello = wire::decode_hello(frame->payload);
+            if (!hello) {
+                ++context_->stats.malformed;
+                co_return error(errc::malformed, hello.error().message());
+            }
+            co_return std::move(hello).value();
+        }
+        const auto done = co_await transport_->read_some(reader_.prepare());
+        if (done.code) {
+            const bool late = timer_.expiry() <= Clock::now();
+            co_return error(late ? errc::timed_out : errc::broken, "hello of " + to_string(remote()));
+        }
+        context_->stats.bytes_received += done.bytes;
+        reader_.commit(done.bytes);
+    }
+}
+
+Result<void> Link::judge_hello(const wire::Hello& hello, PeerId expect, wire::GoodbyeCode& code) const {
+    const LinkIdentity& me = context_->identity;
+    if (hello.cluster != me.cluster) {
+        code = wire::GoodbyeCode::wrong_cluster;
+        return error(errc::wrong_cluster, "peer " + hello.name);
+    }
+    if (hello.version_major != wire::wire_version_major) {
+        code = wire::GoodbyeCode::wrong_version;
+        return error(errc::wrong_version, "peer " + hello.name + " speaks " + std::to_string(hello.version_major) +
+                                              ", this one " + std::to_string(wire::wire_version_major));
+    }
+    const bool meant = role_ == Role::acceptor ? hello.target == PeerId{} || hello.target == me.peer
+                                               : expect == PeerId{} || hello.peer == expect;
+    if (!meant || hello.peer == PeerId{}) {
+        code = wire::GoodbyeCode::wrong_target;
+        return error(errc::wrong_peer, "peer " + (role_ == Role::acceptor ? to_string(me.peer) : hello.name));
+    }
+    return success();
+}
+
+Awaitable<void> Link::refuse(wire::GoodbyeCode code, std::string message) {
+    const Bytes goodbye = wire::encode_goodbye({code, std::move(message)});
+    co_await transport_->write({asio::buffer(goodbye)});
+    transport_->shutdown_send();
+    // Until the other side hangs up or the hello timeout closes the socket: closing over unread bytes would destroy
+    // the goodbye on its way.
+    std::array<std::uint8_t, 512> ignored{};
+    for (int reads = 0; reads < 64; ++reads)
+        if (const auto done = co_await transport_->read_some(ignored); done.code) break;
+    finish(false);
+}
+
+void Link::start() {
+    const auto executor = transport_->executor();
+    heard_ = busy_ = Clock::now();
+    auto spawn = [&](Awaitable<void> (Link::*loop)()) {
+        asio::co_spawn(
+            executor, [self = shared_from_this(), loop]() -> Awaitable<void> { co_await ((*self).*loop)(); },
+            asio::detached);
+    };
+    spawn(&Link::read_loop);
+    spawn(&Link::write_loop);
+    spawn(&Link::watch_loop);
+}
+
+// The three loops.
+
+Awaitable<void> Link::read_loop() {
+    while (!finished_) {
+        auto next = reader_.next();
+        if (next && next.value() && !goodbye_) {
+            if (auto handled = handle(*next.value()); !handled) next = handled.error();
+        }
+        if (!next) {
+            if (finished_) co_return;
+            if (!goodbye_) {
+                ++context_->stats.malformed;
+                context_->warn_of_stranger("a peer broke the link protocol", remote(), next.error().message());
+                close(wire::GoodbyeCode::malformed, next.error().message());
+            }
+            // What comes now has no meaning, but it must be read for the goodbye to arrive.
+            std::array<std::uint8_t, 4096> ignored{};
+            while (!finished_ && !(co_await transport_->read_some(ignored)).code) continue;
+            finish(false);
+            co_return;
+        }
+        if (next.value()) continue;
+        const auto done = co_await transport_->read_some(reader_.prepare());
+        if (done.code) {
+            finish(!goodbye_);
+            co_return;
+        }
+        context_->stats.bytes_received += done.bytes;
+        heard_ = Clock::now();
+        pings_unanswered_ = 0;
+        reader_.commit(done.bytes);
+    }
+}
+
+Awaitable<void> Link::write_loop() {
+    while (!finished_) {
+        std::vector<Bytes> batch = take_batch();
+        if (batch.empty()) {
+            if (goodbye_sent_) {
+                transport_->shutdown_send();
+                co_return;
+            }
+            co_await work_.wait();
+            continue;
+        }
+        std::vector<asio::const_buffer> buffers;
+        buffers.reserve(batch.size());
+        for (const Bytes& frame : batch) buffers.push_back(asio::buffer(frame));
+        const auto done = co_await transport_->write(std::move(buffers));
+        ++context_->stats.writes;
+        context_->stats.bytes_sent += done.bytes;
+        if (done.code) {
+            finish(!goodbye_);
+            co_return;
+        }
+        if (bulk_bytes_ < context_->config.write_queue_bytes) room_.notify();
+    }
+}
+
+Awaitable<void> Link::watch_loop() {
+    const LinkConfig& config = context_->config;
+    const auto tick = std::min(config.ping_interval, config.idle_timeout);
+    // The acceptor waits longer: were both to close at once, a request could meet a closed door.
+    const auto idle_after = role_ == Role::dialler ? config.idle_timeout : 3 * config.idle_timeout;
+    while (!finished_) {
+        timer_.expires_after(goodbye_ ? std::chrono::duration_cast<Duration>(goodbye_timeout) : tick);
+        const auto [code] = co_await timer_.async_wait(as_result);
+        if (finished_) co_return;
+        if (goodbye_) {
+            if (!code) finish(false);
+            continue;
+        }
+        const auto now = Clock::now();
+        if (streams_.empty()) {
+            pings_unanswered_ = 0;
+            if (now - busy_ >= idle_after) close(wire::GoodbyeCode::closing, "idle");
+            continue;
+        }
+        busy_ = now;
+        if (now - heard_ < config.ping_interval) continue;
+        if (pings_unanswered_ >= pings_unanswered_max) {
+            context_->log.warn("link", "a peer fell silent", {{"peer", to_string(peer_)}});
+            finish(true);
+            co_return;
+        }
+        ++pings_unanswered_;
+        queue_control(wire::encode_frame(FrameType::ping, 0, {}));
+    }
+}
+
+// Frames that come.
+
+Result<void> Link::handle(const wire::FrameView& frame) {
+    switch (frame.header.type) {
+        case FrameType::hello:
+            return error(wire::errc::malformed, "a second hello");
+        case FrameType::ping:
+            pong_ = wire::encode_frame(FrameType::pong, 0, frame.payload);
+            work_.notify();
+            return success();
+        case FrameType::pong:
+            return success();
+        case FrameType::sync:
+            ++context_->stats.syncs_received;
+            if (context_->on_sync)
+                context_->on_sync(peer_, remote(), Bytes(frame.payload.begin(), frame.payload.end()));
+            return success();
+        case FrameType::goodbye: {
+            EXA_TRY(const wire::Goodbye goodbye, wire::decode_goodbye(frame.payload));
+            if (goodbye.code != wire::GoodbyeCode::closing)
+                context_->log.warn(
+                    "link", "a peer closed the link",
+                    {{"peer", to_string(peer_)}, {"code", wire::to_string(goodbye.code)}, {"reason", goodbye.message}});
+            finish(false);
+            return success();
+        }
+        case FrameType::open:
+        case FrameType::head:
+        case FrameType::data:
+        case FrameType::end:
+        case FrameType::cancel:
+        case FrameType::credit:
+            return role_ == Role::dialler ? handle_as_dialler(frame) : handle_as_acceptor(frame);
+    }
+    return error(wire::errc::unknown_kind);
+}
+
+Result<void> Link::handle_as_dialler(const wire::FrameView& frame) {
+    const auto [type, id, length] = frame.header;
+    if (type != FrameType::head && type != FrameType::data && type != FrameType::end)
+        return error(wire::errc::malformed, std::string(to_string(type)) + " from an acceptor");
+    if (id > last_stream_) return error(wire::errc::malformed, "stream " + std::to_string(id) + " was never opened");
+    StreamState* stream = find(id);
+    if (stream == nullptr) return success();  // cancelled here while this was on its way
+    if (type == FrameType::head) {
+        if (std::exchange(stream->answered, true)) return error(wire::errc::malformed, "a late head");
+        EXA_TRY(auto head, wire::decode_head(frame.payload));
+        stream->inbox.emplace_back(std::move(head));
+    } else if (type == FrameType::data) {
+        if (stream->credit <= 0) return error(wire::errc::malformed, "data beyond its credit");
+        stream->answered = true;
+        stream->credit -= length;
+        EXA_TRY(auto data, wire::decode_data(frame.payload));
+        stream->inbox.emplace_back(std::move(data));
+    } else {
+        EXA_TRY(auto end, wire::decode_end(frame.payload));
+        stream->inbox.emplace_back(std::move(end));
+        stream->ended = true;
+    }
+    stream->wake.notify();
+    if (stream->ended) forget(streams_.at(id));
+    return success();
+}
+
+Result<void> Link::handle_as_acceptor(const wire::FrameView& frame) {
+    const std::uint32_t id = frame.header.stream;
+    if (frame.header.type == FrameType::open) return handle_open(frame);
+    if (frame.header.type != FrameType::cancel && frame.header.type != FrameType::credit)
+        return error(wire::errc::malformed, std::string(to_string(frame.header.type)) + " from a dialler");
+    if (id > last_stream_) return error(wire::errc::malformed, "stream " + std::to_string(id) + " was never opened");
+    if (frame.header.type == FrameType::cancel) {
+        handle_cancel(id);
+        return success();
+    }
+    EXA_TRY(const std::uint32_t credit, wire::decode_credit(frame.payload));
+    StreamState* stream = find(id);
+    if (stream == nullptr) return success();
+    stream->credit += credit;
+    if (stream->credit > std::numeric_limits<std::int32_t>::max())
+        return error(wire::errc::malformed, "more than 2 GiB of credit");
+    stream->wake.notify();
+    return success();
+}
+
+Result<void> Link::handle_open(const wire::FrameView& frame) {
+    const std::uint32_t id = frame.header.stream;
+    if (id <= last_stream_) return error(wire::errc::malformed, "stream " + std::to_string(id) + " is not new");
+    last_stream_ = id;
+    const LinkConfig& config = context_->config;
+    if (control_bytes_ > control_bytes_max) return error(wire::errc::malformed, "answers are not read");
+    if (streams_.size() >= config.streams_max || open_bytes_ + frame.payload.size() > config.open_bytes_max) {
+        queue_control(wire::encode_end(id, {wire::EndCode::busy, "too many streams on this link", std::nullopt}));
+        return success();
+    }
+    EXA_TRY(auto open, wire::decode_open(frame.payload));
+    const auto state = std::make_shared<StreamState>(id, transport_->executor());
+    state->open_bytes = frame.payload.size();
+    open_bytes_ += state->open_bytes;
+    streams_.emplace(id, state);
+    ++context_->stats.streams_now;
+    ++context_->stats.streams_opened;
+    auto stream = std::make_shared<LinkStream>(shared_from_this(), state);
+    // Without an owner the stream is dropped here, which answers that it failed.
+    if (context_->on_open) context_->on_open(std::move(stream), std::move(open));
+    return success();
+}
+
+void Link::handle_cancel(std::uint32_t id) {
+    const auto at = streams_.find(id);
+    if (at == streams_.end()) return;  // it ended while this was on its way
+    const auto state = at->second;
+    state->cancelled = true;
+    ++context_->stats.streams_cancelled;
+    forget(state);
+    state->wake.notify();
+    room_.notify();
+    if (auto handler = std::exchange(state->on_cancel, nullptr)) handler();
+}
+
+// Frames that go.
+
+void Link::queue_control(Bytes frame) {
+    control_bytes_ += frame.size();
+    control_.push_back(std::move(frame));
+    work_.notify();
+}
+
+void Link::queue_bulk(Bytes frame, const std::shared_ptr<StreamState>& state) {
+    bulk_bytes_ += frame.size();
+    ++state->queued_frames;
+    bulk_.push_back({std::move(frame), state});
+    work_.notify();
+}
+
+std::vector<Bytes> Link::take_batch() {
+    std::vector<Bytes> batch;
+    std::size_t bytes = 0;
+    auto full = [&] { return batch.size() >= batch_frames_max || bytes >= batch_bytes_max; };
+    auto take = [&](Bytes&& frame) {
+        bytes += frame.size();
+        batch.push_back(std::move(frame));
+    };
+    if (pong_) take(std::move(*std::exchange(pong_, std::nullopt)));
+    while (!control_.empty() && !full()) {
+        control_bytes_ -= control_.front().size();
+        take(std::move(control_.front()));
+        control_.pop_front();
+    }
+    while (!bulk_.empty() && !full()) {
+        Queued& queued = bulk_.front();
+        bulk_bytes_ -= queued.frame.size();
+        --queued.stream->queued_frames;
+        if (!queued.stream->cancelled) {
+            queued.stream->open_sent = true;
+            take(std::move(queued.frame));
+        }
+        bulk_.pop_front();
+    }
+    if (batch.empty() && goodbye_ && !goodbye_sent_) {
+        goodbye_sent_ = true;
+        take(Bytes(*goodbye_));
+    }
+    return batch;
+}
+
+Result<void> Link::send_sync(ByteView message) {
+    if (message.size() > wire::frame_payload_max(FrameType::sync))
+        return error(errc::too_large, "sync of " + std::to_string(message.size()) + " bytes");
+    if (!usable()) return error(errc::broken, "link to " + to_string(peer_));
+    if (control_bytes_ + message.size() > control_bytes_max) return error(errc::too_many, "sync messages wait");
+    ++context_->stats.syncs_sent;
+    // A link that carries syncs is not idle.
+    busy_ = Clock::now();
+    queue_control(wire::encode_frame(FrameType::sync, 0, message));
+    return success();
+}
+
+// The end.
+
+void Link::close(wire::GoodbyeCode code, std::string message) {
+    if (!usable()) return;
+    goodbye_ = wire::encode_goodbye({code, std::move(message)});
+    if (code == wire::GoodbyeCode::malformed) {
+        control_.clear();
+        bulk_.clear();
+        control_bytes_ = bulk_bytes_ = 0;
+    }
+    work_.notify();
+    room_.notify();
+    timer_.cancel();
+}
+
+void Link::finish(bool broken) {
+    if (std::exchange(finished_, true)) return;
+    const auto self = shared_from_this();
+    transport_->close();
+    timer_.cancel();
+    --context_->stats.links_now;
+    if (broken && greeted_) ++context_->stats.links_broken;
+    while (!streams_.empty()) {
+        const auto state = streams_.begin()->second;
+        state->broken = true;
+        forget(state);
+        state->wake.notify();
+        if (auto handler = std::exchange(state->on_cancel, nullptr))
+            asio::post(transport_->executor(), std::move(handler));
+    }
+    control_.clear();
+    bulk_.clear();
+    work_.notify();
+    room_.notify();
+    if (context_->on_finished) context_->on_finished(self, broken && greeted_);
+}
+
+void Link::forget(std::shared_ptr<StreamState> state) {
+    if (streams_.erase(state->id) == 0) return;
+    open_bytes_ -= state->open_bytes;
+    --context_->stats.streams_now;
+    busy_ = Clock::now();
+}
+
+StreamState* Link::find(std::uint32_t id) {
+    const auto at = streams_.find(id);
+    return at == streams_.end() ? nullptr : at->second.get();
+}
+
+}  // namespace exa::io

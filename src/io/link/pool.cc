@@ -1,0 +1,170 @@
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "io/errc.h"
+#include "io/link/connection.h"
+#include "io/link/link.h"
+#include "io/net.h"
+
+namespace exa::io {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+
+namespace {
+
+// One attempt to reach an endpoint; everybody who wants it meanwhile waits for the same one.
+struct Dial {
+    explicit Dial(const asio::any_io_executor& executor) : done(executor) {}
+    Signal done;
+    bool over = false;
+    std::shared_ptr<Link> link;
+    Error failure;
+};
+
+}  // namespace
+
+struct LinkPool::State : std::enable_shared_from_this<LinkPool::State> {
+    State(asio::io_context& context, LinkConfig config, LinkIdentity identity, Log& log)
+        : io(context), shared(std::make_shared<LinkContext>(std::move(config), std::move(identity), log)) {}
+
+    Awaitable<Result<std::shared_ptr<Link>>> obtain(Endpoint to, PeerId expect);
+    Awaitable<void> dial(Endpoint to, PeerId expect, std::shared_ptr<Dial> dial);
+    Awaitable<Result<std::shared_ptr<Link>>> connect(Endpoint to, PeerId expect);
+    void finished(const std::shared_ptr<Link>& link, bool broken);
+
+    asio::io_context& io;
+    std::shared_ptr<LinkContext> shared;
+    std::map<Endpoint, std::shared_ptr<Link>> links;
+    std::map<std::pair<Endpoint, PeerId>, std::shared_ptr<Dial>> dials;
+    std::set<std::shared_ptr<Link>> all;  // also those still greeting, and older ones to the same endpoint
+    std::function<void(PeerId)> on_broken;
+    bool closed = false;
+};
+
+Awaitable<Result<std::shared_ptr<Link>>> LinkPool::State::obtain(Endpoint to, PeerId expect) {
+    const auto self = shared_from_this();
+    if (closed) co_return error(errc::closed, "link pool");
+    if (const auto at = links.find(to); at != links.end() && at->second->usable()) {
+        if (expect == PeerId{} || at->second->peer() == expect) co_return at->second;
+        co_return error(errc::wrong_peer, to_string(to));
+    }
+    auto& slot = dials[{to, expect}];
+    if (!slot) {
+        slot = std::make_shared<Dial>(io.get_executor());
+        asio::co_spawn(io, [self, to, expect, dial = slot]() { return self->dial(to, expect, dial); }, asio::detached);
+    }
+    const auto mine = slot;
+    while (!mine->over) {
+        co_await mine->done.wait();
+        if (co_await is_cancelled()) co_return error(errc::cancelled);
+    }
+    if (!mine->link) co_return mine->failure;
+    co_return mine->link;
+}
+
+Awaitable<void> LinkPool::State::dial(Endpoint to, PeerId expect, std::shared_ptr<Dial> dial) {
+    const auto self = shared_from_this();
+    auto link = co_await connect(to, expect);
+    if (link && closed) {
+        link.value()->finish(false);
+        link = error(errc::closed, "link pool");
+    }
+    if (link) {
+        dial->link = link.value();
+        links[to] = dial->link;
+        dial->link->start();
+        shared->log.debug("link", "connected", {{"peer", to_string(dial->link->peer())}, {"to", to_string(to)}});
+    } else {
+        dial->failure = link.error();
+        ++shared->stats.dials_failed;
+    }
+    dial->over = true;
+    dials.erase({to, expect});
+    dial->done.notify();
+}
+
+Awaitable<Result<std::shared_ptr<Link>>> LinkPool::State::connect(Endpoint to, PeerId expect) {
+    auto socket = std::make_shared<tcp::socket>(io);
+    asio::steady_timer timer(io, shared->config.connect_timeout);
+    bool late = false;
+    timer.async_wait([socket, &late](const boost::system::error_code& code) {
+        if (code) return;
+        late = true;
+        boost::system::error_code ignored;
+        socket->close(ignored);
+    });
+    const auto [code] = co_await socket->async_connect(to_asio_tcp(to), as_result);
+    timer.cancel();
+    if (late) co_return error(errc::timed_out, "connection to " + to_string(to));
+    if (code) co_return error(errc::connect_failed, to_string(to) + " (" + code.message() + ")");
+    auto link = std::make_shared<Link>(shared, make_tcp_transport(std::move(*socket)), Link::Role::dialler);
+    all.insert(link);
+    if (auto greeted = co_await link->greet(expect); !greeted) co_return greeted.error();
+    co_return link;
+}
+
+void LinkPool::State::finished(const std::shared_ptr<Link>& link, bool broken) {
+    all.erase(link);
+    std::erase_if(links, [&](const auto& entry) { return entry.second == link; });
+    if (broken && on_broken) on_broken(link->peer());
+}
+
+LinkPool::LinkPool(asio::io_context& context, LinkConfig config, LinkIdentity identity, Log& log)
+    : state_(std::make_shared<State>(context, std::move(config), std::move(identity), log)) {
+    state_->shared->on_finished = [state = std::weak_ptr<State>(state_)](const auto& link, bool broken) {
+        if (const auto alive = state.lock()) alive->finished(link, broken);
+    };
+}
+
+LinkPool::~LinkPool() {
+    close();
+    state_->on_broken = nullptr;
+    state_->shared->on_sync = nullptr;
+}
+
+Awaitable<Result<std::shared_ptr<LinkStream>>> LinkPool::open(Endpoint to, PeerId expect, wire::Open open) {
+    const auto state = state_;
+    const auto request = std::make_shared<const wire::Open>(std::move(open));
+    for (int attempt = 0;; ++attempt) {
+        auto link = co_await state->obtain(to, expect);
+        if (!link) co_return link.error();
+        auto stream = co_await link.value()->open(request);
+        // The link said goodbye while this request waited for room on it: a fresh one takes it.
+        const bool raced = !stream && stream.error().code == make_error_code(errc::closed) && attempt == 0;
+        if (!raced) co_return stream;
+    }
+}
+
+Awaitable<Result<void>> LinkPool::send_sync(Endpoint to, PeerId expect, Bytes message) {
+    const auto state = state_;
+    auto link = co_await state->obtain(to, expect);
+    if (!link) co_return link.error();
+    co_return link.value()->send_sync(message);
+}
+
+void LinkPool::on_sync(SyncHandler handler) {
+    state_->shared->on_sync = [handler = std::move(handler)](PeerId from, Endpoint, Bytes message) {
+        handler(from, std::move(message));
+    };
+}
+
+void LinkPool::on_broken(std::function<void(PeerId)> handler) {
+    state_->on_broken = std::move(handler);
+}
+
+void LinkPool::close() {
+    state_->closed = true;
+    for (const auto& link : std::set(state_->all)) link->close(wire::GoodbyeCode::closing, "the peer shuts down");
+}
+
+LinkStats LinkPool::stats() const {
+    return state_->shared->stats;
+}
+
+}  // namespace exa::io

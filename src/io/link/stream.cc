@@ -1,0 +1,193 @@
+#include <boost/asio/post.hpp>
+#include <limits>
+#include <utility>
+
+#include "base/check.h"
+#include "io/errc.h"
+#include "io/link/connection.h"
+#include "io/link/link.h"
+#include "wire/errc.h"
+
+namespace exa::io {
+
+namespace asio = boost::asio;
+
+namespace {
+
+// Data without tokens is cut to this, so that streams take turns on the link.
+constexpr std::size_t piece_bytes = 64 * 1024;
+
+Error broken_error(const Link& link) {
+    return error(errc::broken, "link to " + to_string(link.peer()));
+}
+
+}  // namespace
+
+// The link's side of a stream.
+
+Awaitable<Result<std::shared_ptr<LinkStream>>> Link::open(std::shared_ptr<const wire::Open> open) {
+    const auto self = shared_from_this();
+    while (usable() && bulk_bytes_ >= context_->config.write_queue_bytes) {
+        co_await room_.wait();
+        if (co_await is_cancelled()) co_return error(errc::cancelled);
+    }
+    if (!usable()) co_return error(errc::closed, "link to " + to_string(peer_));
+    if (streams_.size() >= context_->config.streams_max || last_stream_ == std::numeric_limits<std::uint32_t>::max())
+        co_return error(errc::too_many, "streams to " + to_string(peer_));
+    auto frame = wire::encode_open(last_stream_ + 1, *open);
+    if (!frame) co_return error(errc::too_large, frame.error().detail);
+    const auto state = std::make_shared<StreamState>(++last_stream_, transport_->executor());
+    streams_.emplace(state->id, state);
+    ++context_->stats.streams_now;
+    ++context_->stats.streams_opened;
+    queue_bulk(std::move(frame).value(), state);
+    co_return std::make_shared<LinkStream>(shared_from_this(), state);
+}
+
+Awaitable<Result<StreamFrame>> Link::read(std::shared_ptr<StreamState> state, std::optional<Duration> timeout) {
+    using Clock = std::chrono::steady_clock;
+    const auto self = shared_from_this();
+    const auto deadline = timeout ? Clock::now() + *timeout : Clock::time_point::max();
+    while (state->inbox.empty()) {
+        if (state->cancelled) co_return error(errc::cancelled);
+        if (state->ended) co_return error(errc::closed, "the stream has ended");
+        if (state->broken) co_return broken_error(*this);
+        if (timeout && Clock::now() >= deadline) co_return error(errc::timed_out, "answer of " + to_string(peer_));
+        co_await state->wake.wait_until(deadline);
+        if (co_await is_cancelled()) co_return error(errc::cancelled);
+    }
+    StreamFrame frame = std::move(state->inbox.front());
+    state->inbox.pop_front();
+    if (const auto* data = std::get_if<wire::Data>(&frame)) {
+        state->ungranted += static_cast<std::uint32_t>(wire::data_payload_size(*data));
+        const bool wanted = !state->ended && !state->broken && !state->cancelled;
+        if (wanted && state->ungranted >= wire::stream_credit_initial / 2) {
+            state->credit += state->ungranted;
+            queue_control(wire::encode_credit(state->id, std::exchange(state->ungranted, 0)));
+        }
+    }
+    co_return frame;
+}
+
+Awaitable<Result<void>> Link::write(std::shared_ptr<StreamState> state, Bytes frame, std::size_t credit) {
+    const auto self = shared_from_this();
+    EXA_CHECK(role_ == Role::acceptor);
+    while (true) {
+        if (state->cancelled) co_return error(errc::cancelled, "by " + to_string(peer_));
+        if (state->broken || finished_) co_return broken_error(*this);
+        EXA_CHECK(!state->ended);
+        if (credit > 0 && state->credit <= 0)
+            co_await state->wake.wait();
+        else if (bulk_bytes_ >= context_->config.write_queue_bytes)
+            co_await room_.wait();
+        else
+            break;
+        if (co_await is_cancelled()) co_return error(errc::cancelled);
+    }
+    state->credit -= static_cast<std::int64_t>(credit);
+    queue_bulk(std::move(frame), state);
+    co_return success();
+}
+
+void Link::write_end(const std::shared_ptr<StreamState>& state, const wire::End& end) {
+    state->ended = true;
+    state->on_cancel = nullptr;
+    Bytes frame = wire::encode_end(state->id, end);
+    if (state->queued_frames > 0)
+        queue_bulk(std::move(frame), state);
+    else
+        queue_control(std::move(frame));
+    forget(state);
+}
+
+void Link::cancel(const std::shared_ptr<StreamState>& state) {
+    if (state->cancelled || state->ended || state->broken) {
+        state->cancelled = true;
+        state->inbox.clear();
+        return;
+    }
+    state->cancelled = true;
+    state->inbox.clear();
+    ++context_->stats.streams_cancelled;
+    forget(state);
+    state->wake.notify();
+    // A request that has not left the queue never will: take_batch() skips it.
+    if (state->open_sent) queue_control(wire::encode_cancel(state->id));
+}
+
+void Link::release(const std::shared_ptr<StreamState>& state) {
+    state->on_cancel = nullptr;
+    if (role_ == Role::dialler)
+        cancel(state);
+    else if (!state->ended && !state->cancelled && !state->broken)
+        write_end(state, {wire::EndCode::failed, "the request was dropped", std::nullopt});
+}
+
+// LinkStream.
+
+LinkStream::LinkStream(std::shared_ptr<Link> link, std::shared_ptr<StreamState> state)
+    : link_(std::move(link)), state_(std::move(state)) {}
+
+LinkStream::~LinkStream() {
+    link_->release(state_);
+}
+
+PeerId LinkStream::peer() const {
+    return link_->peer();
+}
+
+Awaitable<Result<StreamFrame>> LinkStream::read(std::optional<Duration> timeout) {
+    return link_->read(state_, timeout);
+}
+
+bool LinkStream::readable() const {
+    return !state_->inbox.empty() || state_->ended || state_->broken || state_->cancelled;
+}
+
+void LinkStream::cancel() {
+    link_->cancel(state_);
+}
+
+Awaitable<Result<void>> LinkStream::write_head(wire::Head head) {
+    return link_->write(state_, wire::encode_head(state_->id, head), 0);
+}
+
+Awaitable<Result<void>> LinkStream::write_data(wire::Data data) {
+    const auto link = link_;
+    const auto state = state_;
+    const std::size_t size = wire::data_payload_size(data);
+    if (!data.tokens.empty() || data.bytes.size() <= piece_bytes) {
+        if (size > wire::frame_payload_max(wire::FrameType::data) ||
+            data.tokens.size() > std::numeric_limits<std::uint16_t>::max())
+            co_return error(errc::too_large, "data of " + std::to_string(size) + " bytes");
+        co_return co_await link->write(state, wire::encode_data(state->id, data), size);
+    }
+    for (std::size_t at = 0; at < data.bytes.size(); at += piece_bytes) {
+        const wire::Data piece{data.offset, {}, data.bytes.substr(at, piece_bytes)};
+        auto written = co_await link->write(state, wire::encode_data(state->id, piece), wire::data_payload_size(piece));
+        if (!written) co_return written;
+    }
+    co_return success();
+}
+
+Awaitable<Result<void>> LinkStream::write_end(wire::End end) {
+    if (state_->cancelled) co_return error(errc::cancelled, "by " + to_string(link_->peer()));
+    if (state_->broken) co_return broken_error(*link_);
+    EXA_CHECK(!state_->ended);
+    link_->write_end(state_, end);
+    co_return success();
+}
+
+bool LinkStream::cancelled() const {
+    return state_->cancelled || state_->broken;
+}
+
+void LinkStream::on_cancel(std::function<void()> handler) {
+    if (state_->ended) return;
+    if (cancelled())
+        asio::post(link_->executor(), std::move(handler));
+    else
+        state_->on_cancel = std::move(handler);
+}
+
+}  // namespace exa::io
