@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "openai/json.h"
+#include "openai/utf8.h"
 
 namespace exa::app {
 
@@ -235,7 +236,7 @@ json::value route_json(std::string_view session, const router::Explanation& expl
     }
     const bool has_position = explanation.source != router::PositionSource::none;
     return json::object{
-        {"session", session},
+        {"session", openai::valid_utf8(session)},
         {"model", explanation.pool.model},
         {"role", explanation.pool.role},
         {"version", explanation.pool.version},

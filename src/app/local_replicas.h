@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "app/replica_host.h"
@@ -17,7 +18,7 @@ struct LocalReplica {
     // As advertised, except for its state, which is below.
     wire::ReplicaRecord record;
     std::shared_ptr<const model::Tokenizer> tokenizer;
-    model::ChatTemplate chat_template;
+    std::optional<model::ChatTemplate> chat_template;  // nothing: the model is no chat model
     std::unique_ptr<ReplicaHost> host;
     std::atomic<wire::ReplicaState> state = wire::ReplicaState::created;
 };

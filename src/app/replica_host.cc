@@ -89,14 +89,8 @@ void ReplicaHost::take_inbox() {
             finish(id);
         }
     }
-    for (const engine::RequestId id : cancellations) {
-        const auto found = sinks_.find(id);
-        if (found == sinks_.end()) continue;
-        replica_->cancel(id);
-        found->second(
-            {engine::TokenEvent{.request = id, .finish = engine::FinishReason::cancelled, .has_token = false}});
-        finish(id);
-    }
+    // The engine answers with the request's last event.
+    for (const engine::RequestId id : cancellations) replica_->cancel(id);
 }
 
 void ReplicaHost::deliver_events() {
@@ -104,7 +98,7 @@ void ReplicaHost::deliver_events() {
     while (auto event = replica_->poll_event()) batches[event->request].push_back(*event);
     for (auto& [id, events] : batches) {
         const auto found = sinks_.find(id);
-        if (found == sinks_.end()) continue;  // it was cancelled in this turn
+        if (found == sinks_.end()) continue;
         const bool ended = events.back().finish.has_value();
         found->second(std::move(events));
         if (ended) finish(id);
@@ -117,11 +111,8 @@ void ReplicaHost::finish(engine::RequestId id) {
 }
 
 void ReplicaHost::cancel_all() {
-    for (auto& [id, sink] : sinks_) {
-        replica_->cancel(id);
-        sink({engine::TokenEvent{.request = id, .finish = engine::FinishReason::cancelled, .has_token = false}});
-    }
-    sinks_.clear();
+    for (const auto& [id, sink] : sinks_) replica_->cancel(id);
+    deliver_events();
 }
 
 }  // namespace exa::app

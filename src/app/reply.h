@@ -7,14 +7,14 @@
 #include <functional>
 #include <memory>
 #include <utility>
-#include <variant>
 
 #include "base/result.h"
-#include "wire/link_messages.h"
+#include "base/time.h"
+#include "io/link/link.h"
 
 namespace exa::app {
 
-using ReplyPart = std::variant<wire::Head, wire::Data, wire::End>;
+using ReplyPart = io::StreamFrame;
 
 class ReplyWriter {
   public:
@@ -28,11 +28,16 @@ class ReplyWriter {
 class ReplyReader {
   public:
     virtual ~ReplyReader() = default;
-    // Errors: io::errc::broken and its like, when the writer went away without an end.
-    virtual boost::asio::awaitable<Result<ReplyPart>> read() = 0;
-    // The work behind the reply stops soon; read() is not called any more.
+    // Errors: io::errc::broken and its like, when the writer went away without an end; cancelled after cancel();
+    // timed_out when nothing came for so long (the reply can still be read).
+    virtual boost::asio::awaitable<Result<ReplyPart>> read(Duration timeout) = 0;
+    // The work behind the reply stops soon, and a read that waits ends.
     virtual void cancel() = 0;
 };
+
+// The two sides of a link's stream.
+std::shared_ptr<ReplyWriter> reply_writer(std::shared_ptr<io::LinkStream> stream);
+std::shared_ptr<ReplyReader> reply_reader(std::shared_ptr<io::LinkStream> stream);
 
 struct LocalReply {
     std::shared_ptr<ReplyWriter> writer;

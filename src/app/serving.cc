@@ -1,10 +1,11 @@
 #include "app/serving.h"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <algorithm>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -38,7 +39,11 @@ openai::ApiResult<Job> make_job(const wire::Open& open, const LocalReplica& repl
         messages.reserve(request.messages.size());
         for (openai::Message& message : request.messages)
             messages.push_back({std::string(to_string(message.role)), std::move(message.content)});
-        job.prompt = replica.chat_template.render(*replica.tokenizer, messages);
+        if (!replica.chat_template)
+            return openai::unsupported_parameter("messages", "this model has no chat template; use /v1/completions");
+        auto prompt = replica.chat_template->render(*replica.tokenizer, messages);
+        if (!prompt) return openai::unsupported_parameter("messages", prompt.error().message());
+        job.prompt = std::move(prompt).value();
         job.options = std::move(request.options);
         return job;
     }
@@ -48,7 +53,7 @@ openai::ApiResult<Job> make_job(const wire::Open& open, const LocalReplica& repl
         job.prompt = replica.tokenizer->encode(*text, {.add_bos = true, .parse_special = true});
     } else {
         job.prompt = std::get<std::vector<std::uint32_t>>(request.prompt);
-        const std::size_t vocabulary = replica.tokenizer->vocab_size();
+        const std::size_t vocabulary = replica.tokenizer->size();
         for (std::size_t i = 0; i < job.prompt.size(); ++i)
             if (job.prompt[i] >= vocabulary)
                 return openai::out_of_range("prompt[" + std::to_string(i) + "]", std::to_string(job.prompt[i]),
@@ -92,7 +97,7 @@ asio::awaitable<void> write_whole(std::shared_ptr<ReplyWriter> reply, int status
     data.tokens = std::move(tokens);
     data.bytes = std::move(body);
     if (!co_await reply->write(std::move(data))) co_return;
-    co_await reply->write(wire::End{wire::EndCode::ok, "", load});
+    std::ignore = co_await reply->write(wire::End{wire::EndCode::ok, "", load});
 }
 
 // One generation on its way through tokens, text and rendering to the reply.
@@ -143,7 +148,7 @@ asio::awaitable<void> Serving::serve(wire::Open open, std::shared_ptr<ReplyWrite
     const std::shared_ptr<LocalReplica> replica = replicas_->find(open.replica);
     if (const auto code = refusal(open, replica.get())) {
         ++stats_.refused_other;
-        co_await reply->write(wire::End{*code, "", std::nullopt});
+        std::ignore = co_await reply->write(wire::End{*code, "", std::nullopt});
         co_return;
     }
 
@@ -169,17 +174,16 @@ asio::awaitable<void> Serving::serve(wire::Open open, std::shared_ptr<ReplyWrite
     request.prompt.insert(request.prompt.end(), open.tokens.begin(), open.tokens.end());
 
     const auto events = std::make_shared<Mailbox<TokenEvent>>(executor);
-    const auto submitted =
-        replica->host->submit(std::move(request), [executor, events](std::vector<TokenEvent> batch) {
-            asio::post(executor, [events, batch = std::move(batch)] {
-                for (const TokenEvent& event : batch) events->push(event);
-            });
+    const auto submitted = replica->host->submit(std::move(request), [executor, events](std::vector<TokenEvent> batch) {
+        asio::post(executor, [events, batch = std::move(batch)] {
+            for (const TokenEvent& event : batch) events->push(event);
         });
+    });
     if (!submitted) {
         ++stats_.refused_busy;
         const bool busy = submitted.error().code == engine::errc::busy;
-        co_await reply->write(wire::End{busy ? wire::EndCode::busy : wire::EndCode::too_long,
-                                        submitted.error().detail, replica->host->load()});
+        std::ignore = co_await reply->write(wire::End{busy ? wire::EndCode::busy : wire::EndCode::too_long,
+                                                      submitted.error().detail, replica->host->load()});
         co_return;
     }
     const engine::RequestId id = submitted.value();
@@ -207,8 +211,8 @@ asio::awaitable<void> Serving::serve(wire::Open open, std::shared_ptr<ReplyWrite
         wire::Data data;
         for (const TokenEvent& event : co_await events->take_all())
             if (answer.add(event, data)) break;
-        const bool good = !answer.finish() || answer.finish() == FinishReason::stop ||
-                          answer.finish() == FinishReason::length;
+        const bool good =
+            !answer.finish() || answer.finish() == FinishReason::stop || answer.finish() == FinishReason::length;
         if (!options.stream || !good) {
             whole_tokens.insert(whole_tokens.end(), data.tokens.begin(), data.tokens.end());
             continue;
@@ -226,11 +230,12 @@ asio::awaitable<void> Serving::serve(wire::Open open, std::shared_ptr<ReplyWrite
     stats_.completion_tokens += answer.completion_tokens();
     if (reader_gone || answer.finish() == FinishReason::cancelled) {
         ++stats_.cancelled;
-        co_await reply->write(wire::End{wire::EndCode::cancelled, "", replica->host->load()});
+        std::ignore = co_await reply->write(wire::End{wire::EndCode::cancelled, "", replica->host->load()});
     } else if (answer.finish() == FinishReason::failed) {
-        co_await reply->write(wire::End{wire::EndCode::failed, "the engine gave up", replica->host->load()});
+        std::ignore =
+            co_await reply->write(wire::End{wire::EndCode::failed, "the engine gave up", replica->host->load()});
     } else if (options.stream) {
-        co_await reply->write(wire::End{wire::EndCode::ok, "", replica->host->load()});
+        std::ignore = co_await reply->write(wire::End{wire::EndCode::ok, "", replica->host->load()});
     } else {
         co_await write_whole(reply, 200, answer.text().body(answer.reason(), answer.usage()), std::move(whole_tokens),
                              replica->host->load());

@@ -26,7 +26,7 @@ asio::awaitable<void> write_numbers(std::shared_ptr<ReplyWriter> writer, int cou
 
 asio::awaitable<void> read_text(std::shared_ptr<ReplyReader> reader, std::string& text, bool& broken) {
     while (true) {
-        const auto part = co_await reader->read();
+        const auto part = co_await reader->read(std::chrono::seconds(10));
         if (!part) {
             broken = true;
             co_return;

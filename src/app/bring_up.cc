@@ -1,0 +1,105 @@
+#include "app/bring_up.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+#include "engine/batch_replica.h"
+#include "io/errc.h"
+#include "io/http/client.h"
+#include "model/llama.h"
+
+namespace exa::app {
+
+namespace {
+
+// One deployment a peer for now: what it is called in replica ids.
+constexpr std::string_view deployment = "default";
+
+}  // namespace
+
+LocalReplicas::List make_replicas(const PeerConfig& config, const LoadedModel& model, PeerId peer,
+                                  const io::SystemClock& clock) {
+    const std::uint32_t pages = config.kv_tokens / engine::page_tokens;
+    const std::uint32_t context_max = config.context_tokens == 0 ? UINT32_MAX : config.context_tokens;
+    LocalReplicas::List replicas;
+    for (std::uint16_t slot = 0; slot < config.replicas; ++slot) {
+        auto llama = std::make_unique<model::LlamaModel>(model.weights, pages);
+        auto replica = std::make_shared<LocalReplica>();
+        replica->record.numerics = llama->numerics();
+        auto batch = std::make_unique<engine::BatchReplica>(
+            std::move(llama), engine::BatchConfig{.in_flight_limit = config.in_flight_limit});
+        replica->record.id = {peer, deployment_id(deployment), slot};
+        replica->record.deployment = deployment;
+        replica->record.model = config.model_name;
+        replica->record.version = model.weights->digest().substr(0, 8);
+        replica->record.role = "chat";
+        replica->record.in_flight_limit = config.in_flight_limit;
+        replica->record.context_tokens = std::min(context_max, batch->context_tokens());
+        replica->record.state = wire::ReplicaState::warming;
+        replica->state = wire::ReplicaState::warming;
+        replica->tokenizer = model.tokenizer;
+        replica->chat_template = model.chat_template;
+        replica->host =
+            std::make_unique<ReplicaHost>(std::move(batch), replica->record, [&clock] { return clock.now(); });
+        replicas.push_back(std::move(replica));
+    }
+    return replicas;
+}
+
+WarmUp::WarmUp(WarmUpConfig config, std::shared_ptr<const LocalReplicas::List> replicas,
+               std::function<void(ReplicaId)> on_ready, Log& log)
+    : config_(std::move(config)),
+      replicas_(std::move(replicas)),
+      on_ready_(std::move(on_ready)),
+      log_(log),
+      thread_([this](const std::stop_token& stopping) { run(stopping); }) {}
+
+WarmUp::~WarmUp() {
+    thread_.request_stop();
+    thread_.join();
+}
+
+void WarmUp::run(const std::stop_token& stopping) {
+    std::mutex mutex;
+    std::condition_variable_any stopped;
+    for (const auto& replica : *replicas_) {
+        std::uint32_t done = 0;
+        while (done < config_.generations) {
+            if (stopping.stop_requested()) return;
+            if (const auto generated = generate(*replica); generated) {
+                ++done;
+                continue;
+            } else {
+                log_.warn("warm-up", "no generation came out of the advertised door",
+                          {{"door", config_.door},
+                           {"replica", to_string(replica->record.id)},
+                           {"error", generated.error().message()}});
+            }
+            std::unique_lock lock(mutex);
+            stopped.wait_for(lock, stopping, config_.retry, [] { return false; });
+        }
+        on_ready_(replica->record.id);
+    }
+}
+
+Result<void> WarmUp::generate(const LocalReplica& replica) const {
+    EXA_TRY(io::HttpCall call, io::parse_http_url(config_.door));
+    call.method = "POST";
+    call.target = "/v1/completions";
+    call.headers.add("content-type", "application/json");
+    call.headers.add("x-exaserve-warm-up", config_.secret + " " + to_string(replica.record.id));
+    call.body = boost::json::serialize(boost::json::object{
+        {"model", replica.record.model}, {"prompt", "Hello"}, {"max_tokens", 4}, {"temperature", 0}});
+    EXA_TRY(const io::HttpReply reply, io::http_call(call));
+    if (reply.status != 200)
+        return error(io::errc::malformed, fmt::format("status {}: {}", reply.status, reply.body.substr(0, 200)));
+    return success();
+}
+
+}  // namespace exa::app

@@ -1,0 +1,53 @@
+// BringUp: from a loaded model to ready replicas.
+//
+// A replica is ready when real generations have come out of the door that the peer advertises, through the same HTTP,
+// routing and engine that clients use. Until then it is warming, and it warms for as long as the door does not answer.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "app/config.h"
+#include "app/local_replicas.h"
+#include "app/model_loader.h"
+#include "base/log.h"
+#include "io/clock/system_clock.h"
+
+namespace exa::app {
+
+// The replicas that `config` asks for, in state `warming`, each with its own KV memory and thread.
+LocalReplicas::List make_replicas(const PeerConfig& config, const LoadedModel& model, PeerId peer,
+                                  const io::SystemClock& clock);
+
+struct WarmUpConfig {
+    std::string door;    // advertised HTTP address, "host:port"
+    std::string secret;  // EntryConfig::warm_up_secret
+    std::uint32_t generations = 3;
+    std::chrono::milliseconds retry = std::chrono::milliseconds(500);
+};
+
+class WarmUp {
+  public:
+    // Starts a thread that warms one replica after another and calls `on_ready` (from that thread) for each.
+    WarmUp(WarmUpConfig config, std::shared_ptr<const LocalReplicas::List> replicas,
+           std::function<void(ReplicaId)> on_ready, Log& log);
+    // Gives up what is not ready yet and joins the thread.
+    ~WarmUp();
+    WarmUp(const WarmUp&) = delete;
+    WarmUp& operator=(const WarmUp&) = delete;
+
+  private:
+    void run(const std::stop_token& stopping);
+    Result<void> generate(const LocalReplica& replica) const;
+
+    const WarmUpConfig config_;
+    const std::shared_ptr<const LocalReplicas::List> replicas_;
+    const std::function<void(ReplicaId)> on_ready_;
+    Log& log_;
+    std::jthread thread_;
+};
+
+}  // namespace exa::app

@@ -1,0 +1,125 @@
+#include "app/data_plane.h"
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+#include <thread>
+
+#include "app/metrics.h"
+#include "base/hash.h"
+#include "io/random.h"
+
+namespace exa::app {
+
+namespace asio = boost::asio;
+
+struct DataPlane::State {
+    State(const DataPlaneShared& parts, std::size_t number)
+        : shared(parts),
+          thread_number(number),
+          dispatcher(parts.router, parts.tokens, Rng(hash64(parts.identity.peer.value, io::random_u64()))),
+          links(context, link_config(parts), parts.identity, parts.log),
+          link_server(context, link_config(parts), parts.identity, parts.log),
+          serving(parts.replicas),
+          entry(parts.entry, dispatcher, links, serving, parts.view, parts.clock),
+          door(entry, dispatcher, parts.view, parts.clock, actions()),
+          http(
+              context, http_config(parts),
+              [this](io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange) {
+                  return handle(std::move(request), std::move(exchange));
+              },
+              parts.log) {}
+
+    static io::LinkConfig link_config(const DataPlaneShared& parts) {
+        io::LinkConfig config;
+        config.reuse_port = parts.reuse_port;
+        return config;
+    }
+
+    static io::HttpConfig http_config(const DataPlaneShared& parts) {
+        io::HttpConfig config;
+        config.reuse_port = parts.reuse_port;
+        return config;
+    }
+
+    DoorActions actions() {
+        DoorActions actions = shared.actions;
+        actions.metrics = [this] {
+            return metrics_text({.peer = shared.identity.name,
+                                 .thread = static_cast<unsigned>(thread_number),
+                                 .control = *shared.view.load(),
+                                 .replicas = *shared.replicas,
+                                 .serving = serving.stats(),
+                                 .dispatcher = dispatcher.counters(),
+                                 .http = http.stats(),
+                                 .links_dialled = links.stats(),
+                                 .links_accepted = link_server.stats()});
+        };
+        return actions;
+    }
+
+    asio::awaitable<void> handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange) {
+        co_await door.handle(std::move(request), std::move(exchange));
+        shared.totals.store(thread_number, dispatcher);
+    }
+
+    void set_handlers() {
+        links.on_broken([this](PeerId peer) {
+            dispatcher.handle_view(shared.view.load()->routing);
+            dispatcher.handle_peer_broken(shared.clock.now(), peer);
+            shared.on_link_broken(peer);
+        });
+        links.on_sync([this](PeerId from, Bytes message) { shared.on_sync(from, std::move(message)); });
+        link_server.on_open([this](std::shared_ptr<io::LinkStream> stream, wire::Open open) {
+            asio::co_spawn(context, serving.serve(std::move(open), reply_writer(std::move(stream))), asio::detached);
+        });
+        link_server.on_sync([this](PeerId from, Endpoint, Bytes message) { shared.on_sync(from, std::move(message)); });
+    }
+
+    const DataPlaneShared& shared;
+    const std::size_t thread_number;
+    asio::io_context context{1};
+    router::Dispatcher dispatcher;
+    io::LinkPool links;
+    io::LinkServer link_server;
+    Serving serving;
+    Entry entry;
+    Door door;
+    io::HttpServer http;
+    asio::executor_work_guard<asio::io_context::executor_type> work = asio::make_work_guard(context);
+    std::jthread thread;
+};
+
+DataPlane::DataPlane(const DataPlaneShared& shared, std::size_t thread)
+    : state_(std::make_unique<State>(shared, thread)) {}
+
+DataPlane::~DataPlane() {
+    if (!state_->thread.joinable()) return;
+    state_->context.stop();
+    state_->thread.join();
+}
+
+Result<void> DataPlane::start(Endpoint http, Endpoint link) {
+    state_->set_handlers();
+    EXA_TRY(state_->http.listen(http));
+    EXA_TRY(state_->link_server.bind(link));
+    state_->thread = std::jthread([state = state_.get()] { state->context.run(); });
+    return success();
+}
+
+Endpoint DataPlane::http_endpoint() const {
+    return state_->http.endpoint();
+}
+
+Endpoint DataPlane::link_endpoint() const {
+    return state_->link_server.endpoint();
+}
+
+bool DataPlane::drain_door(Duration deadline) {
+    return asio::co_spawn(state_->context, state_->http.drain(deadline), asio::use_future).get();
+}
+
+}  // namespace exa::app

@@ -1,0 +1,64 @@
+// DataPlane: one thread that serves clients and links, and everything it owns. Several share the ports (SO_REUSEPORT)
+// and nothing else but the published views.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "app/door.h"
+#include "app/entry.h"
+#include "app/local_replicas.h"
+#include "app/shared_view.h"
+#include "app/totals.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "io/http/server.h"
+#include "io/link/link.h"
+#include "router/config.h"
+
+namespace exa::app {
+
+// What all data-plane threads of a peer have in common. Outlives them.
+struct DataPlaneShared {
+    io::LinkIdentity identity;
+    router::Config router;
+    EntryConfig entry;
+    std::shared_ptr<LocalReplicas> replicas;
+    const SharedView& view;
+    const router::SessionTokens& tokens;
+    const io::SystemClock& clock;
+    Totals& totals;
+    Log& log;
+    bool reuse_port = false;  // more than one thread
+    // Into the control strand; thread-safe.
+    std::function<void(PeerId from, Bytes message)> on_sync;
+    std::function<void(PeerId peer)> on_link_broken;
+    DoorActions actions;  // its `metrics` is the data plane's own
+};
+
+class DataPlane {
+  public:
+    // Nothing runs before start().
+    DataPlane(const DataPlaneShared& shared, std::size_t thread);
+    // Stops the thread; connections are cut.
+    ~DataPlane();
+    DataPlane(const DataPlane&) = delete;
+    DataPlane& operator=(const DataPlane&) = delete;
+
+    // Binds both listeners and starts the thread. io::errc::port_taken, address_unusable.
+    Result<void> start(Endpoint http, Endpoint link);
+    // The HTTP listener with its real port. After start().
+    Endpoint http_endpoint() const;
+    Endpoint link_endpoint() const;
+
+    // Thread-safe; blocks until the door has answered everything it was asked, or `deadline` has passed: then it cuts.
+    bool drain_door(Duration deadline);
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace exa::app

@@ -1,0 +1,179 @@
+#include "app/door.h"
+
+#include <algorithm>
+#include <array>
+#include <boost/json/serialize.hpp>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "base/bytes.h"
+#include "openai/error.h"
+#include "openai/models.h"
+
+namespace exa::app {
+
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr std::string_view admin_prefix = "/exaserve/v1/";
+
+io::HttpResponse json_response(int status, std::string body) {
+    return {status, {{"content-type", "application/json"}}, std::move(body)};
+}
+
+io::HttpResponse json_response(const boost::json::value& value, int status = 200) {
+    return json_response(status, boost::json::serialize(value));
+}
+
+bool is_loopback(const Endpoint& endpoint) {
+    static constexpr std::array<std::uint8_t, 16> v6 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+    return endpoint.is_v4() ? endpoint.address[12] == 127 : endpoint.address == v6;
+}
+
+std::string percent_decoded(std::string_view text) {
+    std::string decoded;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        std::array<std::uint8_t, 1> byte{};
+        if (text[i] == '%' && text.size() - i > 2 && from_hex(text.substr(i + 1, 2), byte)) {
+            decoded.push_back(static_cast<char>(byte[0]));
+            i += 2;
+        } else {
+            decoded.push_back(text[i] == '+' ? ' ' : text[i]);
+        }
+    }
+    return decoded;
+}
+
+}  // namespace
+
+std::string query_value(std::string_view query, std::string_view name) {
+    while (!query.empty()) {
+        const std::string_view field = query.substr(0, query.find('&'));
+        query.remove_prefix(std::min(field.size() + 1, query.size()));
+        const auto equals = field.find('=');
+        if (percent_decoded(field.substr(0, equals)) != name) continue;
+        return equals == field.npos ? std::string{} : percent_decoded(field.substr(equals + 1));
+    }
+    return {};
+}
+
+asio::awaitable<void> Door::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange) {
+    const bool chat = request.path == "/v1/chat/completions";
+    if (request.method == "POST" && (chat || request.path == "/v1/completions")) {
+        co_await entry_.handle(std::move(request), exchange,
+                               chat ? wire::RequestKind::chat : wire::RequestKind::completion);
+        co_return;
+    }
+    std::ignore = co_await exchange->respond(answer(request));
+}
+
+io::HttpResponse Door::answer(const io::HttpRequest& request) {
+    const std::string_view path = request.path;
+    const bool get = request.method == "GET" || request.method == "HEAD";
+    const auto only = [&](std::string_view allowed) {
+        return to_response(openai::method_not_allowed(request.method, path, allowed));
+    };
+    if (path == "/v1/chat/completions" || path == "/v1/completions") return only("POST");
+    if (path == "/health") return get ? health() : only("GET");
+    if (path == "/metrics")
+        return get ? io::HttpResponse{200, {{"content-type", "text/plain; version=0.0.4"}}, actions_.metrics()}
+                   : only("GET");
+    if (path == "/v1/models") return get ? models({}) : only("GET");
+    if (path.starts_with("/v1/models/")) return get ? models(path.substr(11)) : only("GET");
+    if (path.starts_with(admin_prefix)) {
+        const std::string_view what = path.substr(admin_prefix.size());
+        if (what == "join" || what == "leave")
+            return request.method == "POST" ? admin_post(what, request) : only("POST");
+        return get ? admin_get(what, request) : only("GET");
+    }
+    return to_response(openai::not_found(path));
+}
+
+io::HttpResponse Door::models(std::string_view id) const {
+    const auto view = shared_.load();
+    std::map<std::string_view, openai::Model> models;
+    for (const router::Pool& pool : view->routing->pools()) {
+        if (pool.count == 0) continue;
+        openai::Model& model = models[pool.key.model];
+        model.id = pool.key.model;
+        model.context_tokens = std::max(model.context_tokens, pool.context_tokens_max);
+    }
+    if (!id.empty()) {
+        const std::string name = percent_decoded(id);
+        const auto found = models.find(name);
+        if (found == models.end()) return to_response(openai::model_not_found(name));
+        return json_response(200, openai::model_json(found->second));
+    }
+    std::vector<openai::Model> list;
+    for (auto& [name, model] : models) list.push_back(std::move(model));
+    return json_response(200, openai::models_json(list));
+}
+
+io::HttpResponse Door::health() const {
+    const auto view = shared_.load();
+    std::uint32_t ready = 0;
+    for (const router::Pool& pool : view->routing->pools()) ready += pool.count;
+    const bool healthy = !view->draining && ready > 0;
+    const char* status = view->draining ? "draining" : healthy ? "ok" : "starting";
+    return json_response(boost::json::object{{"status", status}, {"replicas_ready", ready}}, healthy ? 200 : 503);
+}
+
+io::HttpResponse Door::admin_get(std::string_view what, const io::HttpRequest& request) {
+    const auto view = shared_.load();
+    const TimePoint now = clock_.now();
+    if (what == "members") return json_response(members_json(now, actions_.facts(), *view->members));
+    if (what == "status") return json_response(status_json(actions_.facts(), *view->members));
+    if (what == "replicas") return json_response(replicas_json(now, *view->members));
+    if (what == "ring") return json_response(ring_json(*view->routing, query_value(request.query, "model")));
+    if (what == "route") return route(request);
+    return to_response(openai::not_found(request.path));
+}
+
+io::HttpResponse Door::route(const io::HttpRequest& request) {
+    const auto view = shared_.load();
+    const std::string session = query_value(request.query, "session");
+    std::string model = query_value(request.query, "model");
+    if (session.empty()) return to_response(openai::missing("session"));
+    if (model.empty()) {
+        const auto pools = view->routing->pools();
+        if (pools.empty()) return to_response(openai::unavailable("no model is served yet", 1000));
+        if (pools.front().key.model != pools.back().key.model)
+            return to_response(openai::missing("model (the cluster serves several)"));
+        model = pools.front().key.model;
+    }
+    router::RequestMeta meta;
+    meta.wall = clock_.wall();
+    meta.model = model;
+    meta.session = session;
+    dispatcher_.handle_view(view->routing);
+    const auto explanation = dispatcher_.explain(clock_.now(), meta);
+    if (!explanation) {
+        if (explanation.error().code == router::errc::model_not_found)
+            return to_response(openai::model_not_found(model));
+        return to_response(openai::unavailable(explanation.error().message(), 1000));
+    }
+    return json_response(route_json(session, explanation.value()));
+}
+
+io::HttpResponse Door::admin_post(std::string_view what, const io::HttpRequest& request) const {
+    if (!is_loopback(request.remote)) {
+        openai::ApiError error = openai::unauthorized();
+        error.status = 403;
+        error.message = "operator's orders are taken from loopback addresses only";
+        return to_response(error);
+    }
+    if (what == "leave") {
+        actions_.leave();
+        return json_response(leave_json(actions_.drain_seconds), 202);
+    }
+    auto seeds = parse_join(request.body);
+    if (!seeds) return to_response(seeds.error());
+    const boost::json::value reply = join_json(seeds.value());
+    actions_.join(std::move(seeds).value());
+    return json_response(reply);
+}
+
+}  // namespace exa::app

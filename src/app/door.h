@@ -1,0 +1,55 @@
+// Door: which path of a peer's HTTP does what. The API of clients goes to Entry, everything else is answered here.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/admin_json.h"
+#include "app/entry.h"
+#include "app/shared_view.h"
+#include "io/http/server.h"
+
+namespace exa::app {
+
+// What the door asks of the rest of the peer; callable from any thread.
+struct DoorActions {
+    std::function<PeerFacts()> facts;
+    std::function<std::string()> metrics;
+    // "host:port" texts to join through from now on.
+    std::function<void(std::vector<std::string>)> join;
+    std::function<void()> leave;
+    std::uint32_t drain_seconds = 0;
+};
+
+class Door {
+  public:
+    Door(Entry& entry, router::Dispatcher& dispatcher, const SharedView& shared, const io::SystemClock& clock,
+         DoorActions actions)
+        : entry_(entry), dispatcher_(dispatcher), shared_(shared), clock_(clock), actions_(std::move(actions)) {}
+
+    // The server's handler.
+    boost::asio::awaitable<void> handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange);
+
+  private:
+    io::HttpResponse answer(const io::HttpRequest& request);
+    io::HttpResponse models(std::string_view id) const;
+    io::HttpResponse health() const;
+    io::HttpResponse admin_get(std::string_view what, const io::HttpRequest& request);
+    io::HttpResponse admin_post(std::string_view what, const io::HttpRequest& request) const;
+    io::HttpResponse route(const io::HttpRequest& request);
+
+    Entry& entry_;
+    router::Dispatcher& dispatcher_;
+    const SharedView& shared_;
+    const io::SystemClock& clock_;
+    DoorActions actions_;
+};
+
+// The value of `name` in a query string, percent-decoded (RFC 3986); empty when absent.
+std::string query_value(std::string_view query, std::string_view name);
+
+}  // namespace exa::app

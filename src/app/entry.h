@@ -1,0 +1,71 @@
+// Entry: the client's side of a request. It reads just enough of the body to route it, forwards the original bytes to a
+// replica here or on another peer, relays what comes back, and goes elsewhere when that fails.
+//
+// A stream that breaks under way goes on at another replica of the same numerics: the entry made the seed and the ids,
+// and it kept the token ids (docs/decisions/0004-answers-are-rendered-at-the-target.md).
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <memory>
+#include <string>
+
+#include "app/serving.h"
+#include "app/shared_view.h"
+#include "io/clock/system_clock.h"
+#include "io/http/server.h"
+#include "io/link/link.h"
+#include "openai/error.h"
+#include "router/dispatcher.h"
+
+namespace exa::app {
+
+struct EntryConfig {
+    // From the request to the answer's head: prefill of a long prompt and the wait for a place in the batch.
+    Duration first_byte_timeout = std::chrono::seconds(120);
+    // Between two pieces of an answer. There is no limit on the whole.
+    Duration idle_timeout = std::chrono::seconds(60);
+    // What a request must carry in x-exaserve-warm-up, before a space and a replica's id, to reach a replica of this
+    // peer that is not ready yet. Random, known to this process alone.
+    std::string warm_up_secret;
+};
+
+// Belongs to one data-plane thread, like everything it refers to; all of that outlives it.
+class Entry {
+  public:
+    Entry(EntryConfig config, router::Dispatcher& dispatcher, io::LinkPool& links, Serving& serving,
+          const SharedView& shared, const io::SystemClock& clock)
+        : config_(std::move(config)),
+          dispatcher_(dispatcher),
+          links_(links),
+          serving_(serving),
+          shared_(shared),
+          clock_(clock) {}
+
+    // Answers one POST of /v1/chat/completions or /v1/completions, whatever happens.
+    boost::asio::awaitable<void> handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange,
+                                        wire::RequestKind kind);
+
+  private:
+    struct Relay;
+    enum class Outcome : std::uint8_t;
+
+    boost::asio::awaitable<Outcome> attempt(Relay& relay);
+    boost::asio::awaitable<Result<std::shared_ptr<ReplyReader>>> open(const router::Attempt& attempt, wire::Open open);
+    boost::asio::awaitable<Outcome> relay_reply(Relay& relay, std::shared_ptr<ReplyReader> reader);
+    boost::asio::awaitable<void> warm_up(Relay& relay, ReplicaId replica);
+
+    EntryConfig config_;
+    router::Dispatcher& dispatcher_;
+    io::LinkPool& links_;
+    Serving& serving_;
+    const SharedView& shared_;
+    const io::SystemClock& clock_;
+};
+
+// The HTTP answer for a request that the router could not place.
+io::HttpResponse to_response(const router::Reject& reject, std::string_view model);
+
+// An ApiError as an HTTP answer.
+io::HttpResponse to_response(const openai::ApiError& error);
+
+}  // namespace exa::app

@@ -1,0 +1,144 @@
+#include "app/metrics.h"
+
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <array>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "app/admin_json.h"
+
+namespace exa::app {
+
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+class Families {
+  public:
+    explicit Families(const MetricsInput& input) : peer_{"peer", input.peer} {}
+
+    void begin(std::string name, std::string help, MetricType type) {
+        families_.push_back({"exaserve_" + std::move(name), std::move(help), type, {}});
+    }
+
+    void add(std::vector<ClientMetric::Label> labels, double value) {
+        ClientMetric sample;
+        sample.label = std::move(labels);
+        sample.label.insert(sample.label.begin(), peer_);
+        (families_.back().type == MetricType::Counter ? sample.counter.value : sample.gauge.value) = value;
+        families_.back().metric.push_back(std::move(sample));
+    }
+
+    void counter(std::string name, std::string help, std::uint64_t value,
+                 std::vector<ClientMetric::Label> labels = {}) {
+        begin(std::move(name), std::move(help), MetricType::Counter);
+        add(std::move(labels), static_cast<double>(value));
+    }
+
+    std::string text() const { return prometheus::TextSerializer().Serialize(families_); }
+
+  private:
+    ClientMetric::Label peer_;
+    std::vector<MetricFamily> families_;
+};
+
+void add_cluster(Families& families, const ControlView& control) {
+    families.begin("members", "Peers as this one sees them, by liveness.", MetricType::Gauge);
+    std::array<double, 5> members{};
+    for (const auto& member : control.members->members) ++members.at(static_cast<std::size_t>(member->liveness));
+    for (std::size_t i = 0; i < members.size(); ++i)
+        families.add({{"liveness", std::string(name_of(static_cast<membership::Liveness>(i)))}}, members[i]);
+    families.begin("ring_replicas", "Replicas on the ring, by model.", MetricType::Gauge);
+    for (const router::Pool& pool : control.routing->pools())
+        families.add({{"model", pool.key.model}, {"version", pool.key.version}}, pool.count);
+    families.counter("gossip_received_total", "Datagrams received.", control.udp.received);
+    families.counter("gossip_sent_total", "Datagrams sent.", control.udp.sent);
+    families.counter("gossip_received_bytes_total", "Payload of datagrams received.", control.udp.bytes_received);
+    families.counter("gossip_sent_bytes_total", "Payload of datagrams sent.", control.udp.bytes_sent);
+    families.counter("gossip_refused_total",
+                     "Datagrams ignored: malformed, oversized, of another cluster or wire version.",
+                     control.gossip_refused + control.udp.oversized);
+}
+
+void add_replicas(Families& families, const LocalReplicas& replicas) {
+    struct Gauge {
+        const char* name;
+        const char* help;
+        double (*value)(const LocalReplica&);
+    };
+    static constexpr std::array gauges = {
+        Gauge{"replica_in_flight", "Requests a replica of this peer works on.",
+              [](const LocalReplica& replica) { return static_cast<double>(replica.host->load().in_flight); }},
+        Gauge{"replica_queued_tokens", "Prompt tokens that wait for prefill.",
+              [](const LocalReplica& replica) { return static_cast<double>(replica.host->load().queued_tokens); }},
+        Gauge{"replica_kv_used_ratio", "Share of a replica's KV pages in use.",
+              [](const LocalReplica& replica) { return replica.host->load().kv_used_permille / 1000.0; }},
+        Gauge{
+            "replica_ready", "1 when a replica of this peer is ready.",
+            [](const LocalReplica& replica) { return replica.state.load() == wire::ReplicaState::ready ? 1.0 : 0.0; }},
+    };
+    const auto list = replicas.all();
+    for (const Gauge& gauge : gauges) {
+        families.begin(gauge.name, gauge.help, MetricType::Gauge);
+        for (const auto& replica : *list)
+            families.add({{"replica", to_string(replica->record.id)}, {"model", replica->record.model}},
+                         gauge.value(*replica));
+    }
+}
+
+void add_links(Families& families, const std::vector<ClientMetric::Label>& thread, std::string_view side,
+               const io::LinkStats& links) {
+    const std::string prefix = "links_" + std::string(side) + "_";
+    families.begin(prefix + "now", "Peer links open.", MetricType::Gauge);
+    families.add(thread, static_cast<double>(links.links_now));
+    families.counter(prefix + "broken_total", "Links that ended without a goodbye.", links.links_broken, thread);
+    families.counter(prefix + "refused_total", "Links refused: another cluster, version or peer, too many.",
+                     links.links_refused, thread);
+    families.counter(prefix + "malformed_total", "Links closed for bytes that are not the protocol.", links.malformed,
+                     thread);
+    families.counter(prefix + "streams_total", "Streams opened.", links.streams_opened, thread);
+}
+
+}  // namespace
+
+std::string metrics_text(const MetricsInput& input) {
+    Families families(input);
+    const std::vector<ClientMetric::Label> thread = {{"thread", std::to_string(input.thread)}};
+    add_cluster(families, input.control);
+    add_replicas(families, input.replicas);
+
+    families.begin("requests_total", "Requests of clients at this entry, by how they ended.", MetricType::Counter);
+    const std::array<std::pair<const char*, std::uint64_t>, 4> ends = {{{"finished", input.dispatcher.finished},
+                                                                        {"rejected", input.dispatcher.rejected},
+                                                                        {"broken", input.dispatcher.broken},
+                                                                        {"abandoned", input.dispatcher.abandoned}}};
+    for (const auto& [end, count] : ends)
+        families.add({{"thread", std::to_string(input.thread)}, {"end", end}}, static_cast<double>(count));
+    families.counter("retries_total", "Attempts behind the first of a request.", input.dispatcher.retries, thread);
+    families.counter("served_total", "Requests that replicas of this peer were asked to serve.", input.serving.requests,
+                     thread);
+    families.counter("served_busy_total", "Of them, answered busy.", input.serving.refused_busy, thread);
+    families.counter("served_cancelled_total", "Of them, given up by the client.", input.serving.cancelled, thread);
+    families.counter("prompt_tokens_total", "Prompt tokens of answers made here.", input.serving.prompt_tokens, thread);
+    families.counter("cached_prompt_tokens_total", "Of them, found in a replica's memory.", input.serving.cached_tokens,
+                     thread);
+    families.counter("completion_tokens_total", "Tokens of answers made here.", input.serving.completion_tokens,
+                     thread);
+
+    families.begin("http_connections_now", "Client connections open.", MetricType::Gauge);
+    families.add(thread, static_cast<double>(input.http.connections_now));
+    families.counter("http_requests_total", "HTTP requests.", input.http.requests, thread);
+    families.counter("http_refused_total", "HTTP requests refused by the server itself.", input.http.refused, thread);
+    families.counter("http_disconnected_total", "Clients that went away before their answer was complete.",
+                     input.http.disconnected, thread);
+    add_links(families, thread, "dialled", input.links_dialled);
+    add_links(families, thread, "accepted", input.links_accepted);
+    return families.text();
+}
+
+}  // namespace exa::app

@@ -1,0 +1,24 @@
+// Loads a model file once for all replicas of a peer.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "model/chat_template.h"
+#include "model/tokenizer.h"
+#include "model/weights.h"
+
+namespace exa::app {
+
+struct LoadedModel {
+    std::shared_ptr<const model::Weights> weights;
+    std::shared_ptr<const model::Tokenizer> tokenizer;
+    std::optional<model::ChatTemplate> chat_template;  // nothing: the model is no chat model
+};
+
+// app::errc::bad_model; the detail names the path, and the offset, key or tensor that is wrong.
+Result<LoadedModel> load_model(const std::string& path);
+
+}  // namespace exa::app

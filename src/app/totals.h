@@ -1,0 +1,49 @@
+// Totals: counts of requests over all data-plane threads of a peer. Each thread writes its own slot, any thread sums.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "router/dispatcher.h"
+
+namespace exa::app {
+
+class Totals {
+  public:
+    struct Sum {
+        std::uint64_t requests = 0;
+        std::uint64_t failed = 0;  // answered 5xx, or broken in the middle
+        std::uint64_t in_flight = 0;
+    };
+
+    explicit Totals(std::size_t threads) : slots_(threads) {}
+
+    void store(std::size_t thread, const router::Dispatcher& dispatcher) {
+        Slot& slot = slots_[thread];
+        const router::Counters& counters = dispatcher.counters();
+        slot.requests.store(counters.begun, std::memory_order_relaxed);
+        slot.failed.store(counters.rejected + counters.broken, std::memory_order_relaxed);
+        slot.in_flight.store(dispatcher.in_flight(), std::memory_order_relaxed);
+    }
+
+    Sum sum() const {
+        Sum sum;
+        for (const Slot& slot : slots_) {
+            sum.requests += slot.requests.load(std::memory_order_relaxed);
+            sum.failed += slot.failed.load(std::memory_order_relaxed);
+            sum.in_flight += slot.in_flight.load(std::memory_order_relaxed);
+        }
+        return sum;
+    }
+
+  private:
+    struct alignas(64) Slot {
+        std::atomic<std::uint64_t> requests = 0;
+        std::atomic<std::uint64_t> failed = 0;
+        std::atomic<std::uint64_t> in_flight = 0;
+    };
+    std::vector<Slot> slots_;
+};
+
+}  // namespace exa::app
