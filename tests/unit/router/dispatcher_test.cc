@@ -1,0 +1,539 @@
+#include "router/dispatcher.h"
+
+#include <boost/test/unit_test.hpp>
+#include <map>
+#include <set>
+
+#include "unit/router/cluster.h"
+
+using namespace exa;
+using namespace exa::router;
+using namespace exa::router::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Fails the case when the decision is another one.
+Attempt attempt_of(const Decision& decision) {
+    const auto* attempt = std::get_if<Attempt>(&decision);
+    if (attempt == nullptr) {
+        const auto* reject = std::get_if<Reject>(&decision);
+        BOOST_FAIL("not an attempt: " + (reject ? reject->error.message() : std::to_string(decision.index())));
+        throw 0;
+    }
+    return *attempt;
+}
+
+Reject reject_of(const Decision& decision) {
+    BOOST_REQUIRE(std::holds_alternative<Reject>(decision));
+    return std::get<Reject>(decision);
+}
+
+bool is_ignored(const Decision& decision) {
+    return std::holds_alternative<Ignored>(decision);
+}
+
+wire::LoadReport load_of(const ReplicaId& id, std::uint32_t in_flight) {
+    wire::LoadReport load;
+    load.replica = id;
+    load.in_flight = in_flight;
+    return load;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(dispatcher)
+
+BOOST_AUTO_TEST_CASE(a_client_id_goes_to_the_same_replica_from_every_entry) {
+    Cluster cluster(5);
+    std::set<ReplicaId> replicas;
+    for (int n = 0; n < 40; ++n) {
+        const std::string session = "user-" + std::to_string(n);
+        std::set<ReplicaId> of_session;
+        for (std::uint64_t entry = 1; entry <= 5; ++entry) {
+            Dispatcher dispatcher({}, test_tokens(), Rng(entry));
+            dispatcher.handle_view(cluster.routing_view(entry));
+            const Attempt attempt = attempt_of(dispatcher.begin(start, request_for(session)));
+            BOOST_TEST(attempt.local == (attempt.peer == PeerId{entry}));
+            BOOST_TEST((attempt.reason == Reason::session_owner));
+            BOOST_TEST(attempt.session_token.empty());
+            of_session.insert(attempt.replica);
+            replicas.insert(attempt.replica);
+        }
+        BOOST_TEST(of_session.size() == 1u);
+    }
+    BOOST_TEST(replicas.size() > 7u);
+}
+
+BOOST_AUTO_TEST_CASE(a_minted_token_leads_back_to_its_replica_from_every_entry) {
+    Cluster cluster(5);
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        auto first = make_dispatcher(cluster, seed);
+        const Attempt minted = attempt_of(first.begin(start, request_for()));
+        BOOST_REQUIRE(!minted.session_token.empty());
+        Dispatcher other({}, test_tokens(), Rng(99));
+        other.handle_view(cluster.routing_view(4));
+        const Attempt again = attempt_of(other.begin(start, request_for(minted.session_token)));
+        BOOST_TEST((again.replica == minted.replica));
+        BOOST_TEST(again.position == minted.position);
+        BOOST_TEST(again.session_token.empty());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_attempt_names_the_peers_link_endpoint) {
+    Cluster cluster(3);
+    auto dispatcher = make_dispatcher(cluster);
+    const Attempt attempt = attempt_of(dispatcher.begin(start, request_for("abc")));
+    BOOST_TEST((attempt.link == cluster.peer(attempt.peer.value).record.link));
+    BOOST_TEST((attempt.replica.peer == attempt.peer));
+    BOOST_TEST(attempt.number == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(unknown_models_roles_and_versions_are_404) {
+    Cluster cluster(2);
+    auto dispatcher = make_dispatcher(cluster);
+    auto unknown = request_for();
+    unknown.model = "gpt-5";
+    const Reject reject = reject_of(dispatcher.begin(start, unknown));
+    BOOST_TEST(reject.status == 404);
+    BOOST_TEST((reject.error.code == errc::model_not_found));
+    BOOST_TEST(reject.error.message() == "model 'gpt-5': the model does not exist in this cluster");
+    BOOST_TEST(!reject.retry_after.has_value());
+    auto version = request_for();
+    version.version = "2";
+    BOOST_TEST(reject_of(dispatcher.begin(start, version)).status == 404);
+    auto role = request_for();
+    role.role = "embed";
+    BOOST_TEST(reject_of(dispatcher.begin(start, role)).status == 404);
+    BOOST_TEST(dispatcher.counters().rejected == 3u);
+    BOOST_TEST(dispatcher.in_flight() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_known_model_with_nothing_ready_is_503_to_be_retried) {
+    Cluster cluster(1, 1);
+    cluster.replica(1, 0).state = wire::ReplicaState::loading;
+    auto dispatcher = make_dispatcher(cluster);
+    const Reject reject = reject_of(dispatcher.begin(start, request_for()));
+    BOOST_TEST(reject.status == 503);
+    BOOST_TEST((reject.error.code == errc::no_replica_ready));
+    BOOST_REQUIRE(reject.retry_after.has_value());
+    BOOST_TEST((*reject.retry_after >= 750ms && *reject.retry_after <= 1'250ms));
+}
+
+BOOST_AUTO_TEST_CASE(an_over_long_prompt_is_400_and_a_loop_is_508) {
+    Cluster cluster(2);
+    auto dispatcher = make_dispatcher(cluster);
+    auto request = request_for();
+    request.prompt_tokens = 2'048;
+    attempt_of(dispatcher.begin(start, request));
+    request.prompt_tokens = 2'049;
+    BOOST_TEST(reject_of(dispatcher.begin(start, request)).status == 400);
+    request.prompt_tokens = 0;
+    request.hops = 4;
+    BOOST_TEST(reject_of(dispatcher.begin(start, request)).status == 508);
+}
+
+BOOST_AUTO_TEST_CASE(a_long_prompt_goes_only_where_it_fits) {
+    Cluster cluster(4, 1);
+    for (std::uint64_t p = 1; p <= 3; ++p) cluster.replica(p, 0).context_tokens = 512;
+    auto dispatcher = make_dispatcher(cluster);
+    for (int i = 0; i < 3; ++i) {
+        auto request = request_for("s" + std::to_string(i));
+        request.prompt_tokens = 600;
+        BOOST_TEST((attempt_of(dispatcher.begin(start, request)).peer == PeerId{4}));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_tenant_with_its_own_pool_uses_it_alone_and_others_cannot) {
+    Cluster cluster(2, 1);
+    cluster.replica(2, 0).tenant_pool = "acme";
+    auto dispatcher = make_dispatcher(cluster);
+    for (int i = 0; i < 20; ++i) {
+        const std::string session = std::to_string(i);
+        auto request = request_for(session);
+        request.tenant = "acme";
+        BOOST_TEST((attempt_of(dispatcher.begin(start, request)).peer == PeerId{2}));
+        request.tenant = "other";
+        BOOST_TEST((attempt_of(dispatcher.begin(start, request)).peer == PeerId{1}));
+        request.tenant = "";
+        BOOST_TEST((attempt_of(dispatcher.begin(start, request)).peer == PeerId{1}));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_session_keeps_its_version_while_another_version_grows) {
+    Cluster cluster(10, 1);
+    cluster.replica(10, 0).version = "2";
+    std::map<std::string, std::string> before;
+    int moved_back = 0;
+    int on_second = 0;
+    for (std::uint64_t second = 1; second <= 5; ++second) {
+        for (std::uint64_t p = 11 - second; p <= 10; ++p) cluster.replica(p, 0).version = "2";
+        auto dispatcher = make_dispatcher(cluster);
+        on_second = 0;
+        for (int i = 0; i < 400; ++i) {
+            const std::string session = "s" + std::to_string(i);
+            const auto explained = dispatcher.explain(start, request_for(session));
+            BOOST_REQUIRE(explained.has_value());
+            const std::string version = explained.value().pool.version;
+            if (before[session] == "2" && version == "1") ++moved_back;
+            on_second += version == "2";
+            before[session] = version;
+        }
+    }
+    BOOST_TEST(moved_back == 0);
+    BOOST_TEST(on_second > 160);  // half of 400
+    BOOST_TEST(on_second < 240);
+}
+
+BOOST_AUTO_TEST_CASE(a_token_stays_with_the_version_it_was_minted_for) {
+    Cluster cluster(4, 2);
+    for (std::uint64_t p = 3; p <= 4; ++p)
+        for (std::size_t s = 0; s < 2; ++s) cluster.replica(p, s).version = "2";
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        auto dispatcher = make_dispatcher(cluster, seed);
+        const Attempt minted = attempt_of(dispatcher.begin(start, request_for()));
+        const Attempt again = attempt_of(dispatcher.begin(start, request_for(minted.session_token)));
+        BOOST_TEST((again.replica == minted.replica));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_connect_goes_on_to_the_next_of_the_ring_and_leaves_the_peer_alone) {
+    Cluster cluster(3, 2);
+    auto dispatcher = make_dispatcher(cluster);
+    const Attempt first = attempt_of(dispatcher.begin(start, request_for("abc")));
+    const Attempt second = attempt_of(dispatcher.handle_failed(start, first.id, Failure::connect_failed));
+    BOOST_TEST((second.peer != first.peer));
+    BOOST_TEST(second.number == 2u);
+    BOOST_TEST((second.reason == Reason::session_moved));
+    BOOST_TEST(dispatcher.handle_finished(start, second.id));
+    for (int i = 0; i < 50; ++i) {
+        const Attempt attempt = attempt_of(dispatcher.begin(start + 249ms, request_for(std::to_string(i))));
+        BOOST_TEST((attempt.peer != first.peer));
+        dispatcher.handle_finished(start + 249ms, attempt.id);
+    }
+    const Attempt probe = attempt_of(dispatcher.begin(start + 250ms, request_for("abc")));
+    BOOST_TEST((probe.replica == first.replica));
+    // Until the probe has answered, the others keep away.
+    BOOST_TEST((attempt_of(dispatcher.begin(start + 250ms, request_for("abc"))).peer != first.peer));
+    dispatcher.handle_accepted(probe.id);
+    BOOST_TEST((attempt_of(dispatcher.begin(start + 250ms, request_for("abc"))).replica == first.replica));
+}
+
+BOOST_AUTO_TEST_CASE(attempts_of_one_request_are_bounded_and_never_repeat_a_replica) {
+    Cluster cluster(10, 1);
+    auto dispatcher = make_dispatcher(cluster);
+    std::set<ReplicaId> tried;
+    Decision decision = dispatcher.begin(start, request_for("abc"));
+    while (const auto* attempt = std::get_if<Attempt>(&decision)) {
+        BOOST_TEST(tried.insert(attempt->replica).second);
+        decision = dispatcher.handle_failed(start, attempt->id, Failure::server_error);
+    }
+    BOOST_TEST(tried.size() == 4u);
+    BOOST_TEST(reject_of(decision).status == 502);
+    BOOST_TEST(dispatcher.in_flight() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_timeout_that_ends_a_request_is_504) {
+    Cluster cluster(1, 1);
+    auto dispatcher = make_dispatcher(cluster);
+    const Attempt attempt = attempt_of(dispatcher.begin(start, request_for()));
+    const Reject reject = reject_of(dispatcher.handle_failed(start, attempt.id, Failure::timeout));
+    BOOST_TEST(reject.status == 504);
+    BOOST_TEST((reject.error.code == errc::upstream_timeout));
+}
+
+BOOST_AUTO_TEST_CASE(late_reports_change_nothing) {
+    Cluster cluster(4, 1);
+    auto dispatcher = make_dispatcher(cluster);
+    const Attempt first = attempt_of(dispatcher.begin(start, request_for("abc")));
+    const Attempt second = attempt_of(dispatcher.handle_failed(start, first.id, Failure::server_error));
+    BOOST_TEST(is_ignored(dispatcher.handle_failed(start, first.id, Failure::server_error)));
+    BOOST_TEST(is_ignored(dispatcher.handle_busy(start, first.id)));
+    BOOST_TEST(!dispatcher.handle_finished(start, first.id));
+    BOOST_TEST(!dispatcher.handle_client_gone(start, first.id));
+    dispatcher.handle_first_byte(first.id);
+    BOOST_TEST(dispatcher.handle_finished(start, second.id));
+    BOOST_TEST(!dispatcher.handle_finished(start, second.id));
+    BOOST_TEST(is_ignored(dispatcher.handle_failed(start, second.id, Failure::link_broken)));
+    BOOST_TEST(is_ignored(dispatcher.handle_failed(start, AttemptId{}, Failure::link_broken)));
+    BOOST_TEST(is_ignored(dispatcher.handle_failed(start, AttemptId{~std::uint64_t{0}}, Failure::link_broken)));
+    BOOST_TEST(dispatcher.counters().finished == 1u);
+    BOOST_TEST(dispatcher.in_flight() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(after_the_first_byte_a_stream_breaks_unless_it_can_resume) {
+    Cluster cluster(4, 1);
+    auto dispatcher = make_dispatcher(cluster);
+    const Attempt attempt = attempt_of(dispatcher.begin(start, request_for("abc")));
+    dispatcher.handle_first_byte(attempt.id);
+    const Decision broken = dispatcher.handle_failed(start, attempt.id, Failure::link_broken);
+    BOOST_REQUIRE(std::holds_alternative<Broken>(broken));
+    BOOST_TEST((std::get<Broken>(broken).error.code == errc::stream_broken));
+    BOOST_TEST(dispatcher.counters().broken == 1u);
+    BOOST_TEST(dispatcher.in_flight() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_resumable_stream_goes_on_only_on_equal_numerics) {
+    Cluster cluster(6, 1);
+    for (std::uint64_t p = 1; p <= 4; ++p) cluster.replica(p, 0).numerics = "other";
+    for (int i = 0; i < 20; ++i) {
+        auto dispatcher = make_dispatcher(cluster);
+        auto request = request_for(std::to_string(i));
+        request.resumable = true;
+        const Attempt first = attempt_of(dispatcher.begin(start, request));
+        dispatcher.handle_first_byte(first.id);
+        const Attempt second = attempt_of(dispatcher.handle_failed(start, first.id, Failure::link_broken));
+        BOOST_TEST(cluster.replica(first.peer.value, 0).numerics == cluster.replica(second.peer.value, 0).numerics);
+        if (cluster.replica(first.peer.value, 0).numerics == "n") {
+            const Decision third = dispatcher.handle_failed(start, second.id, Failure::link_broken);
+            BOOST_TEST(std::holds_alternative<Broken>(third));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_of_undeclared_numerics_never_resumes) {
+    Cluster cluster(6, 1);
+    for (std::uint64_t p = 1; p <= 6; ++p) cluster.replica(p, 0).numerics.clear();
+    auto dispatcher = make_dispatcher(cluster);
+    auto request = request_for("abc");
+    request.resumable = true;
+    const Attempt first = attempt_of(dispatcher.begin(start, request));
+    dispatcher.handle_first_byte(first.id);
+    BOOST_TEST(std::holds_alternative<Broken>(dispatcher.handle_failed(start, first.id, Failure::link_broken)));
+}
+
+BOOST_AUTO_TEST_CASE(a_minted_session_moves_with_its_retry_until_the_client_has_seen_it) {
+    Cluster cluster(6, 1);
+    auto dispatcher = make_dispatcher(cluster);
+    auto request = request_for();
+    request.resumable = true;
+    const Attempt first = attempt_of(dispatcher.begin(start, request));
+    const Attempt second = attempt_of(dispatcher.handle_failed(start, first.id, Failure::server_error));
+    BOOST_TEST(!second.session_token.empty());
+    BOOST_TEST(second.session_token != first.session_token);
+    const auto explained = dispatcher.explain(start, request_for(second.session_token));
+    BOOST_TEST((explained.value().owner == second.replica));
+    dispatcher.handle_first_byte(second.id);
+    const Attempt third = attempt_of(dispatcher.handle_failed(start, second.id, Failure::link_broken));
+    BOOST_TEST(third.session_token.empty());
+    BOOST_TEST(third.position == second.position);
+}
+
+BOOST_AUTO_TEST_CASE(an_owner_above_the_bound_spills_to_the_next_and_the_spill_is_kept) {
+    Cluster cluster(4, 1);
+    auto dispatcher = make_dispatcher(cluster);
+    std::vector<Attempt> attempts;
+    for (int i = 0; i < 5; ++i) attempts.push_back(attempt_of(dispatcher.begin(start, request_for("hot"))));
+    for (int i = 0; i < 4; ++i) BOOST_TEST((attempts[static_cast<std::size_t>(i)].reason == Reason::session_owner));
+    const Attempt spilled = attempts[4];
+    BOOST_TEST((spilled.reason == Reason::session_spilled));
+    BOOST_TEST((spilled.replica != attempts[0].replica));
+    for (const Attempt& attempt : attempts) dispatcher.handle_finished(start, attempt.id);
+    const Attempt later = attempt_of(dispatcher.begin(start + 1h, request_for("hot")));
+    BOOST_TEST((later.replica == spilled.replica));
+    BOOST_TEST((later.reason == Reason::spill_kept));
+    dispatcher.handle_finished(start + 1h, later.id);
+    const Attempt much_later = attempt_of(dispatcher.begin(start + 3h + 1s, request_for("hot")));
+    BOOST_TEST((much_later.reason == Reason::session_owner));
+}
+
+BOOST_AUTO_TEST_CASE(one_hot_session_spreads_over_its_neighbours_no_higher_than_the_bound) {
+    Cluster cluster(8, 1);
+    auto dispatcher = make_dispatcher(cluster);
+    std::map<ReplicaId, int> loads;
+    for (int i = 0; i < 64; ++i) ++loads[attempt_of(dispatcher.begin(start, request_for("hot"))).replica];
+    BOOST_TEST(loads.size() >= 7u);
+    for (const auto& [replica, load] : loads) BOOST_TEST(load <= 10);  // ceil(1.25 x 64 / 8)
+}
+
+BOOST_AUTO_TEST_CASE(a_busy_answer_moves_on_and_a_full_cluster_is_503) {
+    Cluster cluster(3, 1, 8);
+    auto dispatcher = make_dispatcher(cluster);
+    std::set<ReplicaId> asked;
+    Decision decision = dispatcher.begin(start, request_for("abc"));
+    for (int i = 0; i < 3; ++i) {
+        const Attempt attempt = attempt_of(decision);
+        asked.insert(attempt.replica);
+        decision = dispatcher.handle_busy(start, attempt.id, load_of(attempt.replica, 8));
+    }
+    BOOST_TEST(asked.size() == 3u);
+    const Reject reject = reject_of(decision);
+    BOOST_TEST(reject.status == 503);
+    BOOST_TEST((reject.error.code == errc::all_replicas_busy));
+    BOOST_TEST(reject.retry_after.has_value());
+    // All just said that they are full: the next request is told at once, without asking again.
+    const auto attempts = dispatcher.counters().attempts;
+    BOOST_TEST(reject_of(dispatcher.begin(start, request_for())).status == 503);
+    BOOST_TEST(dispatcher.counters().attempts == attempts);
+    // Old news is not believed for ever.
+    const Attempt later = attempt_of(dispatcher.begin(start + 250ms, request_for()));
+    BOOST_TEST((later.reason == Reason::last_resort));
+}
+
+BOOST_AUTO_TEST_CASE(busy_answers_never_open_a_breaker) {
+    Cluster cluster(1, 1);
+    auto dispatcher = make_dispatcher(cluster);
+    TimePoint now = start;
+    for (int i = 0; i < 100; ++i) {
+        const Attempt attempt = attempt_of(dispatcher.begin(now, request_for()));
+        BOOST_TEST(reject_of(dispatcher.handle_busy(now, attempt.id)).status == 503);
+        now += 250ms;
+    }
+}
+
+BOOST_AUTO_TEST_CASE(answers_to_bad_requests_never_open_a_breaker_and_failures_in_a_row_do) {
+    Cluster cluster(1, 1);
+    auto dispatcher = make_dispatcher(cluster);
+    for (int i = 0; i < 4; ++i) {
+        const Attempt attempt = attempt_of(dispatcher.begin(start, request_for()));
+        dispatcher.handle_failed(start, attempt.id, Failure::server_error);
+    }
+    dispatcher.handle_finished(start, attempt_of(dispatcher.begin(start, request_for())).id);
+    for (int i = 0; i < 5; ++i) {
+        const Attempt attempt = attempt_of(dispatcher.begin(start, request_for()));
+        dispatcher.handle_failed(start, attempt.id, Failure::server_error);
+    }
+    BOOST_TEST(reject_of(dispatcher.begin(start, request_for())).status == 503);
+    const Attempt probe = attempt_of(dispatcher.begin(start + 2s, request_for()));
+    BOOST_TEST(reject_of(dispatcher.begin(start + 2s, request_for())).status == 503);
+    dispatcher.handle_first_byte(probe.id);
+    attempt_of(dispatcher.begin(start + 2s, request_for()));
+}
+
+BOOST_AUTO_TEST_CASE(a_suspect_is_used_only_when_nothing_else_is_left) {
+    Cluster cluster(3, 1);
+    cluster.peer(2).liveness = membership::Liveness::suspect;
+    auto dispatcher = make_dispatcher(cluster);
+    std::vector<Attempt> attempts;
+    for (int i = 0; i < 60; ++i) {
+        attempts.push_back(attempt_of(dispatcher.begin(start, request_for(std::to_string(i)))));
+        BOOST_TEST((attempts.back().peer != PeerId{2}));
+    }
+    dispatcher.handle_peer_broken(start, PeerId{1});
+    dispatcher.handle_peer_broken(start, PeerId{3});
+    const Attempt last = attempt_of(dispatcher.begin(start, request_for("abc")));
+    BOOST_TEST((last.peer == PeerId{2}));
+    BOOST_TEST((last.reason == Reason::last_resort));
+}
+
+BOOST_AUTO_TEST_CASE(a_draining_peer_takes_no_new_requests_and_moves_no_ring) {
+    Cluster cluster(3, 1);
+    auto dispatcher = make_dispatcher(cluster);
+    const auto before = dispatcher.explain(start, request_for("abc")).value();
+    cluster.peer(before.owner->peer.value).record.state = wire::PeerState::draining;
+    dispatcher.handle_view(cluster.routing_view());
+    const auto after = dispatcher.explain(start, request_for("abc")).value();
+    BOOST_TEST((after.owner == before.owner));
+    BOOST_TEST((after.choice != before.owner));
+    BOOST_TEST((after.candidates.front().standing == Standing::draining));
+    for (int i = 0; i < 30; ++i)
+        BOOST_TEST((attempt_of(dispatcher.begin(start, request_for(std::to_string(i)))).replica != *before.owner));
+}
+
+BOOST_AUTO_TEST_CASE(a_replica_that_says_not_me_is_left_alone_for_a_while) {
+    for (const Failure failure : {Failure::draining, Failure::refused}) {
+        Cluster cluster(3, 1);
+        auto dispatcher = make_dispatcher(cluster);
+        const Attempt first = attempt_of(dispatcher.begin(start, request_for("abc")));
+        const Attempt second = attempt_of(dispatcher.handle_failed(start, first.id, failure));
+        BOOST_TEST((second.replica != first.replica));
+        BOOST_TEST((attempt_of(dispatcher.begin(start + 999ms, request_for("abc"))).replica != first.replica));
+        BOOST_TEST((attempt_of(dispatcher.begin(start + 1s, request_for("abc"))).replica == first.replica));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_retry_budget_ends_retries_when_everything_fails) {
+    Cluster cluster(40, 1);
+    Config config;
+    config.retry_burst = 10;
+    config.breaker_failures = 1'000;
+    auto dispatcher = make_dispatcher(cluster, 1, config);
+    for (int i = 0; i < 200; ++i) {
+        Decision decision = dispatcher.begin(start, request_for());
+        while (const auto* attempt = std::get_if<Attempt>(&decision))
+            decision = dispatcher.handle_failed(start, attempt->id, Failure::server_error);
+    }
+    BOOST_TEST(dispatcher.counters().retries <= 10u + 200u / 5);
+    BOOST_TEST(dispatcher.counters().retries > 40u);
+}
+
+BOOST_AUTO_TEST_CASE(one_prompt_beginning_shares_replicas_but_not_above_the_mean) {
+    Cluster cluster(12, 1);
+    auto dispatcher = make_dispatcher(cluster);
+    auto request = request_for();
+    request.prefix_hash = 0x1234567890abcdef;
+    const Attempt first = attempt_of(dispatcher.begin(start, request));
+    BOOST_TEST((first.reason == Reason::warm_prefix));
+    dispatcher.handle_finished(start, first.id);
+    BOOST_TEST((attempt_of(dispatcher.begin(start, request)).replica == first.replica));
+    std::map<ReplicaId, int> loads;
+    for (int i = 0; i < 120; ++i) ++loads[attempt_of(dispatcher.begin(start, request)).replica];
+    for (const auto& [replica, load] : loads) BOOST_TEST(load <= 16);
+}
+
+BOOST_AUTO_TEST_CASE(own_dispatches_count_at_once_so_that_one_idle_replica_is_not_stampeded) {
+    Cluster cluster(16, 1);
+    for (std::uint64_t p = 2; p <= 16; ++p) cluster.set_load(cluster.replica(p, 0).id, 20, start);
+    cluster.set_load(cluster.replica(1, 0).id, 0, start);
+    auto dispatcher = make_dispatcher(cluster);
+    int on_idle = 0;
+    for (int i = 0; i < 400; ++i) on_idle += attempt_of(dispatcher.begin(start, request_for())).peer == PeerId{1};
+    BOOST_TEST(on_idle >= 25);
+    BOOST_TEST(on_idle <= 50);
+}
+
+BOOST_AUTO_TEST_CASE(requests_survive_a_view_that_moves_or_loses_their_replica) {
+    Cluster cluster(4, 2);
+    auto dispatcher = make_dispatcher(cluster);
+    std::vector<Attempt> attempts;
+    for (int i = 0; i < 24; ++i) attempts.push_back(attempt_of(dispatcher.begin(start, request_for())));
+    cluster.peer(1).liveness = membership::Liveness::dead;
+    dispatcher.handle_view(cluster.routing_view(2));
+    const ReplicaBook& book = dispatcher.book();
+    std::uint32_t own = 0;
+    for (std::uint32_t slot = 0; slot < 6; ++slot) {
+        BOOST_TEST(book.own(slot) == std::ranges::count(attempts, book.id(slot), &Attempt::replica));
+        own += book.own(slot);
+    }
+    BOOST_TEST(own > 0u);
+    BOOST_TEST(own < 24u);
+    for (const Attempt& attempt : attempts) {
+        Decision next = Ignored{};
+        if (attempt.peer != PeerId{1}) {
+            BOOST_TEST(dispatcher.handle_finished(start, attempt.id));
+            continue;
+        }
+        const Attempt second = attempt_of(dispatcher.handle_failed(start, attempt.id, Failure::link_broken));
+        BOOST_TEST((second.peer != PeerId{1}));
+        BOOST_TEST(dispatcher.handle_finished(start, second.id));
+    }
+    for (std::uint32_t slot = 0; slot < 6; ++slot) BOOST_TEST(book.own(slot) == 0u);
+    BOOST_TEST(dispatcher.in_flight() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(explain_names_source_owner_candidates_and_choice_without_changing_anything) {
+    Cluster cluster(5, 2);
+    auto dispatcher = make_dispatcher(cluster);
+    const auto by_client = dispatcher.explain(start, request_for("abc")).value();
+    BOOST_TEST((by_client.source == PositionSource::client_id));
+    BOOST_TEST((by_client.owner == by_client.choice));
+    BOOST_TEST((by_client.reason == Reason::session_owner));
+    BOOST_TEST(by_client.candidates.size() == 8u);
+    BOOST_TEST(by_client.candidates.front().chosen);
+    BOOST_TEST(by_client.candidates.front().peer_name == "peer" + std::to_string(by_client.owner->peer.value));
+    const Attempt attempt = attempt_of(dispatcher.begin(start, request_for("abc")));
+    BOOST_TEST((attempt.replica == *by_client.choice));
+    BOOST_TEST(attempt.position == by_client.position);
+
+    const auto without = dispatcher.explain(start, request_for()).value();
+    BOOST_TEST((without.source == PositionSource::none));
+    BOOST_TEST(!without.owner.has_value());
+    BOOST_TEST((attempt_of(dispatcher.begin(start, request_for())).replica == *without.choice));
+
+    auto unknown = request_for();
+    unknown.model = "x";
+    BOOST_TEST((dispatcher.explain(start, unknown).error().code == errc::model_not_found));
+    BOOST_TEST(dispatcher.counters().begun == 2u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
