@@ -40,3 +40,5 @@ inline auto success() {
 
 // EXA_TRY(expr) returns the error of a Result<void>; EXA_TRY(auto name, expr) also binds its value.
 #define EXA_TRY BOOST_OUTCOME_TRY
+// The same inside a coroutine.
+#define EXA_CO_TRY BOOST_OUTCOME_CO_TRY
