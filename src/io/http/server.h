@@ -63,12 +63,13 @@ struct HttpStats {
 };
 
 class HttpConnection;
+struct HttpAnswer;
 
 // One request being answered. Either respond(), or start(), write()..., finish(). Kept by whoever answers; an exchange
 // that is dropped before its answer is complete becomes 500, or a cut connection when the head is out.
 class HttpExchange {
   public:
-    explicit HttpExchange(std::shared_ptr<HttpConnection> connection);
+    HttpExchange(std::shared_ptr<HttpConnection> connection, std::shared_ptr<HttpAnswer> answer);
     ~HttpExchange();
     HttpExchange(const HttpExchange&) = delete;
     HttpExchange& operator=(const HttpExchange&) = delete;
@@ -94,6 +95,7 @@ class HttpExchange {
 
   private:
     std::shared_ptr<HttpConnection> connection_;
+    std::shared_ptr<HttpAnswer> answer_;
 };
 
 class HttpServer {

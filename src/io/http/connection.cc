@@ -1,0 +1,379 @@
+#include "io/http/connection.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <charconv>
+#include <ctime>
+#include <exception>
+#include <utility>
+
+#include "base/check.h"
+#include "io/errc.h"
+#include "io/net.h"
+
+namespace exa::io {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+
+namespace {
+
+constexpr std::size_t read_bytes_small = 8 * 1024;
+constexpr std::size_t read_bytes_large = 64 * 1024;
+
+// After the last answer the client may still be sending: closing over unread bytes would destroy the answer on its way
+// (RFC 9112 section 9.6). It gets this long and this much.
+constexpr auto linger_timeout = std::chrono::seconds(2);
+constexpr auto linger_timeout_total = std::chrono::seconds(30);
+constexpr std::size_t linger_bytes_max = 64 * 1024 * 1024;
+
+constexpr std::string_view last_chunk = "0\r\n\r\n";
+
+bool has_no_body(int status) {
+    return status < 200 || status == 204 || status == 304;
+}
+
+// The server's own fields, and values that would break out of theirs.
+bool may_pass(const std::string& name, const std::string& value) {
+    for (const std::string_view ours : {"content-length", "transfer-encoding", "connection", "date"})
+        if (equal_without_case(name, ours)) return false;
+    return name.find_first_of("\r\n: ") == std::string::npos && value.find_first_of("\r\n") == std::string::npos;
+}
+
+}  // namespace
+
+const std::string& HttpContext::date() {
+    const std::time_t now = std::time(nullptr);
+    if (now != date_second_) {
+        date_second_ = now;
+        std::tm parts{};
+        gmtime_r(&now, &parts);
+        std::array<char, 40> text{};
+        const std::size_t size = std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
+        date_.assign(text.data(), size);
+    }
+    return date_;
+}
+
+HttpConnection::HttpConnection(std::shared_ptr<HttpContext> context, tcp::socket socket)
+    : context_(std::move(context)),
+      socket_(std::move(socket)),
+      incoming_(socket_.get_executor()),
+      written_(socket_.get_executor()) {
+    boost::system::error_code code;
+    socket_.set_option(tcp::no_delay(true), code);
+    if (const auto remote = socket_.remote_endpoint(code); !code) remote_ = from_asio(remote);
+}
+
+// The life of a connection.
+
+Awaitable<void> HttpConnection::run() {
+    const auto self = shared_from_this();
+    while (!closing_ && !gone_) {
+        RequestParser parser(context_->config.header_bytes_max, context_->config.body_bytes_max);
+        auto request = co_await read_request(parser);
+        if (!request) break;
+        auto answer = std::make_shared<HttpAnswer>();
+        answer->knows_chunks = parser.knows_chunks();
+        answer->head_only = request->method == "HEAD";
+        answer->keep_alive = request->keep_alive;
+        co_await answer_request(std::move(*request), std::move(answer));
+    }
+    co_await linger();
+    break_off();
+    context_->connections.erase(self);
+    --context_->stats.connections_now;
+    if (context_->on_connection_closed) context_->on_connection_closed();
+}
+
+Awaitable<std::optional<HttpRequest>> HttpConnection::read_request(RequestParser& parser) {
+    idle_ = true;
+    bool continued = false;
+    set_read_deadline(context_->draining ? context_->config.drain_linger : context_->config.idle_timeout);
+    while (true) {
+        // A robust server skips an empty line before the request line (RFC 9112 section 2.2).
+        if (idle_) inbox_.erase(0, std::min(inbox_.find_first_not_of("\r\n"), inbox_.size()));
+        if (!inbox_.empty()) {
+            if (std::exchange(idle_, false)) set_read_deadline(context_->config.header_timeout);
+            const auto taken = parser.feed(inbox_);
+            if (!taken) {
+                co_await refuse(parser.fault());
+                co_return std::nullopt;
+            }
+            inbox_.erase(0, *taken);
+            // The line of a chunk has no bound of its own in the parser.
+            if (*taken == 0 && inbox_.size() > context_->config.header_bytes_max + read_bytes_large) {
+                co_await refuse({400, "A chunk's header is too long.", "bad_request"});
+                co_return std::nullopt;
+            }
+            if (parser.done()) {
+                read_deadline_ = Clock::time_point::max();
+                auto request = parser.take();
+                request.remote = remote_;
+                co_return request;
+            }
+            if (parser.header_done() && *taken > 0) set_read_deadline(context_->config.body_timeout);
+            if (parser.header_done() && parser.expects_continue() && !std::exchange(continued, true)) {
+                head_ += "HTTP/1.1 100 Continue\r\n\r\n";
+                kick_write();
+            }
+        }
+        if (gone_ || end_of_input_) {
+            if (!idle_) ++context_->stats.disconnected;
+            co_return std::nullopt;
+        }
+        if (expired_) {
+            if (!idle_) co_await refuse({408, "The request did not arrive in time.", "request_timeout"});
+            co_return std::nullopt;
+        }
+        arm_read(parser.header_done() ? read_bytes_large : read_bytes_small);
+        co_await incoming_.wait();
+    }
+}
+
+Awaitable<void> HttpConnection::answer_request(HttpRequest request, std::shared_ptr<HttpAnswer> answer) {
+    HttpStats& stats = context_->stats;
+    ++stats.requests;
+    ++stats.requests_now;
+    current_ = answer;
+    // Input from here on belongs to later requests, or says that the client went away.
+    if (inbox_.size() < context_->config.pipeline_bytes_max) arm_read(read_bytes_small);
+    try {
+        co_await context_->handler(std::move(request), std::make_shared<HttpExchange>(shared_from_this(), answer));
+    } catch (const std::exception& exception) {
+        context_->log.error("http", "a handler threw", {{"what", exception.what()}});
+        abandon(answer);
+    }
+    while (!answer->complete && !gone_) co_await written_.wait();
+    answer->on_disconnect = nullptr;
+    --stats.requests_now;
+    current_.reset();
+    if (!answer->keep_alive) closing_ = true;
+}
+
+Awaitable<void> HttpConnection::refuse(HttpFault fault) {
+    ++context_->stats.refused;
+    auto answer = std::make_shared<HttpAnswer>();
+    current_ = answer;
+    const HttpResponse response = http_error(fault.status, fault.message, "invalid_request_error", fault.code);
+    begin(answer, response.status, response.headers, response.body.size());
+    if (append(answer, response.body)) end(answer);
+    // Whether the client is still there to read it changes nothing here.
+    static_cast<void>(co_await flushed_to(answer, 0));
+    current_.reset();
+    closing_ = true;
+}
+
+Awaitable<void> HttpConnection::linger() {
+    // Nobody waits for an answer on an idle connection.
+    if (gone_ || end_of_input_ || idle_) co_return;
+    boost::system::error_code ignored;
+    socket_.shutdown(tcp::socket::shutdown_send, ignored);
+    std::size_t discarded = inbox_.size();
+    inbox_.clear();
+    expired_ = false;
+    const auto until = Clock::now() + linger_timeout_total;
+    while (!gone_ && !end_of_input_ && !expired_ && discarded < linger_bytes_max && Clock::now() < until) {
+        set_read_deadline(std::chrono::duration_cast<Duration>(linger_timeout));
+        arm_read(read_bytes_large);
+        co_await incoming_.wait();
+        discarded += inbox_.size();
+        inbox_.clear();
+    }
+}
+
+void HttpConnection::sweep(Clock::time_point now) {
+    if (now >= write_deadline_) {
+        break_off();
+        return;
+    }
+    if (now < read_deadline_ || expired_) return;
+    boost::system::error_code code;
+    // A request that has reached the kernel is answered, however late the hour.
+    if (idle_ && socket_.available(code) > 0) return;
+    expired_ = true;
+    incoming_.notify();
+}
+
+void HttpConnection::begin_drain(Duration linger) {
+    if (idle_ && !current_) read_deadline_ = std::min(read_deadline_, Clock::now() + linger);
+}
+
+void HttpConnection::cut() {
+    break_off();
+}
+
+// Input.
+
+void HttpConnection::arm_read(std::size_t bytes_max) {
+    if (reading_ || gone_ || end_of_input_) return;
+    reading_ = true;
+    chunk_.resize(bytes_max);
+    socket_.async_read_some(asio::buffer(chunk_), [self = shared_from_this()](const auto& code, std::size_t bytes) {
+        self->on_read(code, bytes);
+    });
+}
+
+void HttpConnection::on_read(const boost::system::error_code& code, std::size_t bytes) {
+    reading_ = false;
+    context_->stats.bytes_in += bytes;
+    if (code) {
+        end_of_input_ = true;
+        if (code != asio::error::eof) break_off();
+        client_left();
+    } else {
+        inbox_.append(chunk_.data(), bytes);
+        if (current_ && inbox_.size() < context_->config.pipeline_bytes_max) arm_read(read_bytes_small);
+    }
+    incoming_.notify();
+}
+
+void HttpConnection::client_left() {
+    const auto answer = current_;
+    if (!answer || answer->complete || std::exchange(answer->deserted, true)) return;
+    ++context_->stats.disconnected;
+    if (auto handler = std::exchange(answer->on_disconnect, nullptr)) handler();
+}
+
+// Closes the socket under everybody who uses it.
+void HttpConnection::break_off() {
+    if (std::exchange(gone_, true)) return;
+    boost::system::error_code ignored;
+    socket_.close(ignored);
+    read_deadline_ = write_deadline_ = Clock::time_point::max();
+    client_left();
+    if (current_) current_->complete = true;
+    incoming_.notify();
+    written_.notify();
+}
+
+// Output.
+
+void HttpConnection::begin(const std::shared_ptr<HttpAnswer>& answer, int status, const HttpHeaders& headers,
+                           std::optional<std::size_t> length) {
+    EXA_CHECK(!answer->started);
+    answer->started = true;
+    if (answer != current_ || gone_) return;
+    if (context_->draining || closing_) answer->keep_alive = false;
+    const bool bodiless = has_no_body(status);
+    if (!length && !bodiless) {
+        answer->chunked = answer->knows_chunks;
+        if (!answer->chunked) answer->keep_alive = false;
+    }
+    head_ += "HTTP/1.1 " + std::to_string(status) + " ";
+    head_.append(reason_phrase(status)).append("\r\ndate: ").append(context_->date()).append("\r\n");
+    for (const auto& [name, value] : headers.fields())
+        if (may_pass(name, value)) head_.append(name).append(": ").append(value).append("\r\n");
+    if (answer->chunked)
+        head_ += "transfer-encoding: chunked\r\n";
+    else if (length && !bodiless)
+        head_ += "content-length: " + std::to_string(*length) + "\r\n";
+    head_ += answer->keep_alive ? "connection: keep-alive\r\n\r\n" : "connection: close\r\n\r\n";
+    if (bodiless || answer->head_only) answer->head_only = true;
+    last_chunk_sent_ = false;
+    kick_write();
+}
+
+Result<void> HttpConnection::append(const std::shared_ptr<HttpAnswer>& answer, std::string chunk) {
+    if (answer != current_ || gone_) return error(errc::broken, "http client " + to_string(remote_));
+    EXA_CHECK(answer->started && !answer->finished);
+    if (answer->head_only || chunk.empty()) return success();
+    if (body_.empty())
+        body_ = std::move(chunk);
+    else
+        body_ += chunk;
+    kick_write();
+    return success();
+}
+
+void HttpConnection::end(const std::shared_ptr<HttpAnswer>& answer) {
+    if (answer->finished) return;
+    answer->finished = true;
+    if (answer == current_ && !gone_) kick_write();
+}
+
+Awaitable<Result<void>> HttpConnection::flushed_to(std::shared_ptr<HttpAnswer> answer, std::size_t bytes) {
+    const auto self = shared_from_this();
+    while (answer == current_ && !gone_ && !answer->complete && (waiting() > bytes || answer->finished)) {
+        co_await written_.wait();
+        if (co_await is_cancelled()) co_return error(errc::cancelled);
+    }
+    if (gone_) co_return error(errc::broken, "http client " + to_string(remote_));
+    co_return success();
+}
+
+void HttpConnection::abandon(const std::shared_ptr<HttpAnswer>& answer) {
+    answer->on_disconnect = nullptr;
+    if (answer->finished || answer->complete || answer != current_) return;
+    if (answer->started) {
+        break_off();
+        return;
+    }
+    const auto response = http_error(500, "The server failed to answer.", "server_error", "internal_error");
+    begin(answer, response.status, response.headers, response.body.size());
+    if (append(answer, response.body)) end(answer);
+}
+
+std::size_t HttpConnection::waiting() const {
+    return head_.size() + body_.size() + out_bytes_;
+}
+
+// Posted, so that everything which is written in this turn of the loop leaves together.
+void HttpConnection::kick_write() {
+    if (writing_ || gone_) return;
+    writing_ = true;
+    asio::post(socket_.get_executor(), [self = shared_from_this()] { self->write_more(); });
+}
+
+void HttpConnection::write_more() {
+    if (gone_) return;
+    if (out_bytes_ == 0) {
+        const auto answer = current_;
+        const bool chunked = answer && answer->chunked && !answer->head_only;
+        head_out_ = std::exchange(head_, {});
+        body_out_ = std::exchange(body_, {});
+        size_out_.clear();
+        std::string_view tail;
+        if (chunked && !body_out_.empty()) {
+            std::array<char, 18> digits{};
+            const auto [end, errc] = std::to_chars(digits.data(), digits.data() + digits.size(), body_out_.size(), 16);
+            EXA_CHECK(errc == std::errc{});
+            size_out_.assign(digits.data(), end).append("\r\n");
+            tail = "\r\n";
+        }
+        if (chunked && answer->finished && !std::exchange(last_chunk_sent_, true))
+            tail = tail.empty() ? last_chunk : std::string_view("\r\n0\r\n\r\n");
+        out_ = {asio::buffer(head_out_), asio::buffer(size_out_), asio::buffer(body_out_), asio::buffer(tail)};
+        out_bytes_ = asio::buffer_size(out_);
+        if (out_bytes_ == 0) {
+            writing_ = false;
+            write_deadline_ = Clock::time_point::max();
+            if (answer && answer->finished) answer->complete = true;
+            written_.notify();
+            return;
+        }
+    }
+    write_deadline_ = Clock::now() + context_->config.write_timeout;
+    socket_.async_write_some(
+        out_, [self = shared_from_this()](const auto& code, std::size_t bytes) { self->on_written(code, bytes); });
+}
+
+void HttpConnection::on_written(const boost::system::error_code& code, std::size_t bytes) {
+    ++context_->stats.writes;
+    context_->stats.bytes_out += bytes;
+    if (code) {
+        break_off();
+        return;
+    }
+    if (gone_) return;
+    out_bytes_ -= bytes;
+    for (auto& buffer : out_) {
+        const std::size_t taken = std::min(bytes, buffer.size());
+        buffer += taken;
+        bytes -= taken;
+    }
+    written_.notify();
+    write_more();
+}
+
+}  // namespace exa::io

@@ -1,0 +1,138 @@
+// HttpConnection: one client's socket, from the accept to the close.
+//
+// One read is outstanding whenever more input is wanted: for the next request, or, while a request is answered, to see
+// the client go. Output waits in a head and a body; one write takes all that is there. Deadlines are plain times that
+// the server's sweep compares now and then: a request sets no timer.
+#pragma once
+
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "io/async.h"
+#include "io/http/message.h"
+#include "io/http/request_parser.h"
+#include "io/http/server.h"
+
+namespace exa::io {
+
+// What the connections of one server share.
+struct HttpContext {
+    HttpContext(HttpConfig settings, HttpServer::Handler answer, Log& sink)
+        : config(settings), handler(std::move(answer)), log(sink) {}
+
+    HttpConfig config;
+    HttpServer::Handler handler;
+    Log& log;
+    HttpStats stats;
+    std::set<std::shared_ptr<HttpConnection>> connections;
+    std::function<void()> on_connection_closed;
+    bool draining = false;
+
+    // "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110 section 5.6.7), made once a second.
+    const std::string& date();
+
+  private:
+    std::int64_t date_second_ = 0;
+    std::string date_;
+};
+
+// One answer in the making. It outlives its turn on the connection when somebody keeps the exchange.
+struct HttpAnswer {
+    bool knows_chunks = true;
+    bool head_only = false;   // the request was HEAD
+    bool keep_alive = false;  // as the client asked; the head decides
+    bool started = false;
+    bool chunked = false;
+    bool finished = false;  // nothing more will be written
+    bool complete = false;  // and the socket took it, or the client is gone
+    bool deserted = false;  // the client went away first
+    std::function<void()> on_disconnect;
+};
+
+class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
+  public:
+    HttpConnection(std::shared_ptr<HttpContext> context, boost::asio::ip::tcp::socket socket);
+
+    // The whole life; the connection leaves the context's set at the end.
+    Awaitable<void> run();
+
+    // Called now and then: acts on deadlines that have passed.
+    void sweep(std::chrono::steady_clock::time_point now);
+    // An idle connection has `linger` left for a last request.
+    void begin_drain(Duration linger);
+    // Ends everything at once.
+    void cut();
+
+    // For HttpExchange.
+    void begin(const std::shared_ptr<HttpAnswer>& answer, int status, const HttpHeaders& headers,
+               std::optional<std::size_t> length);
+    Result<void> append(const std::shared_ptr<HttpAnswer>& answer, std::string chunk);
+    void end(const std::shared_ptr<HttpAnswer>& answer);
+    // Until at most `bytes` wait for the socket. errc::broken when the client is gone.
+    Awaitable<Result<void>> flushed_to(std::shared_ptr<HttpAnswer> answer, std::size_t bytes);
+    void abandon(const std::shared_ptr<HttpAnswer>& answer);
+    bool client_gone() const { return gone_ || end_of_input_; }
+    std::size_t write_buffer_bytes() const { return context_->config.write_buffer_bytes; }
+    boost::asio::any_io_executor executor() { return socket_.get_executor(); }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+
+    Awaitable<std::optional<HttpRequest>> read_request(RequestParser& parser);
+    Awaitable<void> refuse(HttpFault fault);
+    Awaitable<void> answer_request(HttpRequest request, std::shared_ptr<HttpAnswer> answer);
+    Awaitable<void> linger();
+
+    void arm_read(std::size_t bytes_max);
+    void on_read(const boost::system::error_code& code, std::size_t bytes);
+    void kick_write();
+    void write_more();
+    void on_written(const boost::system::error_code& code, std::size_t bytes);
+    void client_left();
+    void break_off();
+    std::size_t waiting() const;
+    void set_read_deadline(Duration after) { read_deadline_ = Clock::now() + after; }
+
+    std::shared_ptr<HttpContext> context_;
+    boost::asio::ip::tcp::socket socket_;
+    Endpoint remote_;
+
+    // Input.
+    std::string inbox_;        // read and not yet parsed
+    std::vector<char> chunk_;  // of the outstanding read
+    bool reading_ = false;
+    bool end_of_input_ = false;
+    bool expired_ = false;
+    Clock::time_point read_deadline_ = Clock::time_point::max();
+    Signal incoming_;
+
+    // Output.
+    std::shared_ptr<HttpAnswer> current_;
+    std::string head_;  // status line, fields, or "100 Continue"
+    std::string body_;  // framed when it is written
+    std::string head_out_, size_out_, body_out_;
+    std::array<boost::asio::const_buffer, 4> out_{};
+    std::size_t out_bytes_ = 0;  // of `out_` that the socket has yet to take
+    bool last_chunk_sent_ = false;
+    bool writing_ = false;
+    Clock::time_point write_deadline_ = Clock::time_point::max();
+    Signal written_;
+
+    bool idle_ = true;   // no byte of a request has come
+    bool gone_ = false;  // the socket is closed
+    bool closing_ = false;
+};
+
+}  // namespace exa::io

@@ -1,0 +1,87 @@
+#include "io/http/message.h"
+
+#include <algorithm>
+
+namespace exa::io {
+
+namespace {
+
+char lower(char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+}  // namespace
+
+bool equal_without_case(std::string_view a, std::string_view b) {
+    return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
+}
+
+std::optional<std::string_view> HttpHeaders::find(std::string_view name) const {
+    for (const auto& [field, value] : fields_)
+        if (equal_without_case(field, name)) return value;
+    return std::nullopt;
+}
+
+std::string_view reason_phrase(int status) {
+    switch (status) {
+        case 200:
+            return "OK";
+        case 201:
+            return "Created";
+        case 202:
+            return "Accepted";
+        case 204:
+            return "No Content";
+        case 304:
+            return "Not Modified";
+        case 400:
+            return "Bad Request";
+        case 401:
+            return "Unauthorized";
+        case 403:
+            return "Forbidden";
+        case 404:
+            return "Not Found";
+        case 405:
+            return "Method Not Allowed";
+        case 408:
+            return "Request Timeout";
+        case 409:
+            return "Conflict";
+        case 413:
+            return "Content Too Large";
+        case 415:
+            return "Unsupported Media Type";
+        case 422:
+            return "Unprocessable Content";
+        case 429:
+            return "Too Many Requests";
+        case 431:
+            return "Request Header Fields Too Large";
+        case 500:
+            return "Internal Server Error";
+        case 501:
+            return "Not Implemented";
+        case 502:
+            return "Bad Gateway";
+        case 503:
+            return "Service Unavailable";
+        case 504:
+            return "Gateway Timeout";
+        case 505:
+            return "HTTP Version Not Supported";
+        default:
+            return "Unknown";
+    }
+}
+
+HttpResponse http_error(int status, std::string_view message, std::string_view type, std::string_view code) {
+    HttpResponse response;
+    response.status = status;
+    response.headers.add("content-type", "application/json");
+    response.body.append(R"({"error":{"message":")").append(message).append(R"(","type":")").append(type);
+    response.body.append(R"(","param":null,"code":")").append(code).append(R"("}})");
+    return response;
+}
+
+}  // namespace exa::io

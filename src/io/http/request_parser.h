@@ -1,0 +1,49 @@
+// RequestParser: bytes to one HttpRequest, over Beast's parser, with our limits and refusals on top.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "io/http/message.h"
+
+namespace exa::io {
+
+// Why a request is refused, as the client will read it. The connection cannot go on behind it.
+struct HttpFault {
+    int status = 400;
+    std::string message;
+    std::string code;
+};
+
+class RequestParser {
+  public:
+    RequestParser(std::uint32_t header_bytes_max, std::uint64_t body_bytes_max);
+    ~RequestParser();
+    RequestParser(const RequestParser&) = delete;
+    RequestParser& operator=(const RequestParser&) = delete;
+
+    // Takes from the front of `bytes` and returns how much; the rest must be offered again with more behind it.
+    // Headers are only taken whole. Nothing when the request is refused: see fault().
+    std::optional<std::size_t> feed(std::string_view bytes);
+    const HttpFault& fault() const;
+
+    bool header_done() const;
+    bool done() const;
+    // The client waits for "100 Continue" before it sends the body.
+    bool expects_continue() const;
+
+    // Once done(): moves the request out; `remote` is left to the caller.
+    HttpRequest take();
+    // HTTP/1.1 or later; a 1.0 client knows no chunks.
+    bool knows_chunks() const;
+
+  private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace exa::io
