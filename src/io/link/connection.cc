@@ -269,7 +269,7 @@ Awaitable<void> Link::watch_loop() {
         busy_ = now;
         if (now - heard_ < config.ping_interval) continue;
         if (pings_unanswered_ >= pings_unanswered_max) {
-            context_->log.warn("link", "a peer fell silent", {{"peer", to_string(peer_)}});
+            context_->log.warn("link", "a peer fell silent", {{"remote_peer", to_string(peer_)}});
             finish(true);
             co_return;
         }
@@ -298,9 +298,10 @@ Result<void> Link::handle(const wire::FrameView& frame) {
         case FrameType::goodbye: {
             EXA_TRY(const wire::Goodbye goodbye, wire::decode_goodbye(frame.payload));
             if (goodbye.code != wire::GoodbyeCode::closing)
-                context_->log.warn(
-                    "link", "a peer closed the link",
-                    {{"peer", to_string(peer_)}, {"code", wire::to_string(goodbye.code)}, {"reason", goodbye.message}});
+                context_->log.warn("link", "a peer closed the link",
+                                   {{"remote_peer", to_string(peer_)},
+                                    {"code", wire::to_string(goodbye.code)},
+                                    {"reason", goodbye.message}});
             finish(false);
             return success();
         }

@@ -79,7 +79,7 @@ Awaitable<void> LinkPool::State::dial(Endpoint to, PeerId expect, std::shared_pt
         dial->link = link.value();
         links[to] = dial->link;
         dial->link->start();
-        shared->log.debug("link", "connected", {{"peer", to_string(dial->link->peer())}, {"to", to_string(to)}});
+        shared->log.debug("link", "connected", {{"remote_peer", to_string(dial->link->peer())}, {"to", to_string(to)}});
     } else {
         dial->failure = link.error();
         ++shared->stats.dials_failed;
