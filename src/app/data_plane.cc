@@ -102,12 +102,15 @@ DataPlane::~DataPlane() {
     state_->thread.join();
 }
 
-Result<void> DataPlane::start(Endpoint http, Endpoint link) {
+Result<void> DataPlane::bind(Endpoint http, Endpoint link) {
     state_->set_handlers();
     EXA_TRY(state_->http.listen(http));
     EXA_TRY(state_->link_server.bind(link));
-    state_->thread = std::jthread([state = state_.get()] { state->context.run(); });
     return success();
+}
+
+void DataPlane::run() {
+    state_->thread = std::jthread([state = state_.get()] { state->context.run(); });
 }
 
 Endpoint DataPlane::http_endpoint() const {

@@ -40,18 +40,21 @@ struct DataPlaneShared {
 
 class DataPlane {
   public:
-    // Nothing runs before start().
+    // Nothing runs before run().
     DataPlane(const DataPlaneShared& shared, std::size_t thread);
     // Stops the thread; connections are cut.
     ~DataPlane();
     DataPlane(const DataPlane&) = delete;
     DataPlane& operator=(const DataPlane&) = delete;
 
-    // Binds both listeners and starts the thread. io::errc::port_taken, address_unusable.
-    Result<void> start(Endpoint http, Endpoint link);
-    // The HTTP listener with its real port. After start().
+    // Binds both listeners. io::errc::port_taken, address_unusable.
+    Result<void> bind(Endpoint http, Endpoint link);
+    // What was bound, with the real ports.
     Endpoint http_endpoint() const;
     Endpoint link_endpoint() const;
+
+    // Starts the thread. A view must have been published.
+    void run();
 
     // Thread-safe; blocks until the door has answered everything it was asked, or `deadline` has passed: then it cuts.
     bool drain_door(Duration deadline);

@@ -19,6 +19,8 @@ class Category final : public std::error_category {
                 return "the data directory is in use by another process";
             case errc::data_dir:
                 return "the data directory cannot be used";
+            case errc::refused:
+                return "this peer must not serve";
         }
         return "unknown error";
     }

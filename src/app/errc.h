@@ -11,6 +11,7 @@ enum class errc {
     cannot_bind,      // a port is taken or an address is not ours
     data_dir_locked,  // another process uses the data directory
     data_dir,         // it cannot be read or written
+    refused,          // the cluster knows this identity or name as somebody else's
 };
 
 const std::error_category& error_category();

@@ -31,10 +31,13 @@ class LocalReplicas {
     // Null before publish() and for replicas of other peers.
     std::shared_ptr<LocalReplica> find(const ReplicaId& id) const;
     std::shared_ptr<const List> all() const { return list_.load(); }
+    // Requests that serving coroutines of any thread are working on, the last write of a reply included.
+    std::atomic<std::uint32_t>& serving_now() { return serving_now_; }
     void publish(List list) { list_.store(std::make_shared<const List>(std::move(list))); }
 
   private:
     std::atomic<std::shared_ptr<const List>> list_ = std::make_shared<const List>();
+    std::atomic<std::uint32_t> serving_now_ = 0;
 };
 
 }  // namespace exa::app

@@ -1,6 +1,7 @@
 #include "app/serving.h"
 
 #include <algorithm>
+#include <atomic>
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <optional>
@@ -100,6 +101,18 @@ asio::awaitable<void> write_whole(std::shared_ptr<ReplyWriter> reply, int status
     std::ignore = co_await reply->write(wire::End{wire::EndCode::ok, "", load});
 }
 
+// Counts a coroutine for as long as it runs.
+class ServingCount {
+  public:
+    explicit ServingCount(std::atomic<std::uint32_t>& now) : now_(now) { now_.fetch_add(1); }
+    ServingCount(const ServingCount&) = delete;
+    ServingCount& operator=(const ServingCount&) = delete;
+    ~ServingCount() { now_.fetch_sub(1); }
+
+  private:
+    std::atomic<std::uint32_t>& now_;
+};
+
 // One generation on its way through tokens, text and rendering to the reply.
 class Answer {
   public:
@@ -144,6 +157,7 @@ class Answer {
 
 asio::awaitable<void> Serving::serve(wire::Open open, std::shared_ptr<ReplyWriter> reply) {
     ++stats_.requests;
+    const ServingCount count(replicas_->serving_now());
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
     const std::shared_ptr<LocalReplica> replica = replicas_->find(open.replica);
     if (const auto code = refusal(open, replica.get())) {

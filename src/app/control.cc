@@ -1,0 +1,269 @@
+#include "app/control.h"
+
+#include <array>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "io/errc.h"
+#include "io/link/link.h"
+#include "io/resolve.h"
+#include "io/udp/socket.h"
+
+namespace exa::app {
+
+namespace {
+
+namespace asio = boost::asio;
+using membership::Event;
+using membership::EventKind;
+
+// Names in seeds are looked up again this often until the peer has joined: DNS may learn of new peers.
+constexpr std::chrono::seconds resolve_again{10};
+constexpr std::chrono::seconds load_period{1};
+
+struct EventText {
+    LogLevel level;
+    const char* text;
+};
+
+EventText text_of(EventKind kind) {
+    switch (kind) {
+        case EventKind::joined:
+            return {LogLevel::info, "a peer joined"};
+        case EventKind::suspect:
+            return {LogLevel::warn, "a peer is suspect"};
+        case EventKind::alive:
+            return {LogLevel::info, "a peer refuted its suspicion or death"};
+        case EventKind::dead:
+            return {LogLevel::warn, "a peer is dead"};
+        case EventKind::lost:
+            return {LogLevel::warn, "a peer is lost"};
+        case EventKind::left:
+            return {LogLevel::info, "a peer left"};
+        case EventKind::updated:
+            return {LogLevel::debug, "a peer's record changed"};
+        case EventKind::forgotten:
+            return {LogLevel::info, "a peer is forgotten"};
+        case EventKind::name_clash:
+            return {LogLevel::error, "two peers claim one name"};
+        case EventKind::id_clash:
+            return {LogLevel::error, "two processes run with one identity: a data directory was cloned or rolled back"};
+        case EventKind::joined_cluster:
+            return {LogLevel::info, "joined the cluster"};
+        case EventKind::left_cluster:
+            return {LogLevel::info, "the cluster knows that this peer leaves"};
+    }
+    return {LogLevel::warn, "unknown event"};
+}
+
+}  // namespace
+
+struct Control::State {
+    explicit State(ControlParts given)
+        : parts(std::move(given)), links(context, {}, parts.identity, parts.log), socket(context) {
+        links.on_sync([this](PeerId from, Bytes message) { take_sync(from, message); });
+        links.on_broken([this](PeerId peer) {
+            node->handle_link_broken(parts.clock.now(), peer);
+            pump();
+        });
+    }
+
+    void take_packet(const Endpoint& from, ByteView bytes) {
+        if (!node->handle_packet(parts.clock.now(), from, bytes)) ++gossip_refused;
+        pump();
+    }
+
+    void take_sync(PeerId from, ByteView bytes) {
+        if (const auto taken = node->handle_sync(parts.clock.now(), from, bytes); !taken)
+            parts.log.debug("membership", "a link message was ignored",
+                            {{"from", to_string(from)}, {"error", taken.error().message()}});
+        pump();
+    }
+
+    // Everything the node has to say, then the view, then the timer: the order node.h asks for.
+    void pump() {
+        while (auto datagram = node->poll_transmit()) socket.send(datagram->to, datagram->bytes);
+        while (auto message = node->poll_sync())
+            asio::co_spawn(context, send_sync(std::move(*message)), asio::detached);
+        while (const auto event = node->poll_event()) handle(*event);
+        publish();
+        arm();
+    }
+
+    asio::awaitable<void> send_sync(membership::SyncTransmit message) {
+        if (message.link.port == 0) co_return;
+        const PeerId to = message.to;
+        const auto sent = co_await links.send_sync(message.link, to, std::move(message.bytes));
+        if (sent || sent.error().code == io::errc::closed) co_return;
+        parts.log.debug("membership", "no link for a message",
+                        {{"to", to_string(to)}, {"error", sent.error().message()}});
+        node->handle_link_broken(parts.clock.now(), to);
+        pump();
+    }
+
+    void handle(const Event& event) {
+        const EventText text = text_of(event.kind);
+        parts.log.write(text.level, "membership", text.text,
+                        {{"peer", to_string(event.peer)},
+                         {"generation", std::to_string(event.generation.value)},
+                         {"other", to_string(event.other)}});
+        if (event.refuse && parts.on_refused) std::exchange(parts.on_refused, nullptr)(text.text);
+        if (event.kind == EventKind::joined_cluster) joined = true;
+        if (event.kind == EventKind::left_cluster) {
+            {
+                const std::lock_guard lock(left_mutex);
+                left = true;
+            }
+            left_changed.notify_all();
+        }
+    }
+
+    void publish() {
+        auto members = node->members();
+        const auto before = parts.view.load();
+        if (before && before->members == members && before->draining == draining) return;
+        auto next = std::make_shared<ControlView>();
+        next->members = std::move(members);
+        next->routing = node->routing();
+        next->udp = socket.stats();
+        next->gossip_refused = gossip_refused;
+        next->draining = draining;
+        parts.view.store(std::move(next));
+    }
+
+    void arm() {
+        const TimePoint next = node->next_timeout();
+        if (next == armed_for) return;
+        armed_for = next;
+        timer.expires_at(io::SystemClock::to_steady(next));
+        timer.async_wait([this](const boost::system::error_code& cancelled) {
+            if (cancelled) return;
+            armed_for = time_never;
+            node->handle_timeout(parts.clock.now());
+            pump();
+        });
+    }
+
+    // Looks the seeds up until this peer has joined; numbers are their own answer.
+    asio::awaitable<void> keep_joining(std::vector<std::string> seeds) {
+        const std::uint64_t order = ++join_order;
+        while (order == join_order) {
+            io::Resolved resolved = co_await io::resolve_all(seeds, 0, std::chrono::seconds(5));
+            if (order != join_order) co_return;
+            for (const Error& failure : resolved.failures)
+                parts.log.warn("membership", "a seed cannot be looked up", {{"error", failure.message()}});
+            node->join(parts.clock.now(), std::move(resolved.endpoints));
+            pump();
+            if (joined && resolved.failures.empty()) co_return;
+            asio::steady_timer pause(context, resolve_again);
+            co_await pause.async_wait(asio::as_tuple(asio::use_awaitable));
+            if (joined) co_return;
+        }
+    }
+
+    // Loads and the counters that only views carry, once a second.
+    asio::awaitable<void> keep_measuring() {
+        asio::steady_timer pause(context);
+        while (true) {
+            std::vector<wire::LoadReport> loads;
+            for (const auto& replica : *parts.replicas->all()) loads.push_back(replica->host->load());
+            node->set_loads(parts.clock.now(), loads);
+            pump();
+            pause.expires_after(load_period);
+            co_await pause.async_wait(asio::as_tuple(asio::use_awaitable));
+        }
+    }
+
+    template <class Order>
+    void post(Order order) {
+        asio::post(context, [this, order = std::move(order)]() mutable {
+            order(*node, parts.clock.now());
+            pump();
+        });
+    }
+
+    ControlParts parts;
+    asio::io_context context{1};
+    io::LinkPool links;
+    io::UdpSocket socket;
+    asio::steady_timer timer{context};
+    TimePoint armed_for = time_never;
+    std::unique_ptr<node::Node> node;
+    std::uint64_t gossip_refused = 0;
+    std::uint64_t join_order = 0;
+    bool joined = false;
+    bool draining = false;
+
+    std::mutex left_mutex;
+    std::condition_variable left_changed;
+    bool left = false;
+
+    asio::executor_work_guard<asio::io_context::executor_type> work = asio::make_work_guard(context);
+    std::jthread thread;
+};
+
+Control::Control(ControlParts parts) : state_(std::make_unique<State>(std::move(parts))) {}
+
+Control::~Control() {
+    state_->context.stop();
+    if (state_->thread.joinable()) state_->thread.join();
+}
+
+Result<Endpoint> Control::bind(Endpoint gossip) {
+    EXA_TRY(state_->socket.bind(
+        gossip, [state = state_.get()](Endpoint from, ByteView bytes) { state->take_packet(from, bytes); }));
+    return state_->socket.endpoint();
+}
+
+void Control::run(std::unique_ptr<node::Node> node) {
+    state_->node = std::move(node);
+    state_->publish();
+    asio::co_spawn(state_->context, state_->keep_measuring(), asio::detached);
+    state_->thread = std::jthread([state = state_.get()] { state->context.run(); });
+}
+
+void Control::join(std::vector<std::string> seeds) {
+    asio::post(state_->context, [state = state_.get(), seeds = std::move(seeds)]() mutable {
+        asio::co_spawn(state->context, state->keep_joining(std::move(seeds)), asio::detached);
+    });
+}
+
+void Control::handle_sync(PeerId from, Bytes message) {
+    asio::post(state_->context,
+               [state = state_.get(), from, message = std::move(message)] { state->take_sync(from, message); });
+}
+
+void Control::handle_link_broken(PeerId peer) {
+    state_->post([peer](node::Node& node, TimePoint now) { node.handle_link_broken(now, peer); });
+}
+
+void Control::set_peer_state(wire::PeerState peer_state) {
+    state_->post([state = state_.get(), peer_state](node::Node& node, TimePoint now) {
+        state->draining = peer_state == wire::PeerState::draining || peer_state == wire::PeerState::leaving;
+        node.set_peer_state(now, peer_state);
+    });
+}
+
+void Control::set_replica(wire::ReplicaRecord record) {
+    state_->post([record = std::move(record)](node::Node& node, TimePoint now) mutable {
+        node.set_replica(now, std::move(record));
+    });
+}
+
+void Control::leave(Duration deadline) {
+    state_->post([](node::Node& node, TimePoint now) { node.leave(now); });
+    std::unique_lock lock(state_->left_mutex);
+    state_->left_changed.wait_for(lock, deadline, [this] { return state_->left; });
+}
+
+}  // namespace exa::app

@@ -1,0 +1,59 @@
+// Control: the one strand that owns the node object. Packets, timers and orders go in, datagrams and link messages come
+// out, and after every turn the new view is published for the data plane.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/local_replicas.h"
+#include "app/shared_view.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "io/clock/system_clock.h"
+#include "io/link/config.h"
+#include "node/node.h"
+
+namespace exa::app {
+
+struct ControlParts {
+    io::LinkIdentity identity;
+    std::shared_ptr<LocalReplicas> replicas;
+    SharedView& view;  // outlives this object, like the two below
+    const io::SystemClock& clock;
+    Log& log;
+    // The node must not serve: another process has its identity or its name. Called once, on the strand.
+    std::function<void(std::string why)> on_refused;
+};
+
+class Control {
+  public:
+    explicit Control(ControlParts parts);
+    // Stops the strand. Nobody is told: leave() first for that.
+    ~Control();
+    Control(const Control&) = delete;
+    Control& operator=(const Control&) = delete;
+
+    // Binds the gossip socket and returns what was bound, with the real port. io::errc::port_taken, address_unusable.
+    Result<Endpoint> bind(Endpoint gossip);
+
+    // Publishes the first view and starts the strand.
+    void run(std::unique_ptr<node::Node> node);
+
+    // After run(). All below are thread-safe and return at once.
+    void join(std::vector<std::string> seeds);  // "host:port", looked up again at every try
+    void handle_sync(PeerId from, Bytes message);
+    void handle_link_broken(PeerId peer);
+    void set_peer_state(wire::PeerState state);
+    void set_replica(wire::ReplicaRecord record);
+
+    // Thread-safe; blocks until the cluster has been told that this peer leaves, or `deadline` has passed.
+    void leave(Duration deadline);
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace exa::app

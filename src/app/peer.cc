@@ -1,0 +1,274 @@
+#include "app/peer.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "app/bring_up.h"
+#include "app/control.h"
+#include "app/data_dir.h"
+#include "app/data_plane.h"
+#include "app/errc.h"
+#include "io/crypto/openssl_crypto.h"
+#include "io/errc.h"
+#include "io/log/log.h"
+#include "io/random.h"
+#include "io/resolve.h"
+
+namespace exa::app {
+
+namespace {
+
+namespace asio = boost::asio;
+
+struct Addresses {
+    Endpoint gossip;
+    Endpoint link;
+    Endpoint http;
+};
+
+Result<Endpoint> resolve_one(const std::string& text, std::string_view key) {
+    asio::io_context context;
+    io::Resolved resolved;
+    const auto resolve = [&]() -> asio::awaitable<void> {
+        resolved = co_await io::resolve_all({text}, 0, std::chrono::seconds(5));
+    };
+    asio::co_spawn(context, resolve(), asio::detached);
+    context.run();
+    if (resolved.endpoints.empty())
+        return error(errc::usage, fmt::format("{}: {}", key, resolved.failures.front().message()));
+    return resolved.endpoints.front();
+}
+
+Result<Addresses> resolve_all(const std::string& gossip, const std::string& link, const std::string& http,
+                              std::string_view table) {
+    Addresses addresses;
+    EXA_TRY(addresses.gossip, resolve_one(gossip, fmt::format("{}.gossip", table)));
+    EXA_TRY(addresses.link, resolve_one(link, fmt::format("{}.link", table)));
+    EXA_TRY(addresses.http, resolve_one(http, fmt::format("{}.http", table)));
+    return addresses;
+}
+
+// What is advertised for a listener: its own address when the operator named no other, with the port the system gave.
+Endpoint advertised(Endpoint configured, const Endpoint& bound) {
+    if (configured.port == 0) configured.port = bound.port;
+    return configured;
+}
+
+Result<Bytes> root_secret(const PeerConfig& config, const Crypto& crypto) {
+    if (config.root_secret_file.empty()) {
+        const Digest derived = crypto.hkdf_sha256(as_bytes(config.cluster), as_bytes("exaserve"), as_bytes("root"));
+        return Bytes(derived.begin(), derived.end());
+    }
+    std::ifstream file(config.root_secret_file, std::ios::binary);
+    Bytes secret{std::istreambuf_iterator<char>(file), {}};
+    if (secret.size() < 32)
+        return error(errc::usage, fmt::format("root_secret_file: {} holds {} bytes, 32 or more are needed",
+                                              config.root_secret_file, secret.size()));
+    return secret;
+}
+
+Error cannot_bind(std::string_view what, const Error& cause) {
+    return error(errc::cannot_bind, fmt::format("{}: {}", what, cause.message()));
+}
+
+wire::PeerRecord first_record(const PeerConfig& config, const DataDir& directory, const Addresses& addresses,
+                              const LocalReplicas::List& replicas) {
+    wire::PeerRecord record;
+    record.id = directory.peer_id();
+    record.generation = directory.generation();
+    record.name = config.name;
+    record.state = wire::PeerState::serving;
+    record.gossip = addresses.gossip;
+    record.link = addresses.link;
+    record.http = addresses.http;
+    record.region = config.region;
+    record.rack = config.rack;
+    for (const auto& replica : replicas) record.replicas.push_back(replica->record);
+    return record;
+}
+
+// Turns a signal, an operator's order or a refusal into the reason to stop, on the main thread.
+class StopSwitch {
+  public:
+    StopSwitch() : signals_(context_, SIGTERM, SIGINT) {
+        signals_.async_wait([this](const boost::system::error_code& cancelled, int) {
+            if (!cancelled) context_.stop();
+        });
+    }
+
+    // Thread-safe.
+    void leave() { context_.stop(); }
+    void refuse(std::string why) {
+        asio::post(context_, [this, why = std::move(why)] {
+            refusal_ = why;
+            context_.stop();
+        });
+    }
+
+    // Blocks until one of the above. From then on a signal ends the process at once.
+    Result<void> wait() {
+        context_.run();
+        signals_.clear();
+        std::signal(SIGTERM, SIG_DFL);
+        std::signal(SIGINT, SIG_DFL);
+        if (!refusal_.empty()) return error(errc::refused, refusal_);
+        return success();
+    }
+
+  private:
+    asio::io_context context_{1};
+    asio::signal_set signals_;
+    std::string refusal_;
+};
+
+// Admits nothing new here, lets running answers finish, then closes the door and tells the cluster.
+void drain(const PeerConfig& config, LocalReplicas& replicas, Control& control,
+           const std::vector<std::unique_ptr<DataPlane>>& planes, Log& log) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(config.drain_seconds);
+    const auto left = [&] {
+        const auto now = std::chrono::steady_clock::now();
+        return std::chrono::duration_cast<Duration>(std::max(deadline - now, std::chrono::nanoseconds(0)));
+    };
+    log.info("peer", "draining", {{"seconds_max", std::to_string(config.drain_seconds)}});
+    control.set_peer_state(wire::PeerState::draining);
+    const auto list = replicas.all();
+    for (const auto& replica : *list) replica->state = wire::ReplicaState::draining;
+    while (replicas.serving_now().load() > 0 && left() > Duration(0))
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    bool all_answered = true;
+    for (const auto& plane : planes) all_answered = plane->drain_door(left()) && all_answered;
+    while (replicas.serving_now().load() > 0 && left() > Duration(0))
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    if (!all_answered || replicas.serving_now().load() > 0)
+        log.warn("peer", "answers were cut by the drain's deadline");
+    control.leave(std::chrono::seconds(3));
+    log.info("peer", "left the cluster");
+}
+
+}  // namespace
+
+Result<void> run_peer(const PeerConfig& config, std::string_view software) {
+    io::LogConfig log_config;
+    log_config.level = config.log_level;
+    log_config.format = config.log_json ? io::LogFormat::json : io::LogFormat::text;
+    log_config.peer = config.name;
+    EXA_TRY(const std::unique_ptr<Log> log, io::make_log(log_config));
+
+    EXA_TRY(const Addresses listen,
+            resolve_all(config.listen_gossip, config.listen_link, config.listen_http, "listen"));
+    EXA_TRY(Addresses advertise,
+            resolve_all(config.advertise_gossip, config.advertise_link, config.advertise_http, "advertise"));
+    EXA_TRY(const DataDir directory, DataDir::open(config.data_dir, PeerId{io::random_u64()}));
+    const io::SystemClock clock;
+    const io::OpenSslCrypto crypto;
+    const TimePoint started = clock.now();
+    EXA_TRY(const Bytes secret, root_secret(config, crypto));
+    const router::SessionTokens tokens(crypto, secret);
+
+    const auto replicas = std::make_shared<LocalReplicas>();
+    if (config.replicas > 0) {
+        EXA_TRY(const LoadedModel model, load_model(config.model_path));
+        replicas->publish(make_replicas(config, model, directory.peer_id(), clock));
+        log->info("peer", "model loaded", {{"file", config.model_path}, {"model", config.model_name}});
+    }
+
+    SharedView view;
+    Totals totals(config.http_threads);
+    StopSwitch stop;
+    const io::LinkIdentity identity{cluster_id(config.cluster), directory.peer_id(), directory.generation(),
+                                    config.name};
+    Control control({.identity = identity,
+                     .replicas = replicas,
+                     .view = view,
+                     .clock = clock,
+                     .log = *log,
+                     .on_refused = [&stop](std::string why) { stop.refuse(std::move(why)); }});
+
+    EntryConfig entry;
+    entry.warm_up_secret = fmt::format("{:016x}{:016x}", io::random_u64(), io::random_u64());
+    const DataPlaneShared shared{
+        .identity = identity,
+        .router = {},
+        .entry = entry,
+        .replicas = replicas,
+        .view = view,
+        .tokens = tokens,
+        .clock = clock,
+        .totals = totals,
+        .log = *log,
+        .reuse_port = config.http_threads > 1,
+        .on_sync = [&control](PeerId from, Bytes message) { control.handle_sync(from, std::move(message)); },
+        .on_link_broken = [&control](PeerId peer) { control.handle_link_broken(peer); },
+        .actions = {.facts =
+                        [&] {
+                            const Totals::Sum sum = totals.sum();
+                            const auto now = view.load();
+                            return PeerFacts{.cluster = config.cluster,
+                                             .software = std::string(software),
+                                             .uptime = clock.now() - started,
+                                             .requests = sum.requests,
+                                             .requests_failed = sum.failed,
+                                             .requests_in_flight = sum.in_flight,
+                                             .gossip_ignored = now->gossip_refused + now->udp.oversized};
+                        },
+                    .metrics = {},
+                    .join = [&control](std::vector<std::string> seeds) { control.join(std::move(seeds)); },
+                    .leave = [&stop] { stop.leave(); },
+                    .drain_seconds = config.drain_seconds}};
+    std::vector<std::unique_ptr<DataPlane>> planes;
+    for (std::size_t thread = 0; thread < config.http_threads; ++thread) {
+        planes.push_back(std::make_unique<DataPlane>(shared, thread));
+        if (auto bound = planes.back()->bind(listen.http, listen.link); !bound)
+            return cannot_bind("listen.http or listen.link", bound.error());
+    }
+    auto gossip = control.bind(listen.gossip);
+    if (!gossip) return cannot_bind("listen.gossip", gossip.error());
+    advertise.gossip = advertised(advertise.gossip, gossip.value());
+    advertise.link = advertised(advertise.link, planes.front()->link_endpoint());
+    advertise.http = advertised(advertise.http, planes.front()->http_endpoint());
+
+    control.run(std::make_unique<node::Node>(node::Config{.cluster = identity.cluster, .membership = {}},
+                                             first_record(config, directory, advertise, *replicas->all()),
+                                             io::random_u64(), clock.now()));
+    for (const auto& plane : planes) plane->run();
+    control.join(config.seeds);
+    log->info("peer", "serving",
+              {{"id", to_string(directory.peer_id())},
+               {"generation", std::to_string(directory.generation().value)},
+               {"http", to_string(advertise.http)},
+               {"gossip", to_string(advertise.gossip)},
+               {"link", to_string(advertise.link)},
+               {"rack", config.rack}});
+
+    const WarmUp warm_up(
+        {.door = to_string(advertise.http), .secret = entry.warm_up_secret}, replicas->all(),
+        [&](ReplicaId id) {
+            const auto replica = replicas->find(id);
+            auto warming = wire::ReplicaState::warming;
+            if (!replica->state.compare_exchange_strong(warming, wire::ReplicaState::ready)) return;
+            wire::ReplicaRecord record = replica->record;
+            record.state = wire::ReplicaState::ready;
+            control.set_replica(std::move(record));
+            log->info("peer", "replica ready", {{"replica", to_string(id)}});
+        },
+        *log);
+    EXA_TRY(stop.wait());
+    drain(config, *replicas, control, planes, *log);
+    return success();
+}
+
+}  // namespace exa::app

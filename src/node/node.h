@@ -1,0 +1,77 @@
+// Node: every core of a peer composed into one deterministic object. Production (app/control) and the simulator drive
+// this very object: packets, time and orders in; datagrams, link messages and events out.
+//
+// Order of use. After any handle_* or command: poll_transmit(), poll_sync() and poll_event() until each is empty, then
+// members() and routing() for the views, then sleep until next_timeout() or the next input. Calls never block and never
+// read a clock.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "membership/config.h"
+#include "membership/event.h"
+#include "membership/membership.h"
+#include "membership/view.h"
+#include "router/routing_view.h"
+#include "wire/records.h"
+
+namespace exa::node {
+
+struct Config {
+    ClusterId cluster;
+    membership::Config membership;
+};
+
+class Node {
+  public:
+    // `self` is this life's first record; its version is the node's to count. `seed` makes the node's choices.
+    Node(const Config& config, wire::PeerRecord self, std::uint64_t seed, TimePoint now);
+
+    // -- what arrives ------------------------------------------------------------------------------------------------
+
+    // A datagram. An error says why it was ignored; nothing changed then.
+    Result<void> handle_packet(TimePoint now, const Endpoint& from, ByteView bytes);
+    // A membership message over a link whose other end said it is `from`.
+    Result<void> handle_sync(TimePoint now, PeerId from, ByteView bytes);
+    // A link to `peer` broke: it is probed at once.
+    void handle_link_broken(TimePoint now, PeerId peer);
+    void handle_timeout(TimePoint now);
+
+    // -- orders ------------------------------------------------------------------------------------------------------
+
+    // Gossip addresses to join through, in place of those given before; asked until one answers.
+    void join(TimePoint now, std::vector<Endpoint> seeds);
+    // Tells the cluster; the event left_cluster follows.
+    void leave(TimePoint now);
+    void set_peer_state(TimePoint now, wire::PeerState state);
+    // Adds the replica or replaces the record of its id.
+    void set_replica(TimePoint now, wire::ReplicaRecord replica);
+    // Of all of this peer's replicas.
+    void set_loads(TimePoint now, std::span<const wire::LoadReport> loads);
+
+    // -- what is due -------------------------------------------------------------------------------------------------
+
+    std::optional<membership::Transmit> poll_transmit();
+    std::optional<membership::SyncTransmit> poll_sync();
+    std::optional<membership::Event> poll_event();
+    TimePoint next_timeout() const { return membership_.next_timeout(); }
+    const membership::Counters& counters() const { return membership_.counters(); }
+
+    // -- views: immutable, new ones when something changed
+    // -------------------------------------------------------------
+
+    std::shared_ptr<const membership::View> members();
+    std::shared_ptr<const router::RoutingView> routing();
+
+  private:
+    membership::Membership membership_;
+    std::shared_ptr<const router::RoutingView> routing_;
+    std::shared_ptr<const membership::View> routed_;  // what routing_ was built from
+};
+
+}  // namespace exa::node
