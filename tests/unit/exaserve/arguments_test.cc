@@ -1,0 +1,139 @@
+#include "exaserve/arguments.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cstdlib>
+#include <initializer_list>
+
+#include "app/config.h"
+#include "exaserve/exit_code.h"
+
+namespace {
+
+using namespace exa::cli;
+
+std::variant<Command, NoCommand> parse(std::initializer_list<const char*> arguments) {
+    std::vector<const char*> argv = {"exaserve"};
+    argv.insert(argv.end(), arguments);
+    return parse_arguments(static_cast<int>(argv.size()), argv.data());
+}
+
+template <class Options>
+Options parsed(std::initializer_list<const char*> arguments) {
+    const auto result = parse(arguments);
+    BOOST_TEST_REQUIRE(std::holds_alternative<Command>(result));
+    const auto* options = std::get_if<Options>(&std::get<Command>(result));
+    BOOST_TEST_REQUIRE(options != nullptr);
+    return *options;
+}
+
+NoCommand refused(std::initializer_list<const char*> arguments) {
+    const auto result = parse(arguments);
+    BOOST_TEST_REQUIRE(std::holds_alternative<NoCommand>(result));
+    return std::get<NoCommand>(result);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(arguments)
+
+BOOST_AUTO_TEST_CASE(up_has_three_peers_of_two_replicas_unless_told) {
+    const auto plain = parsed<UpOptions>({"up"});
+    BOOST_TEST(plain.peers == 3u);
+    BOOST_TEST(plain.replicas == 2u);
+    BOOST_TEST(plain.base_port == 8000u);
+    const auto told = parsed<UpOptions>({"up",
+                                         "--peers",
+                                         "5",
+                                         "--replicas",
+                                         "1",
+                                         "--racks",
+                                         "2",
+                                         "--base-port",
+                                         "9000",
+                                         "--run-dir",
+                                         "/r",
+                                         "--ready-file",
+                                         "/r/ready",
+                                         "--model",
+                                         "m.gguf",
+                                         "--engine",
+                                         "builtin",
+                                         "--set",
+                                         "log.level=debug",
+                                         "--set",
+                                         "a=b=c",
+                                         "--json"});
+    BOOST_TEST(told.peers == 5u);
+    BOOST_TEST(told.racks == 2u);
+    BOOST_TEST(told.base_port == 9000u);
+    BOOST_TEST(told.ready_file == "/r/ready");
+    BOOST_TEST(told.model == "m.gguf");
+    BOOST_TEST(told.json);
+    BOOST_TEST_REQUIRE(told.settings.size() == 2u);
+    BOOST_TEST(told.settings[1].first == "a");
+    BOOST_TEST(told.settings[1].second == "b=c");
+}
+
+BOOST_AUTO_TEST_CASE(every_key_of_the_configuration_is_a_flag_of_peer) {
+    for (const exa::app::ConfigKey& key : exa::app::config_keys()) {
+        const std::string argument = flag_of(key.name) + "=x";
+        const auto options = parsed<PeerOptions>({"peer", argument.c_str()});
+        BOOST_TEST_REQUIRE(options.settings.size() == 1u);
+        BOOST_TEST(options.settings[0].first == key.name);
+        BOOST_TEST(options.settings[0].second == "x");
+        BOOST_TEST(refused({"peer", "--help"}).output.find(flag_of(key.name)) != std::string::npos);
+    }
+    BOOST_TEST(parsed<PeerOptions>({"peer", "--config", "p.toml"}).config_file == "p.toml");
+}
+
+BOOST_AUTO_TEST_CASE(the_peer_comes_from_the_flag_then_the_environment_then_the_default) {
+    unsetenv("EXASERVE_PEER");
+    BOOST_TEST(parsed<MembersOptions>({"members"}).target.url == "http://127.0.0.1:8000");
+    setenv("EXASERVE_PEER", "http://10.0.0.1:1", 1);
+    BOOST_TEST(parsed<MembersOptions>({"members"}).target.url == "http://10.0.0.1:1");
+    BOOST_TEST(parsed<MembersOptions>({"members", "--peer", "b:2"}).target.url == "b:2");
+    unsetenv("EXASERVE_PEER");
+}
+
+BOOST_AUTO_TEST_CASE(every_question_takes_json) {
+    BOOST_TEST(parsed<MembersOptions>({"members", "--json"}).target.json);
+    BOOST_TEST(parsed<StatusOptions>({"status", "--json"}).target.json);
+    BOOST_TEST(parsed<ReplicasOptions>({"replicas", "--json"}).target.json);
+    BOOST_TEST(parsed<RingOptions>({"ring", "--json", "--model", "m"}).model == "m");
+    const auto route = parsed<RouteOptions>({"route", "--session", "abc", "--json"});
+    BOOST_TEST(route.session == "abc");
+    BOOST_TEST(route.target.json);
+    BOOST_TEST(parsed<JoinOptions>({"join", "a:1", "b:2", "--json"}).seeds.size() == 2u);
+    BOOST_TEST(parsed<LeaveOptions>({"leave", "--json"}).wait);
+    BOOST_TEST(!parsed<LeaveOptions>({"leave", "--no-wait"}).wait);
+}
+
+BOOST_AUTO_TEST_CASE(wrong_usage_is_exit_code_2_with_a_reason) {
+    for (const auto& arguments : std::initializer_list<std::initializer_list<const char*>>{{},
+                                                                                           {"dance"},
+                                                                                           {"up", "--peers", "0"},
+                                                                                           {"up", "--peers", "x"},
+                                                                                           {"up", "--engine", "warp"},
+                                                                                           {"up", "--set", "novalue"},
+                                                                                           {"peer", "--no-such-key=1"},
+                                                                                           {"join"},
+                                                                                           {"members", "extra"}}) {
+        const auto end = refused(arguments);
+        BOOST_TEST(end.exit_code == exit_usage);
+        BOOST_TEST(!end.errors.empty());
+        BOOST_TEST(end.output.empty());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(help_and_version_are_no_errors) {
+    for (const char* flag : {"--help", "--version"}) {
+        const auto end = refused({flag});
+        BOOST_TEST(end.exit_code == exit_ok);
+        BOOST_TEST(!end.output.empty());
+        BOOST_TEST(end.errors.empty());
+    }
+    BOOST_TEST(refused({"--help"}).output.find("Exit codes") != std::string::npos);
+    BOOST_TEST(refused({"up", "--help"}).output.find("--base-port") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

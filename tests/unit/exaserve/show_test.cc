@@ -1,0 +1,95 @@
+#include "exaserve/show.h"
+
+#include <boost/json/parse.hpp>
+#include <boost/test/unit_test.hpp>
+#include <string_view>
+
+namespace {
+
+using namespace exa::cli;
+
+boost::json::value reply(std::string_view text) {
+    return boost::json::parse({text.data(), text.size()});
+}
+
+bool has(const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(show)
+
+BOOST_AUTO_TEST_CASE(a_dead_peer_shows_dead_and_not_what_it_last_said) {
+    const std::string text = members_text(reply(R"({"self":"1","members":[
+        {"id":"1","name":"a","liveness":"alive","state":"serving","since_seconds":65,"replicas":2,"replicas_ready":1,
+         "rack":"r1","http":"127.0.0.1:8000","generation":3},
+        {"id":"2","name":"b","liveness":"dead","state":"serving","since_seconds":5}]})"),
+                                          Style::plain);
+    BOOST_TEST(has(text, "a *   serving  1 min 5 s"), text);
+    BOOST_TEST(has(text, "1/2"), text);
+    BOOST_TEST(has(text, "b     dead"), text);
+}
+
+BOOST_AUTO_TEST_CASE(status_names_only_the_liveness_there_is) {
+    const std::string text = status_text(reply(R"({"cluster":"c","self":{"name":"a","state":"serving"},
+        "peers":{"alive":2,"suspect":0,"dead":1,"lost":0,"left":0},"replicas":4,"replicas_ready":3,
+        "models":[{"model":"small","replicas":4,"replicas_ready":3}]})"),
+                                         Style::plain);
+    BOOST_TEST(has(text, "2 alive, 1 dead\n"), text);
+    BOOST_TEST(has(text, "3/4 ready"), text);
+    BOOST_TEST(has(text, "small    3/4"), text);
+}
+
+BOOST_AUTO_TEST_CASE(a_ring_shows_shares_in_percent) {
+    const std::string text = ring_text(reply(R"({"pools":[{"model":"small","role":"chat","version":"1","digest":"d",
+        "members":[{"replica":"x.y.0","peer_name":"a","rack":"r1","points":64,"share":0.5}]}]})"),
+                                       Style::plain);
+    BOOST_TEST(has(text, "model small, role chat, version 1, digest d\n"), text);
+    BOOST_TEST(has(text, "50.0 %"), text);
+    BOOST_TEST(has(ring_text(reply(R"({"pools":[]})"), Style::plain), "no pool"));
+}
+
+BOOST_AUTO_TEST_CASE(a_route_names_peers_and_marks_the_choice) {
+    const std::string text = route_text(reply(R"({"session":"alice","position_source":"client id","model":"small",
+        "position":"ab","owner":"x.y.0","spilled_to":null,"replica":"z.y.0","reason":"session spilled","candidates":[
+        {"replica":"x.y.0","peer_name":"a","load":8,"bound":4,"limit":8,"standing":"full","fits":true,"chosen":false},
+        {"replica":"z.y.0","peer_name":"b","load":1,"bound":4,"limit":8,"standing":"good","fits":true,"chosen":true},
+        {"replica":"w.y.0","peer_name":"c","load":1,"bound":4,"limit":8,"standing":"good","fits":false}]})"),
+                                        Style::plain);
+    BOOST_TEST(has(text, "ring owner      x.y.0 on a\n"), text);
+    BOOST_TEST(has(text, "goes to         z.y.0 on b\n"), text);
+    BOOST_TEST(has(text, ">  z.y.0"), text);
+    BOOST_TEST(!has(text, ">  x.y.0"), text);
+    BOOST_TEST(!has(text, "spilled to"), text);
+    BOOST_TEST(has(text, "prompt too long"), text);
+}
+
+BOOST_AUTO_TEST_CASE(a_replica_without_a_load_report_shows_dashes) {
+    const std::string text = replicas_text(reply(R"({"replicas":[
+        {"id":"x.y.0","peer_name":"a","rack":"r1","model":"small","liveness":"alive","state":"ready",
+         "in_flight_limit":8,"load":{"in_flight":3,"queued_tokens":70,"kv_used_permille":125}},
+        {"id":"x.y.1","peer_name":"a","rack":"r1","model":"small","liveness":"suspect","state":"ready",
+         "in_flight_limit":8,"load":null}]})"),
+                                           Style::plain);
+    BOOST_TEST(has(text, "3/8"), text);
+    BOOST_TEST(has(text, "12.5 %"), text);
+    BOOST_TEST(has(text, "peer suspect"), text);
+    BOOST_TEST(has(text, "-/8"), text);
+}
+
+// The answer may come from another version, or from no peer at all.
+BOOST_AUTO_TEST_CASE(answers_of_another_shape_are_shown_without_failing) {
+    for (const char* text : {"null", "[]", "1", "{}", R"({"members":1,"self":[],"peers":"x","models":{},"pools":[1],
+             "candidates":[null],"replicas":[[]],"owner":{}})",
+                             R"({"members":[1],"models":[null]})"}) {
+        const auto value = reply(text);
+        BOOST_TEST(!members_text(value, Style::plain).empty());
+        BOOST_TEST(!status_text(value, Style::plain).empty());
+        BOOST_TEST(!ring_text(value, Style::plain).empty());
+        BOOST_TEST(!route_text(value, Style::plain).empty());
+        BOOST_TEST(!replicas_text(value, Style::plain).empty());
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,219 @@
+#include "exaserve/arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <sstream>
+
+#include "app/config.h"
+#include "exaserve/exit_code.h"
+#include "exaserve/version.h"
+
+namespace exa::cli {
+
+namespace {
+
+constexpr const char* about =
+    "ExaServe: an LLM-serving cluster with no head node.\n\n"
+    "Every node runs a peer. A client may talk to any of them: each answers OpenAI-compatible HTTP and routes a "
+    "request "
+    "to the best replica of the cluster.";
+
+constexpr const char* footer =
+    "Start here:\n"
+    "  exaserve up                        a cluster of three peers on this machine, until Ctrl-C\n"
+    "  exaserve members                   who is in it\n"
+    "  exaserve route --session alice     where a session goes, and why\n"
+    "  exaserve peer --help               one peer on a real network\n\n"
+    "Exit codes:\n"
+    "  0  done\n"
+    "  1  failed for a reason not below\n"
+    "  2  wrong usage, a wrong configuration key, or a model file that cannot be used\n"
+    "  3  a port is taken, or an address is not of this machine\n"
+    "  4  no peer answers at the URL\n"
+    "  5  the peer answered with an error\n"
+    "  6  the data directory is in use by another process, or cannot be written\n"
+    "  7  the cluster knows this peer's id or name as somebody else's\n\n"
+    "Environment:\n"
+    "  EXASERVE_PEER    URL for --peer\n"
+    "  NO_COLOR         tables without colors\n"
+    "  XDG_CACHE_HOME   exaserve/models below it holds the default model (default ~/.cache)\n"
+    "  XDG_STATE_HOME   exaserve below it holds peers' data directories (default ~/.local/state)";
+
+constexpr const char* up_footer =
+    "Examples:\n"
+    "  exaserve up\n"
+    "  exaserve up --peers 5 --replicas 1 --racks 2 --base-port 9000\n"
+    "  exaserve up --model llama.gguf --set model.in_flight_limit=16\n\n"
+    "With --base-port P, peer i (from 0) takes P+i for HTTP, P+100+i for links and P+200+i for gossip. Logs are "
+    "RUN_DIR/peer-*.log. The exit code is that of the first peer that could not start.";
+
+constexpr const char* peer_footer =
+    "Example, the first peer of a cluster and one more:\n"
+    "  exaserve peer --listen-http 0.0.0.0:8000 --listen-gossip 0.0.0.0:7946 --listen-link 0.0.0.0:7947 \\\n"
+    "    --advertise-http 10.0.0.1:8000 --advertise-gossip 10.0.0.1:7946 --advertise-link 10.0.0.1:7947\n"
+    "  exaserve peer --config peer.toml --seeds 10.0.0.1:7946\n\n"
+    "Every flag is also a key of the file: --listen-http is http in the table [listen]. Flags win. SIGTERM, SIGINT and "
+    "'exaserve leave' let running answers finish before the peer ends; a second signal ends it at once.";
+
+void add_target(CLI::App& command, Target& target) {
+    command.add_option("--peer", target.url, "URL of the peer to ask; any peer of the cluster will do")
+        ->envname("EXASERVE_PEER")
+        ->type_name("URL")
+        ->capture_default_str();
+    command.add_flag("--json", target.json, "Print the peer's answer as JSON");
+}
+
+// One of the variant's alternatives filled by its subcommand.
+template <class Options>
+Options& add_command(CLI::App& app, Command& chosen, std::function<void(CLI::App&, Options&)> describe,
+                     const char* name, const char* help) {
+    auto options = std::make_shared<Options>();
+    CLI::App* command = app.add_subcommand(name, help);
+    describe(*command, *options);
+    command->callback([&chosen, options] { chosen = *options; });
+    return *options;
+}
+
+void describe_up(CLI::App& command, UpOptions& options) {
+    command.add_option("--peers", options.peers, "Peers to start")->check(CLI::Range(1, 64))->capture_default_str();
+    command.add_option("--replicas", options.replicas, "Replicas of the model on each peer")
+        ->check(CLI::Range(0, 64))
+        ->capture_default_str();
+    command.add_option("--racks", options.racks, "Virtual racks that the peers are spread over; default: one each")
+        ->check(CLI::Range(1, 64));
+    command
+        .add_option("--model", options.model,
+                    "GGUF file of a Llama-family model; default: SmolLM2-135M-Instruct in the user's cache")
+        ->type_name("FILE");
+    command.add_option("--model-name", options.model_name, "Model name that clients ask for; default: the file's name")
+        ->type_name("NAME");
+    // There is one engine so far; the flag keeps scripts that name it working when there are more.
+    auto engine = std::make_shared<std::string>("builtin");
+    command
+        .add_option_function<std::string>(
+            "--engine", [engine](const std::string& name) { *engine = name; }, "Engine of the replicas: builtin")
+        ->check(CLI::IsMember({"builtin"}));
+    command.add_option("--base-port", options.base_port, "HTTP port of the first peer; see below")
+        ->check(CLI::Range(1, 65000))
+        ->capture_default_str();
+    command
+        .add_option("--run-dir", options.run_dir,
+                    "Directory for logs and data; default: $XDG_STATE_HOME/exaserve/up-PORT")
+        ->type_name("DIR");
+    command.add_option("--ready-file", options.ready_file, "File to make when every replica is ready")
+        ->type_name("FILE");
+    command.add_option("--wait", options.wait_seconds, "Seconds to wait for that")
+        ->check(CLI::Range(1, 86400))
+        ->capture_default_str();
+    command.add_option("--drain-seconds", options.drain_seconds, "Seconds for running answers to finish at the end")
+        ->check(CLI::Range(1, 3600))
+        ->capture_default_str();
+    command
+        .add_option_function<std::vector<std::string>>(
+            "--set",
+            [&options](const std::vector<std::string>& settings) {
+                for (const std::string& setting : settings) {
+                    const std::size_t equals = setting.find('=');
+                    if (equals == std::string::npos || equals == 0)
+                        throw CLI::ValidationError("--set", "'" + setting + "' is not KEY=VALUE");
+                    options.settings.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
+                }
+            },
+            "A configuration key for every peer, as in 'exaserve peer --help'; may be repeated")
+        ->type_name("KEY=VALUE")
+        ->expected(1)
+        ->take_all();
+    command.add_flag("--follow", options.follow, "Copy the peers' logs to standard error, each line with its peer");
+    command.add_flag("--json", options.json, "Print one line of JSON when ready, instead of text");
+    command.footer(up_footer);
+}
+
+void describe_peer(CLI::App& command, PeerOptions& options) {
+    command.add_option("--config", options.config_file, "TOML file with the keys below")->type_name("FILE");
+    command.add_flag_callback(
+        "--json", [&options] { options.settings.emplace_back("log.format", "json"); }, "The same as --log-format json");
+    for (const app::ConfigKey& key : app::config_keys()) {
+        const std::string name(key.name);
+        command
+            .add_option_function<std::string>(
+                flag_of(name),
+                [&options, name](const std::string& value) { options.settings.emplace_back(name, value); },
+                std::string(key.help))
+            ->type_name(std::string(key.value));
+    }
+    command.footer(peer_footer);
+}
+
+void describe_join(CLI::App& command, JoinOptions& options) {
+    add_target(command, options.target);
+    command.add_option("seeds", options.seeds, "Gossip addresses of peers of the cluster to join")
+        ->type_name("HOST:PORT...")
+        ->required();
+    command.footer(
+        "Example:\n  exaserve join --peer http://127.0.0.1:8000 10.0.0.1:7946 10.0.0.2:7946\n\n"
+        "The peer asks these seeds, beside those of its configuration, until one of them answers.");
+}
+
+void describe_leave(CLI::App& command, LeaveOptions& options) {
+    add_target(command, options.target);
+    command.add_flag("!--no-wait", options.wait, "Return at once instead of when the peer has ended");
+    command.footer(
+        "Running answers finish, new requests go to other peers, then the peer's process ends. No request "
+        "fails.\n\nExample:\n  exaserve leave --peer http://127.0.0.1:8002");
+}
+
+void describe_route(CLI::App& command, RouteOptions& options) {
+    add_target(command, options.target);
+    command.add_option("--session", options.session, "The session's own id, or a token of an x-session-id header")
+        ->type_name("ID");
+    command.add_option("--model", options.model, "Model; may be left out when there is only one")->type_name("NAME");
+    command.footer(
+        "The ring owner of a session is the same on every peer. Where a request goes also depends on what "
+        "the asked peer knows of loads and failures.\n\nExample:\n  exaserve route --session alice --json");
+}
+
+template <class Options>
+void describe_target(CLI::App& command, Options& options) {
+    add_target(command, options.target);
+}
+
+}  // namespace
+
+std::variant<Command, NoCommand> parse_arguments(int argc, const char* const* argv) {
+    CLI::App app(about, "exaserve");
+    app.footer(footer);
+    app.require_subcommand(1);
+    app.set_version_flag("--version", "exaserve " + std::string(version));
+    app.get_formatter()->column_width(34);
+
+    Command chosen;
+    add_command<UpOptions>(app, chosen, describe_up, "up", "Start a cluster on this machine");
+    add_command<PeerOptions>(app, chosen, describe_peer, "peer", "Run one peer");
+    add_command<JoinOptions>(app, chosen, describe_join, "join", "Tell a peer to join a cluster");
+    add_command<LeaveOptions>(app, chosen, describe_leave, "leave", "Drain a peer and end it; no request fails");
+    add_command<MembersOptions>(app, chosen, describe_target<MembersOptions>, "members",
+                                "List the peers of the cluster, as one of them sees it");
+    add_command<StatusOptions>(app, chosen, describe_target<StatusOptions>, "status", "Show how one peer is");
+    add_command<ReplicasOptions>(app, chosen, describe_target<ReplicasOptions>, "replicas",
+                                 "List the replicas of the cluster, their state and load");
+    add_command<RingOptions>(
+        app, chosen,
+        [](CLI::App& command, RingOptions& options) {
+            add_target(command, options.target);
+            command.add_option("--model", options.model, "Only the rings of this model")->type_name("NAME");
+        },
+        "ring", "Show the consistent-hash rings and their digests, which are equal on every peer");
+    add_command<RouteOptions>(app, chosen, describe_route, "route", "Explain which replica a session goes to");
+
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        std::ostringstream output;
+        std::ostringstream errors;
+        const bool asked = app.exit(error, output, errors) == 0;
+        return NoCommand{asked ? exit_ok : exit_usage, output.str(), errors.str()};
+    }
+    return chosen;
+}
+
+}  // namespace exa::cli

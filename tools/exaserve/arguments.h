@@ -1,0 +1,70 @@
+// Arguments: what the command line asks for. The one place that knows CLI11.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "exaserve/plan.h"
+
+namespace exa::cli {
+
+// The peer that a command asks, and how it shows the answer.
+struct Target {
+    std::string url = "http://127.0.0.1:8000";
+    bool json = false;
+};
+
+struct PeerOptions {
+    std::string config_file;                                    // empty: none
+    std::vector<std::pair<std::string, std::string>> settings;  // keys and values, over the file
+};
+
+struct JoinOptions {
+    Target target;
+    std::vector<std::string> seeds;
+};
+
+struct LeaveOptions {
+    Target target;
+    bool wait = true;
+};
+
+struct MembersOptions {
+    Target target;
+};
+
+struct StatusOptions {
+    Target target;
+};
+
+struct ReplicasOptions {
+    Target target;
+};
+
+struct RingOptions {
+    Target target;
+    std::string model;
+};
+
+struct RouteOptions {
+    Target target;
+    std::string session;
+    std::string model;
+};
+
+using Command = std::variant<UpOptions, PeerOptions, JoinOptions, LeaveOptions, MembersOptions, StatusOptions,
+                             ReplicasOptions, RingOptions, RouteOptions>;
+
+// Nothing to run: help or version was asked for (exit_ok), or the arguments are wrong (exit_usage).
+struct NoCommand {
+    int exit_code = 0;
+    std::string output;  // for standard output
+    std::string errors;  // for standard error
+};
+
+// `argv` as main gets it. Reads EXASERVE_PEER.
+std::variant<Command, NoCommand> parse_arguments(int argc, const char* const* argv);
+
+}  // namespace exa::cli

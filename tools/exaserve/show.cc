@@ -1,0 +1,180 @@
+#include "exaserve/show.h"
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <string_view>
+
+namespace exa::cli {
+
+namespace {
+
+namespace json = boost::json;
+
+const json::value& at(const json::value& value, std::string_view key) {
+    static const json::value null;
+    const auto* object = value.if_object();
+    const auto* found = object == nullptr ? nullptr : object->if_contains(key);
+    return found == nullptr ? null : *found;
+}
+
+// Strings as they are, numbers in digits, "-" for null and whatever is not there.
+std::string text(const json::value& value) {
+    if (value.is_null()) return "-";
+    if (const auto* string = value.if_string()) return string->empty() ? "-" : printable(*string);
+    return json::serialize(value);
+}
+
+std::string text(const json::value& value, std::string_view key) {
+    return text(at(value, key));
+}
+
+double number(const json::value& value, std::string_view key) {
+    json::error_code errc;
+    const auto result = at(value, key).to_number<double>(errc);
+    return errc ? -1 : result;
+}
+
+std::string duration(const json::value& value, std::string_view key) {
+    return human_seconds(number(value, key));
+}
+
+const json::array& list(const json::value& value, std::string_view key) {
+    static const json::array empty;
+    const auto* found = at(value, key).if_array();
+    return found == nullptr ? empty : *found;
+}
+
+std::string ready_of(const json::value& value) {
+    return text(value, "replicas_ready") + "/" + text(value, "replicas");
+}
+
+// What an operator asks first: is it up, and if so, what does it do?
+std::string member_state(const json::value& member) {
+    const std::string liveness = text(member, "liveness");
+    return liveness == "alive" ? text(member, "state") : liveness;
+}
+
+std::string line(std::string_view name, const std::string& value) {
+    std::string out(name);
+    out.resize(16, ' ');
+    return out + value + "\n";
+}
+
+// "owner" comes as an id; people know the peer's name.
+std::string named(const json::value& route, const json::value& id) {
+    for (const json::value& candidate : list(route, "candidates")) {
+        if (!id.is_null() && at(candidate, "replica") == id) return text(id) + " on " + text(candidate, "peer_name");
+    }
+    return text(id);
+}
+
+}  // namespace
+
+std::string members_text(const json::value& reply, Style style) {
+    Table table({{"NAME"},
+                 {"STATE"},
+                 {"SINCE", Align::right},
+                 {"REPLICAS", Align::right},
+                 {"RACK"},
+                 {"HTTP"},
+                 {"GENERATION", Align::right},
+                 {"ID"}});
+    for (const json::value& member : list(reply, "members")) {
+        const bool is_self = !at(reply, "self").is_null() && at(member, "id") == at(reply, "self");
+        table.add_row({text(member, "name") + (is_self ? " *" : ""), member_state(member),
+                       duration(member, "since_seconds"), ready_of(member), text(member, "rack"), text(member, "http"),
+                       text(member, "generation"), text(member, "id")});
+    }
+    return table.render(style) + "\n* the peer that was asked\n";
+}
+
+std::string status_text(const json::value& reply, Style style) {
+    const json::value& self = at(reply, "self");
+    const json::value& peers = at(reply, "peers");
+    const json::value& requests = at(reply, "requests");
+    std::string counts = text(peers, "alive") + " alive";
+    for (const char* liveness : {"suspect", "dead", "lost", "left"}) {
+        if (number(peers, liveness) > 0) counts += ", " + text(peers, liveness) + " " + liveness;
+    }
+    std::string out;
+    out += line("cluster", text(reply, "cluster"));
+    out += line("peer", text(self, "name") + ", " + text(self, "state") + ", rack " + text(self, "rack") + ", " +
+                            text(self, "http"));
+    out += line("software", text(reply, "software") + ", up " + duration(reply, "uptime_seconds"));
+    out += line("peers", counts);
+    out += line("replicas", ready_of(reply) + " ready");
+    out += line("requests", text(requests, "total") + " since its start, " + text(requests, "failed") + " failed, " +
+                                text(requests, "in_flight") + " in flight");
+    out += line("ignored", text(reply, "gossip_ignored") + " packets, " + text(reply, "links_refused") +
+                               " links that were not ours");
+    if (list(reply, "models").empty()) return out;
+    Table table({{"MODEL"}, {"READY", Align::right}});
+    for (const json::value& model : list(reply, "models")) table.add_row({text(model, "model"), ready_of(model)});
+    return out + "\n" + table.render(style);
+}
+
+std::string ring_text(const json::value& reply, Style style) {
+    if (list(reply, "pools").empty()) return "no pool: no peer serves such a model\n";
+    std::string out;
+    for (const json::value& pool : list(reply, "pools")) {
+        if (!out.empty()) out += "\n";
+        out += "model " + text(pool, "model") + ", role " + text(pool, "role") + ", version " + text(pool, "version") +
+               ", digest " + text(pool, "digest") + "\n";
+        Table table({{"REPLICA"}, {"PEER"}, {"RACK"}, {"POINTS", Align::right}, {"SHARE", Align::right}});
+        for (const json::value& member : list(pool, "members"))
+            table.add_row({text(member, "replica"), text(member, "peer_name"), text(member, "rack"),
+                           text(member, "points"), human_share(number(member, "share"))});
+        out += table.render(style);
+    }
+    return out;
+}
+
+std::string route_text(const json::value& reply, Style style) {
+    std::string out;
+    out += line("session", text(reply, "session") + " (" + text(reply, "position_source") + ")");
+    out += line("model", text(reply, "model"));
+    out += line("position", text(reply, "position"));
+    out += line("ring owner", named(reply, at(reply, "owner")));
+    if (!at(reply, "spilled_to").is_null()) out += line("spilled to", named(reply, at(reply, "spilled_to")));
+    out += line("goes to", named(reply, at(reply, "replica")));
+    out += line("because", text(reply, "reason"));
+    if (list(reply, "candidates").empty()) return out;
+    Table table({{""},
+                 {"REPLICA"},
+                 {"PEER"},
+                 {"LOAD", Align::right},
+                 {"BOUND", Align::right},
+                 {"LIMIT", Align::right},
+                 {"STANDING"}});
+    for (const json::value& candidate : list(reply, "candidates")) {
+        const bool fits = at(candidate, "fits") != false;
+        table.add_row({at(candidate, "chosen") == true ? ">" : "", text(candidate, "replica"),
+                       text(candidate, "peer_name"), text(candidate, "load"), text(candidate, "bound"),
+                       text(candidate, "limit"), fits ? text(candidate, "standing") : "prompt too long"});
+    }
+    return out + "\n" + table.render(style);
+}
+
+std::string replicas_text(const json::value& reply, Style style) {
+    Table table({{"REPLICA"},
+                 {"PEER"},
+                 {"RACK"},
+                 {"MODEL"},
+                 {"STATE"},
+                 {"IN FLIGHT", Align::right},
+                 {"QUEUED", Align::right},
+                 {"KV USED", Align::right}});
+    for (const json::value& replica : list(reply, "replicas")) {
+        const json::value& load = at(replica, "load");
+        const double kv_used = number(load, "kv_used_permille");
+        const std::string liveness = text(replica, "liveness");
+        table.add_row({text(replica, "id"), text(replica, "peer_name"), text(replica, "rack"), text(replica, "model"),
+                       liveness == "alive" ? text(replica, "state") : "peer " + liveness,
+                       text(load, "in_flight") + "/" + text(replica, "in_flight_limit"), text(load, "queued_tokens"),
+                       kv_used < 0 ? "-" : human_share(kv_used / 1000)});
+    }
+    return table.render(style);
+}
+
+}  // namespace exa::cli

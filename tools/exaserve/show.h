@@ -1,0 +1,19 @@
+// What a peer's admin JSON (app/admin_json.h) looks like to people.
+//
+// The JSON comes from another program, maybe of another version: what is missing shows as "-", never as a failure.
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <string>
+
+#include "exaserve/table.h"
+
+namespace exa::cli {
+
+std::string members_text(const boost::json::value& reply, Style style);
+std::string status_text(const boost::json::value& reply, Style style);
+std::string ring_text(const boost::json::value& reply, Style style);
+std::string route_text(const boost::json::value& reply, Style style);
+std::string replicas_text(const boost::json::value& reply, Style style);
+
+}  // namespace exa::cli

@@ -1,0 +1,314 @@
+#include "exaserve/up.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "exaserve/admin_client.h"
+#include "exaserve/child.h"
+#include "exaserve/exit_code.h"
+#include "exaserve/table.h"
+
+namespace exa::cli {
+
+namespace {
+
+namespace json = boost::json;
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr milliseconds poll_interval{100};
+// Beyond the drain: to flush, say goodbye and exit.
+constexpr seconds exit_margin{5};
+constexpr std::size_t log_tail_lines = 8;
+
+// SIGINT, SIGTERM and SIGHUP, taken one at a time instead of by a handler.
+class Signals {
+  public:
+    Signals() {
+        sigemptyset(&set_);
+        for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set_, number);
+        sigprocmask(SIG_BLOCK, &set_, nullptr);
+    }
+    // True when one came within `wait`.
+    bool take(milliseconds wait) const {
+        const timespec time{wait.count() / 1000, wait.count() % 1000 * 1'000'000};
+        return sigtimedwait(&set_, nullptr, &time) > 0;
+    }
+
+  private:
+    sigset_t set_;
+};
+
+// One line that rewrites itself on a terminal, and a line for each change elsewhere.
+class Progress {
+  public:
+    void show(const std::string& text) {
+        if (text == last_) return;
+        last_ = text;
+        std::fprintf(stderr, tty_ ? "\r\x1b[K%s" : "%s\n", text.c_str());
+        std::fflush(stderr);
+    }
+    void end() {
+        if (tty_ && !last_.empty()) std::fputs("\r\x1b[K", stderr);
+        last_.clear();
+    }
+
+  private:
+    bool tty_ = isatty(STDERR_FILENO) == 1;
+    std::string last_;
+};
+
+struct Member {
+    PlannedPeer plan;
+    std::optional<Child> child;
+    AdminClient client;
+    std::uintmax_t log_shown = 0;  // bytes of its log that --follow has copied, or that were there before
+    bool reported = false;         // its end
+};
+
+class Cluster {
+  public:
+    explicit Cluster(const UpOptions& options) : options_(options) {}
+
+    int run() {
+        if (const int code = start(); code != exit_ok) return code;
+        const int code = wait_until_ready();
+        if (code != exit_ok || stop_asked_) {
+            stop();
+            return code;
+        }
+        announce();
+        stay();
+        stop();
+        return all_ended_ ? exit_failed : exit_ok;
+    }
+
+  private:
+    int start();
+    int wait_until_ready();
+    void announce() const;
+    void stay();
+    void stop();
+
+    std::optional<std::string> unready() const;
+    Member* first_ended();
+    void follow_logs();
+    void print_log_tail(const Member& member) const;
+
+    const UpOptions& options_;
+    Signals signals_;
+    Progress progress_;
+    std::vector<Member> members_;
+    Clock::time_point started_ = Clock::now();
+    bool stop_asked_ = false;
+    bool all_ended_ = false;
+};
+
+int fail(const Failure& failure) {
+    std::fprintf(stderr, "exaserve up: %s\n", failure.message.c_str());
+    return failure.exit_code;
+}
+
+std::uintmax_t size_or_zero(const std::string& path) {
+    std::error_code errc;
+    const auto size = std::filesystem::file_size(path, errc);
+    return errc ? 0 : size;
+}
+
+std::string ended_text(const Ended& ended) {
+    if (ended.signal) return "was ended by signal " + std::to_string(*ended.signal);
+    return "ended with exit code " + std::to_string(ended.exit_code);
+}
+
+const json::value* find(const json::value& value, std::string_view key) {
+    const auto* object = value.if_object();
+    return object == nullptr ? nullptr : object->if_contains(key);
+}
+
+std::uint64_t count(const json::value& value, std::string_view key) {
+    const auto* found = find(value, key);
+    json::error_code errc;
+    const auto number = found == nullptr ? 0 : found->to_number<std::uint64_t>(errc);
+    return errc ? 0 : number;
+}
+
+int Cluster::start() {
+    auto plans = plan_peers(options_);
+    if (!plans) return fail(plans.error());
+    // One left behind would say "ready" too early.
+    if (!options_.ready_file.empty()) std::remove(options_.ready_file.c_str());
+    for (PlannedPeer& plan : plans.value()) {
+        std::error_code errc;
+        std::filesystem::create_directories(plan.data_dir, errc);
+        if (errc) return fail({exit_data_dir, plan.data_dir + ": " + errc.message()});
+        AdminClient client("http://" + plan.http, seconds(2));
+        if (client.is_reachable())
+            return fail({exit_cannot_bind, plan.http + " is in use; choose other ports with --base-port"});
+        const auto log_size = size_or_zero(plan.log_file);
+        members_.push_back({std::move(plan), std::nullopt, std::move(client), log_size});
+    }
+    for (Member& member : members_) {
+        auto child = Child::start(member.plan.arguments, member.plan.log_file);
+        if (!child) return fail(child.error());
+        member.child = std::move(child.value());
+    }
+    return exit_ok;
+}
+
+// What is still to come, as a progress line; nothing when every peer sees every peer and replica.
+std::optional<std::string> Cluster::unready() const {
+    const std::uint64_t replicas = std::uint64_t{options_.peers} * options_.replicas;
+    std::size_t serving = 0;
+    std::uint64_t ready_least = replicas;
+    for (const Member& member : members_) {
+        const auto reply = member.client.get("status");
+        if (!reply) {
+            ready_least = 0;
+            continue;
+        }
+        const auto* peers = find(reply.value(), "peers");
+        const auto* self = find(reply.value(), "self");
+        const auto* state = self == nullptr ? nullptr : find(*self, "state");
+        serving +=
+            peers != nullptr && count(*peers, "alive") == members_.size() && state != nullptr && *state == "serving";
+        ready_least = std::min(ready_least, count(reply.value(), "replicas_ready"));
+    }
+    if (serving == members_.size() && ready_least >= replicas) return std::nullopt;
+    return "waiting: " + std::to_string(serving) + "/" + std::to_string(members_.size()) +
+           " peers see each other and serve, " + std::to_string(ready_least) + "/" + std::to_string(replicas) +
+           " replicas ready";
+}
+
+int Cluster::wait_until_ready() {
+    const auto deadline = started_ + seconds(options_.wait_seconds);
+    while (true) {
+        const auto missing = unready();
+        if (!missing) break;
+        progress_.show(*missing);
+        follow_logs();
+        if (Member* member = first_ended()) {
+            progress_.end();
+            const Ended ended = *member->child->poll();
+            std::fprintf(stderr, "exaserve up: %s %s; the end of %s:\n", member->plan.name.c_str(),
+                         ended_text(ended).c_str(), member->plan.log_file.c_str());
+            print_log_tail(*member);
+            return ended.exit_code == exit_ok ? exit_failed : ended.exit_code;
+        }
+        if (Clock::now() > deadline) {
+            progress_.end();
+            return fail({exit_failed, "not ready after " + std::to_string(options_.wait_seconds) + " s (" + *missing +
+                                          "); the logs are in " + options_.run_dir});
+        }
+        if (signals_.take(poll_interval)) {
+            stop_asked_ = true;
+            break;
+        }
+    }
+    progress_.end();
+    return exit_ok;
+}
+
+void Cluster::announce() const {
+    const double took = std::chrono::duration<double>(Clock::now() - started_).count();
+    if (!options_.ready_file.empty()) std::ofstream(options_.ready_file) << getpid() << "\n";
+    if (options_.json) {
+        json::array peers;
+        for (const Member& member : members_)
+            peers.push_back(json::object{{"name", member.plan.name},
+                                         {"url", "http://" + member.plan.http},
+                                         {"pid", member.child->pid()},
+                                         {"log", member.plan.log_file}});
+        const json::object up{{"run_dir", options_.run_dir}, {"ready_seconds", took}, {"peers", std::move(peers)}};
+        std::printf("%s\n", json::serialize(up).c_str());
+    } else {
+        std::printf("up: %u peers with %u replicas each, ready in %s\n\n", options_.peers, options_.replicas,
+                    human_seconds(took).c_str());
+        for (const Member& member : members_)
+            std::printf("  %-8s http://%s/v1\n", member.plan.name.c_str(), member.plan.http.c_str());
+        std::printf("\nlogs: %s/peer-*.log\nTry 'exaserve members --peer http://%s'. Ctrl-C stops the cluster.\n",
+                    options_.run_dir.c_str(), members_.front().plan.http.c_str());
+    }
+    std::fflush(stdout);
+}
+
+void Cluster::stay() {
+    while (!stop_asked_ && !all_ended_) {
+        stop_asked_ = signals_.take(poll_interval);
+        follow_logs();
+        all_ended_ = true;
+        for (Member& member : members_) {
+            const auto ended = member.child->poll();
+            all_ended_ &= ended.has_value();
+            if (!ended || member.reported) continue;
+            member.reported = true;
+            std::fprintf(stderr, "exaserve up: %s %s; start it again with:\n  exaserve", member.plan.name.c_str(),
+                         ended_text(*ended).c_str());
+            for (const std::string& argument : member.plan.arguments) std::fprintf(stderr, " %s", argument.c_str());
+            std::fputs("\n", stderr);
+        }
+    }
+}
+
+void Cluster::stop() {
+    const auto running = [this] {
+        return std::ranges::count_if(members_, [](Member& member) { return member.child && !member.child->poll(); });
+    };
+    for (Member& member : members_)
+        if (member.child) member.child->signal(SIGTERM);
+    const auto deadline = Clock::now() + seconds(options_.drain_seconds) + exit_margin;
+    while (running() > 0 && Clock::now() < deadline) {
+        progress_.show("stopping: " + std::to_string(running()) + " peers finish their answers; Ctrl-C again to kill");
+        follow_logs();
+        if (signals_.take(poll_interval)) break;
+    }
+    progress_.end();
+    for (Member& member : members_)
+        if (member.child) member.child->signal(SIGKILL);
+}
+
+Member* Cluster::first_ended() {
+    const auto at = std::ranges::find_if(members_, [](Member& member) { return member.child->poll().has_value(); });
+    return at == members_.end() ? nullptr : &*at;
+}
+
+void Cluster::follow_logs() {
+    if (!options_.follow) return;
+    for (Member& member : members_) {
+        std::ifstream log(member.plan.log_file);
+        log.seekg(static_cast<std::streamoff>(member.log_shown));
+        std::string line;
+        // A line without its end is still being written: next time.
+        while (std::getline(log, line) && !log.eof()) {
+            member.log_shown += line.size() + 1;
+            std::fprintf(stderr, "%s | %s\n", member.plan.name.c_str(), line.c_str());
+        }
+    }
+}
+
+void Cluster::print_log_tail(const Member& member) const {
+    std::ifstream log(member.plan.log_file);
+    log.seekg(static_cast<std::streamoff>(member.log_shown));
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(log, line);) lines.push_back(std::move(line));
+    const std::size_t first = lines.size() - std::min(lines.size(), log_tail_lines);
+    for (std::size_t i = first; i < lines.size(); ++i) std::fprintf(stderr, "  %s\n", lines[i].c_str());
+}
+
+}  // namespace
+
+int run_up(const UpOptions& options) {
+    return Cluster(options).run();
+}
+
+}  // namespace exa::cli
