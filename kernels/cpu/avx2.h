@@ -35,10 +35,12 @@ EXA_AVX2_INLINE float max_lanes(__m256 v) {
     return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
 }
 
-// e^x within 2 ulp, 0 below -87.3; x = n ln 2 + r, |r| <= ln 2 / 2, and the Taylor series of e^r to r^7.
+// e^x within 2 ulp, 0 below -87.3, infinite above 88; x = n ln 2 + r, |r| <= ln 2 / 2, and the Taylor series of e^r to
+// r^7.
 EXA_AVX2_INLINE __m256 exp(__m256 x) {
     const __m256 lowest = _mm256_set1_ps(-87.3F);
-    const __m256 clamped = _mm256_min_ps(_mm256_set1_ps(88.0F), _mm256_max_ps(lowest, x));
+    const __m256 highest = _mm256_set1_ps(88.0F);
+    const __m256 clamped = _mm256_min_ps(highest, _mm256_max_ps(lowest, x));
     const __m256 n = _mm256_round_ps(_mm256_mul_ps(clamped, _mm256_set1_ps(0x1.715476p+0F)),
                                      _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     // ln 2 in two parts: n times the first is exact.
@@ -54,7 +56,9 @@ EXA_AVX2_INLINE __m256 exp(__m256 x) {
     e = _mm256_fmadd_ps(e, r, _mm256_set1_ps(1.0F));
     const __m256i power = _mm256_slli_epi32(_mm256_cvtps_epi32(n), 23);
     const __m256 scaled = _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(e), power));
-    return _mm256_andnot_ps(_mm256_cmp_ps(x, lowest, _CMP_LT_OQ), scaled);
+    const __m256 infinity = _mm256_set1_ps(__builtin_inff());
+    const __m256 bounded = _mm256_blendv_ps(scaled, infinity, _mm256_cmp_ps(x, highest, _CMP_GT_OQ));
+    return _mm256_andnot_ps(_mm256_cmp_ps(x, lowest, _CMP_LT_OQ), bounded);
 }
 
 }  // namespace exa::kernels::avx2

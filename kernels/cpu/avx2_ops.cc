@@ -146,7 +146,7 @@ EXA_AVX2 void quantize(const Activations& out, std::size_t tokens, std::size_t c
         }
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(out.q + block * block_cols), narrow(wide));
         const float scale = top / 127.0F + sum_lanes(poison);
-        out.scale[block] = _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtps_ph(_mm_set_ss(scale), _MM_FROUND_TO_NEAREST_INT)));
+        out.scale[block] = scale;
         out.sum[block] = scale * static_cast<float>(sum_lanes_i32(sum));
     }
 }

@@ -27,9 +27,8 @@ void quantize(const Activations& out, std::size_t tokens, std::size_t cols) {
         }
         float poison = 0;
         for (std::size_t i = 0; i < block_cols; ++i) poison += x[i] * 0.0F;
-        const float scale = largest / 127.0F + poison;
-        out.scale[block] = half_to_float(float_to_half(scale));
-        out.sum[block] = scale * static_cast<float>(sum);
+        out.scale[block] = largest / 127.0F + poison;
+        out.sum[block] = out.scale[block] * static_cast<float>(sum);
     }
 }
 

@@ -52,6 +52,7 @@ bool is_quantized(Layout layout);
 // One batch of activations X[tokens, cols] in both shapes; buffers belong to the caller.
 // q: [tokens, cols]; scale, sum: [tokens, cols / 32]. x = scale q within rounding; sum = scale * (sum of the block's
 // q).
+// The scale stays a float: in binary16 it would turn coarse for activations below a thousandth.
 struct Activations {
     const float* x = nullptr;
     std::int8_t* q = nullptr;
