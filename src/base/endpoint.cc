@@ -34,7 +34,8 @@ std::string to_string(const Endpoint& endpoint) {
 
 std::optional<Endpoint> parse_endpoint(std::string_view text) {
     const auto colon = text.rfind(':');
-    if (colon == std::string_view::npos) return std::nullopt;
+    // inet_pton would stop at a NUL and take what stands before it.
+    if (colon == std::string_view::npos || text.find('\0') != std::string_view::npos) return std::nullopt;
     Endpoint endpoint;
     const std::string_view digits = text.substr(colon + 1);
     const auto [end, errc] = std::from_chars(digits.data(), digits.data() + digits.size(), endpoint.port);
