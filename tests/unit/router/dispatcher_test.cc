@@ -498,7 +498,6 @@ BOOST_AUTO_TEST_CASE(requests_survive_a_view_that_moves_or_loses_their_replica) 
     BOOST_TEST(own > 0u);
     BOOST_TEST(own < 24u);
     for (const Attempt& attempt : attempts) {
-        Decision next = Ignored{};
         if (attempt.peer != PeerId{1}) {
             BOOST_TEST(dispatcher.handle_finished(start, attempt.id));
             continue;
