@@ -108,6 +108,7 @@ struct LoadGroup {
   number @2 :UInt64;          # grows with every report of this life: the highest wins
   ageMs @3 :UInt32;
   loads @4 :List(Load);
+  part @5 :UInt16;            # a peer's replicas by id, cut into groups of eight: which group this is
 }
 
 struct Packet {

@@ -141,6 +141,7 @@ void write(schema::LoadGroup::Builder out, const LoadGroup& group) {
     out.setPeer(group.peer.value);
     out.setGeneration(group.generation.value);
     out.setNumber(group.number);
+    out.setPart(group.part);
     out.setAgeMs(static_cast<std::uint32_t>(group.age.count() / 1000));
     auto list = out.initLoads(count_of(group.reports.size()));
     for (unsigned i = 0; i < list.size(); ++i) {
@@ -244,6 +245,7 @@ Result<LoadGroup> read(schema::LoadGroup::Reader in) {
     group.peer = PeerId{in.getPeer()};
     group.generation = Generation{in.getGeneration()};
     group.number = in.getNumber();
+    group.part = in.getPart();
     group.age = std::chrono::milliseconds{in.getAgeMs()};
     const auto loads = in.getLoads();
     if (loads.size() > load_group_max) return error(errc::oversized, "loads in a group");

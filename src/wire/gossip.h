@@ -85,6 +85,7 @@ struct LoadGroup {
     PeerId peer;
     Generation generation;
     std::uint64_t number = 0;         // grows with every report of this life
+    std::uint16_t part = 0;           // a peer's replicas by id, cut into groups of load_group_max: which one this is
     Duration age{0};                  // of every report in it; whole milliseconds travel
     std::vector<LoadReport> reports;  // their own `age` is not sent and comes back as the group's
     bool operator==(const LoadGroup&) const = default;

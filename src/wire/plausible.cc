@@ -120,6 +120,7 @@ Result<void> check(const LoadGroup& group) {
     EXA_TRY(check_counter("load number", group.number));
     if (group.age < Duration{0} || group.age > age_max) return error(errc::malformed, "age of a load");
     if (group.reports.size() > load_group_max) return error(errc::oversized, "loads in a group");
+    if (group.part >= replicas_max / load_group_max) return error(errc::malformed, "part of the loads");
     for (const LoadReport& report : group.reports) {
         if (report.replica.peer != group.peer) return error(errc::malformed, "a load of another peer");
         if (report.kv_used_permille > 1000) return error(errc::malformed, "KV use above 1000 permille");

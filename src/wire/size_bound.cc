@@ -78,7 +78,7 @@ std::size_t size_bound(const RecordDelta& delta) {
 
 std::size_t size_bound(const LoadGroup& group) {
     Bound bound;
-    bound.word(group.peer.value).word(group.generation.value).word(group.number).small(4).pointer().pointer();
+    bound.word(group.peer.value).word(group.generation.value).word(group.number).small(6).pointer().pointer();
     for (const LoadReport& report : group.reports)
         bound.word(report.replica.deployment.value)
             .word(std::uint64_t{report.in_flight} << 32 | report.queued_tokens)

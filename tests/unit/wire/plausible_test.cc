@@ -42,6 +42,7 @@ BOOST_AUTO_TEST_CASE(one_bad_field_condemns_a_packet) {
         {"load's peer", [](Packet& p) { p.loads[0].reports[0].replica.peer = PeerId{1}; }},
         {"permille", [](Packet& p) { p.loads[0].reports[0].kv_used_permille = 1001; }},
         {"age", [](Packet& p) { p.loads[0].age = std::chrono::hours{2}; }},
+        {"part", [](Packet& p) { p.loads[0].part = 32; }},
         {"loads", [](Packet& p) { p.loads[0].reports.resize(load_group_max + 1, p.loads[0].reports[0]); }},
     };
     for (const auto& [what, damage] : damages) {

@@ -68,7 +68,7 @@ inline RecordDelta change() {
 }
 
 inline LoadGroup loads() {
-    LoadGroup group{PeerId{0x1111222233334444}, Generation{7}, 41, std::chrono::milliseconds{250}, {}};
+    LoadGroup group{PeerId{0x1111222233334444}, Generation{7}, 41, 1, std::chrono::milliseconds{250}, {}};
     for (std::uint16_t slot = 0; slot < 2; ++slot)
         group.reports.push_back({replica(slot).id, 3U + slot, 900, 512, group.age});
     return group;

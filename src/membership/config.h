@@ -1,0 +1,93 @@
+// Config: the time constants of membership. Every peer of a cluster should run the same ones.
+//
+// None can change while a peer runs. Durations are given to validate() as they are; validate() names what is wrong.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "wire/gossip.h"
+
+namespace exa::membership {
+
+struct Config {
+    // One peer is probed in each interval. Shorter finds crashes sooner and costs every peer two more packets a
+    // second for each halving. Default 1 s, range 10 ms .. 60 s.
+    Duration probe_interval = std::chrono::seconds{1};
+    // How long the probed peer has to answer before others are asked to try and the link is tried as well. At most
+    // half of probe_interval, so that they have as long again. Default 500 ms.
+    Duration probe_timeout = std::chrono::milliseconds{500};
+    // How many others are asked. Default 3, range 0 .. 16.
+    std::uint32_t indirect_probes = 3;
+    // How much a sick observer stretches its own interval and timeout at the most: times (1 + this). Default 8 (as
+    // Lifeguard, Dadgar et al. 2017), range 0 .. 64.
+    std::uint32_t health_max = 8;
+
+    // How long a suspect has to refute: suspicion_max with one accuser, shrinking with the logarithm of the number of
+    // independent accusers to suspicion_min at 1 + suspicion_confirmations of them. The time of a pause (a swap storm,
+    // a stopped process) that a peer survives without being called dead is about suspicion_min. Above 256 peers both
+    // grow with log n. Defaults 2.5 s, 5 s and 3.
+    Duration suspicion_min = std::chrono::milliseconds{2500};
+    Duration suspicion_max = std::chrono::seconds{5};
+    std::uint32_t suspicion_confirmations = 3;
+    // How many peers, on average, check for themselves when they hear of a suspicion, out of turn: they confirm it or
+    // bring the suspect the news. Default 4.
+    std::uint32_t witnesses = 4;
+    // What the four values above must add up to at most, for three peers as for 256 (see worst_detection). Default
+    // 10 s.
+    Duration dead_after_max = std::chrono::seconds{10};
+    // From dead to lost: then its work is re-created elsewhere. Default 30 s.
+    Duration lost_after = std::chrono::seconds{30};
+
+    // News leaves in packets of their own this often while there is any, to gossip_fanout random peers. Defaults
+    // 200 ms and 3.
+    Duration gossip_interval = std::chrono::milliseconds{200};
+    std::uint32_t gossip_fanout = 3;
+    // Each piece of news is sent retransmit_factor x log10(n + 1) times by every peer. More resists loss, less saves
+    // bandwidth. Default 4, range 1 .. 16.
+    std::uint32_t retransmit_factor = 4;
+    // Bytes of a packet before it is sealed. Default and most: 1,336 (1,400 less the seal); least 1,000.
+    std::size_t packet_bytes = wire::packet_bytes_max;
+
+    // One random peer is compared with in full this often, over the link. Stretched by 1 + log2(n / 32) above 32
+    // peers. Default 10 s.
+    Duration sync_interval = std::chrono::seconds{10};
+    // A question over the link that got no answer may be asked again after this. Default 2 s.
+    Duration pull_timeout = std::chrono::seconds{2};
+    // Seeds that have not answered are tried again after seed_backoff, growing by half each time up to
+    // seed_backoff_max, for ever. Defaults 500 ms and 10 s.
+    Duration seed_backoff = std::chrono::milliseconds{500};
+    Duration seed_backoff_max = std::chrono::seconds{10};
+    // One dead peer, and one seed that is no member, is dialled this often, for ever: it heals partitions. Default 5 s.
+    Duration redial_interval = std::chrono::seconds{5};
+
+    // Peers that left stay in the view for left_shown, and as long again as a memory against late news. Default 60 s.
+    Duration left_shown = std::chrono::seconds{60};
+    // A lost peer is forgotten after this. Default 24 h.
+    Duration lost_kept = std::chrono::hours{24};
+    // Peers that are not alive and still remembered; the oldest goes first. Default 4,096.
+    std::size_t gone_max = 4096;
+    // Peers known at once; news of more is dropped and counted. Default 8,192.
+    std::size_t members_max = 8192;
+
+    // Own load reports leave at most this often (times n / 256 above 256 peers). Default 1 s.
+    Duration load_interval = std::chrono::seconds{1};
+    // A load is sent on when it changed by this part of its last sent value. Default 0.1.
+    double load_change = 0.1;
+
+    // After leave(), how long the news is spread before left_cluster says that the process may end. Default 1 s.
+    Duration leave_time = std::chrono::seconds{1};
+};
+
+// errc::invalid_config, naming the value and its range.
+Result<void> validate(const Config& config);
+
+// The longest time from a silent crash in a cluster of `peers` healthy ones until the first observer calls it dead:
+// the longest wait for a probe of it (of small clusters exactly, of large ones at one in 300), the probe, and the
+// suspicion. One observer's probe order is a fresh shuffle each round, so two probes of one peer are less than two
+// rounds apart; many observers' probes of it come as a Poisson process of one each interval.
+Duration worst_detection(const Config& config, std::size_t peers);
+
+}  // namespace exa::membership

@@ -1,0 +1,34 @@
+// What membership tells its owner, in the order it happened. A view taken after an event holds what it says.
+#pragma once
+
+#include <cstdint>
+
+#include "base/ids.h"
+
+namespace exa::membership {
+
+enum class EventKind : std::uint8_t {
+    joined,          // a peer, or a new life of one: `generation` says which
+    suspect,         // `other` is the accuser
+    alive,           // a suspicion or a death was refuted
+    dead,            // `other` is who called it so
+    lost,            // dead for so long that its work is to be re-created
+    left,            // by its own word
+    updated,         // its record changed
+    forgotten,       // it is in no view any more
+    name_clash,      // `peer` claims the name that `other` holds; `refuse`: we are `peer`
+    id_clash,        // `peer` is alive twice, or `generation` went back; `refuse`: we are it and must not serve
+    joined_cluster,  // our own first full comparison with a member is done (or we are the first)
+    left_cluster     // our leaving has been spread: the process may end
+};
+
+struct Event {
+    EventKind kind = EventKind::joined;
+    PeerId peer;
+    Generation generation;
+    PeerId other;
+    bool refuse = false;
+    bool operator==(const Event&) const = default;
+};
+
+}  // namespace exa::membership

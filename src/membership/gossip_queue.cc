@@ -1,0 +1,117 @@
+#include "membership/gossip_queue.h"
+
+#include <algorithm>
+
+namespace exa::membership {
+
+namespace {
+
+// How far a class is searched for a piece that still fits.
+constexpr std::size_t skips_max = 4;
+constexpr std::size_t all_items = ~std::size_t{0};
+
+}  // namespace
+
+struct GossipQueue::Filling {
+    TimePoint now;
+    const Roster& roster;
+    const LoadTable& loads;
+    std::uint32_t budget;
+    // Of a packet with nothing else in it.
+    std::size_t room_max;
+    wire::Packet& packet;
+};
+
+void GossipQueue::drop_state(PeerId peer) {
+    queues_[record].drop(peer);
+    queues_[load].drop(peer);
+}
+
+void GossipQueue::drop(PeerId peer) {
+    for (NewsQueue& queue : queues_) queue.drop(peer);
+}
+
+void GossipQueue::clear() {
+    for (NewsQueue& queue : queues_) queue.clear();
+    owed_.reset();
+}
+
+bool GossipQueue::empty() const {
+    return std::ranges::all_of(queues_, &NewsQueue::empty);
+}
+
+std::size_t GossipQueue::size() const {
+    std::size_t sum = 0;
+    for (const NewsQueue& queue : queues_) sum += queue.size();
+    return sum;
+}
+
+std::size_t GossipQueue::take(Class from, Filling& filling, std::size_t room, std::size_t items_max) {
+    using Take = NewsQueue::Take;
+    wire::Packet& packet = filling.packet;
+    std::size_t used = 0;
+    std::size_t items = 0;
+    const auto fits = [&](std::size_t bytes) {
+        if (items >= items_max || used + bytes > room) return false;
+        used += bytes;
+        ++items;
+        return true;
+    };
+    const auto offer_fact = [&](NewsKey key, std::uint64_t) {
+        if (filling.roster.find(key.peer) == nullptr) return Take::gone;
+        if (std::ranges::find(packet.facts, key.peer, &wire::Fact::subject) != packet.facts.end()) return Take::skip;
+        const wire::Fact fact = filling.roster.fact(key.peer);
+        if (!fits(wire::size_bound(fact))) return Take::skip;
+        packet.facts.push_back(fact);
+        return Take::sent;
+    };
+    const auto offer_record = [&](NewsKey key, std::uint64_t base) {
+        if (std::ranges::find(packet.records, key.peer, &wire::RecordDelta::peer) != packet.records.end())
+            return Take::skip;
+        auto delta = filling.roster.delta(key.peer, base);
+        if (!delta) return Take::gone;
+        if (wire::size_bound(*delta) > filling.room_max) delta = filling.roster.notice(key.peer);
+        if (!fits(wire::size_bound(*delta))) return Take::skip;
+        packet.records.push_back(std::move(*delta));
+        return Take::sent;
+    };
+    const auto offer_load = [&](NewsKey key, std::uint64_t) {
+        const auto same = [&](const wire::LoadGroup& group) {
+            return group.peer == key.peer && group.part == key.part;
+        };
+        if (std::ranges::any_of(packet.loads, same)) return Take::skip;
+        auto group = filling.loads.group(filling.now, key);
+        if (!group) return Take::gone;
+        if (!fits(wire::size_bound(*group))) return Take::skip;
+        packet.loads.push_back(std::move(*group));
+        return Take::sent;
+    };
+    if (from == fact) queues_[fact].take(filling.budget, skips_max, offer_fact);
+    if (from == record) queues_[record].take(filling.budget, skips_max, offer_record);
+    if (from == load) queues_[load].take(std::max(1U, filling.budget / 2), skips_max, offer_load);
+    return used;
+}
+
+void GossipQueue::fill(TimePoint now, const Roster& roster, const LoadTable& loads, std::uint32_t budget,
+                       std::size_t room, wire::Packet& packet) {
+    Filling filling{now, roster, loads, budget, room, packet};
+    std::size_t left = room;
+    std::array<std::size_t, 3> used{};
+    const auto take_some = [&](Class from, std::size_t share, std::size_t items_max) {
+        if (queues_[from].empty() || left == 0) return;
+        const std::size_t bytes = take(from, filling, std::min(left, share), items_max);
+        used[from] += bytes;
+        left -= bytes;
+    };
+    if (owed_) take_some(*owed_, left, 1);
+    for (const Class from : {fact, record, load}) {
+        const std::size_t share = room * share_percent[from] / 100;
+        if (used[from] < share) take_some(from, share - used[from], all_items);
+    }
+    for (const Class from : {fact, record, load}) take_some(from, left, all_items);
+    owed_.reset();
+    for (const Class from : {fact, record, load})
+        if (used[from] == 0 && !queues_[from].empty()) owed_ = from;
+}
+
+}  // namespace exa::membership

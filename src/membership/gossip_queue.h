@@ -1,0 +1,56 @@
+// GossipQueue: fills packets with news of three classes: facts (who is suspect, dead, back, gone) before records before
+// loads.
+//
+// Each class with news has a share of every packet for itself, and what is left goes by rank. A piece that found no
+// room although its class sent nothing is placed first in the next packet: so big records and the lowest class get
+// through a flood of facts.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "membership/load_table.h"
+#include "membership/news_queue.h"
+#include "membership/roster.h"
+#include "wire/gossip.h"
+
+namespace exa::membership {
+
+class GossipQueue {
+  public:
+    // Least parts of a packet's room, in percent: facts, records, loads.
+    static constexpr std::array<std::size_t, 3> share_percent = {50, 35, 15};
+
+    void tell_fact(PeerId subject) { queues_[fact].put({subject, 0}); }
+    // `base`: the edition that was told before this one; 0 for a peer that is new.
+    void tell_record(PeerId peer, std::uint64_t base) { queues_[record].put({peer, 0}, base); }
+    void tell_load(NewsKey key) { queues_[load].put(key); }
+    // Its record and loads: of a dead peer nobody needs them.
+    void drop_state(PeerId peer);
+    void drop(PeerId peer);
+    void clear();
+
+    bool empty() const;
+    std::size_t size() const;
+
+    // Adds to what is in `packet` already, `room` bytes (of wire::size_bound) at most. News that was sent `budget`
+    // times is done; loads are sent half as often.
+    void fill(TimePoint now, const Roster& roster, const LoadTable& loads, std::uint32_t budget, std::size_t room,
+              wire::Packet& packet);
+
+  private:
+    enum Class : std::size_t { fact, record, load };
+    struct Filling;
+
+    // Bytes used, at most `room`, for at most `items_max` pieces.
+    std::size_t take(Class from, Filling& filling, std::size_t room, std::size_t items_max);
+
+    std::array<NewsQueue, 3> queues_;
+    std::optional<Class> owed_;
+};
+
+}  // namespace exa::membership

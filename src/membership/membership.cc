@@ -1,0 +1,564 @@
+#include "membership/membership.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "base/check.h"
+#include "membership/errc.h"
+#include "wire/errc.h"
+
+namespace exa::membership {
+
+namespace {
+
+// Outputs that nobody fetched; a drained owner never comes near.
+constexpr std::size_t transmits_max = 4096;
+constexpr std::size_t syncs_max = 4096;
+constexpr std::size_t events_max = 65536;
+
+std::uint32_t life_of(Rng& rng) {
+    return static_cast<std::uint32_t>(1 + rng.below(0xffffffff));
+}
+
+wire::PeerRecord first_edition(wire::PeerRecord record) {
+    record.version = std::max<std::uint64_t>(record.version, 1);
+    std::ranges::sort(record.replicas, {}, &wire::ReplicaRecord::id);
+    return record;
+}
+
+template <class T>
+std::optional<T> pop(std::deque<T>& queue) {
+    if (queue.empty()) return std::nullopt;
+    std::optional<T> front(std::move(queue.front()));
+    queue.pop_front();
+    return front;
+}
+
+}  // namespace
+
+Membership::Membership(const Config& config, ClusterId cluster, const wire::PeerRecord& own, std::uint64_t seed,
+                       TimePoint now)
+    : config_(config),
+      cluster_(cluster),
+      rng_(seed),
+      life_(life_of(rng_)),
+      roster_(now, first_edition(own), life_, config.members_max),
+      last_gossip_(now - config.gossip_interval),
+      last_loads_(now - std::chrono::hours{1}),
+      join_sync_until_(now),
+      heal_sync_until_(now),
+      sync_wait_(config.probe_interval) {
+    EXA_CHECK(validate(config).has_value());
+    EXA_CHECK(wire::check_record(record()).has_value());
+    // Peers that start together must not probe and compare in step.
+    timers_.set({TimerKind::probe}, now + Duration{static_cast<Duration::rep>(
+                                              rng_.below(static_cast<std::uint64_t>(config_.probe_interval.count())))});
+    timers_.set({TimerKind::sync}, now + next_sync_wait());
+    timers_.set({TimerKind::redial}, now + config_.redial_interval);
+}
+
+std::shared_ptr<const View> Membership::view() {
+    if (!view_stale_) return view_;
+    auto view = std::make_shared<View>();
+    view->number = ++view_number_;
+    view->self = self();
+    view->members = roster_.members();
+    view->loads = loads_.entries();
+    view_ = std::move(view);
+    view_stale_ = false;
+    return view_;
+}
+
+Result<void> Membership::handle_packet(TimePoint now, const Endpoint& from, ByteView bytes) {
+    if (stage_ == Stage::over) return success();
+    ++counters_.packets_in;
+    auto decoded = wire::decode_packet(bytes, cluster_);
+    if (decoded.has_error()) {
+        count(decoded.error());
+        return std::move(decoded).error();
+    }
+    const wire::Packet& packet = decoded.value();
+    if (packet.header.sender == self()) {
+        // A seed that is ourselves: not worth another try.
+        if (meet_self(packet.header) && std::erase(seeds_, from) != 0 && seeds_.empty()) join(now, {});
+        return success();
+    }
+    const auto is_known_live = [&] {
+        const Peer* peer = roster_.find(packet.header.sender);
+        return peer != nullptr && peer->is_live();
+    };
+    const bool was_live = is_known_live();
+    if (!meet(now, packet.header)) {
+        // It may not know that its life is over, or taken: our fact and record tell it.
+        wire::Packet reply = this->packet(wire::PacketKind::gossip, 0, packet.header.sender);
+        reply.facts.push_back(roster_.fact(packet.header.sender));
+        if (auto notice = roster_.notice(packet.header.sender)) reply.records.push_back(std::move(*notice));
+        if (packet.kind != wire::PacketKind::gossip) send(now, from, std::nullopt, std::move(reply), false);
+        return success();
+    }
+    const PeerId sender = packet.header.sender;
+    merge(now, packet, false);
+    if (stage_ == Stage::over) return success();
+    settle(now, sender, packet.header);
+    switch (packet.kind) {
+        case wire::PacketKind::ping:
+            handle_ping(now, from, packet);
+            break;
+        case wire::PacketKind::ping_request:
+            handle_ping_request(now, from, packet);
+            break;
+        case wire::PacketKind::ack:
+            answered(now, packet.target, packet.seq);
+            if (packet.introduce) send(now, from, sender, this->packet(wire::PacketKind::gossip, 0, sender), true);
+            break;
+        case wire::PacketKind::nack:
+            handle_nack(packet);
+            break;
+        case wire::PacketKind::gossip:
+            break;
+    }
+    if (stage_ == Stage::member && is_known_live()) {
+        if (!joined_ && now >= join_sync_until_) {
+            join_sync_until_ = now + config_.pull_timeout;
+            start_sync(now, sender, true);
+        } else if (joined_ && !was_live && packet.kind == wire::PacketKind::ack && now >= heal_sync_until_) {
+            // Found again through a seed or a redial: most likely a whole side of the cluster with it.
+            heal_sync_until_ = now + config_.probe_interval;
+            start_sync(now, sender, false);
+            sync_sooner(now);
+        }
+    }
+    send_wants();
+    return success();
+}
+
+Result<void> Membership::handle_sync(TimePoint now, PeerId from, ByteView bytes) {
+    if (stage_ == Stage::over) return success();
+    ++counters_.syncs_in;
+    auto decoded = wire::decode_sync(bytes, cluster_);
+    if (decoded.has_error()) {
+        count(decoded.error());
+        return std::move(decoded).error();
+    }
+    const wire::Sync& sync = decoded.value();
+    if (sync.header.sender != from) {
+        ++counters_.malformed;
+        return error(errc::not_the_sender, to_string(sync.header.sender));
+    }
+    if (from == self()) {
+        meet_self(sync.header);
+        return success();
+    }
+    if (!meet(now, sync.header)) return success();
+    merge(now, sync, true);
+    if (stage_ == Stage::over) return success();
+    settle(now, from, sync.header);
+    switch (sync.kind) {
+        case wire::SyncKind::ping: {
+            wire::Sync ack;
+            ack.kind = wire::SyncKind::ack;
+            ack.seq = sync.seq;
+            send_sync(from, ack);
+            break;
+        }
+        case wire::SyncKind::ack:
+            answered(now, from, sync.seq);
+            break;
+        case wire::SyncKind::digest:
+            compare_digest(now, sync);
+            break;
+        case wire::SyncKind::updates:
+            answer_wants(from, sync.wants, 0, false, {}, now);
+            if (!joined_ && join_seq_ != 0 && sync.seq == join_seq_ && !sync.more) {
+                joined_ = true;
+                timers_.cancel({TimerKind::seeds});
+                sync_sooner(now);
+                emit(EventKind::joined_cluster, self());
+            }
+            break;
+    }
+    send_wants();
+    return success();
+}
+
+void Membership::handle_link_broken(TimePoint now, PeerId id) {
+    const Peer* peer = roster_.find(id);
+    if (stage_ != Stage::member || id == self() || peer == nullptr || !peer->is_live()) return;
+    if (peer->liveness == Liveness::alive)
+        suspect(now, id, peer->incarnation, self());
+    else
+        confirm(now, id, self());
+    witness(now, id);
+}
+
+void Membership::handle_timeout(TimePoint now) {
+    while (const auto key = timers_.take_due(now)) timeout(now, *key);
+    send_wants();
+}
+
+void Membership::timeout(TimePoint now, TimerKey key) {
+    const PeerId id{key.of};
+    const Peer* peer = roster_.find(id);
+    switch (key.kind) {
+        case TimerKind::probe:
+            finish_probe(now);
+            start_probe(now);
+            break;
+        case TimerKind::probe_timeout:
+            ask_others(now);
+            break;
+        case TimerKind::gossip:
+            gossip(now);
+            break;
+        case TimerKind::sync:
+            if (!roster_.live().empty()) start_sync(now, roster_.live()[rng_.below(roster_.live().size())], false);
+            timers_.set({TimerKind::sync}, now + next_sync_wait());
+            break;
+        case TimerKind::redial:
+            redial(now);
+            timers_.set({TimerKind::redial}, now + config_.redial_interval);
+            break;
+        case TimerKind::seeds:
+            dial_seeds(now);
+            break;
+        case TimerKind::loads:
+            tell_loads(now);
+            break;
+        case TimerKind::leave:
+            emit(EventKind::left_cluster, self());
+            stop();
+            break;
+        case TimerKind::suspicion:
+            if (peer != nullptr && peer->liveness == Liveness::suspect) bury(now, id, peer->incarnation, self());
+            break;
+        case TimerKind::lost:
+            if (peer == nullptr || peer->liveness != Liveness::dead) break;
+            roster_.set_liveness(now, id, Liveness::lost, peer->incarnation, peer->accuser);
+            timers_.set({TimerKind::forget, id.value}, now + config_.lost_kept);
+            view_stale_ = true;
+            emit(EventKind::lost, id);
+            break;
+        case TimerKind::forget:
+            if (peer == nullptr || peer->is_live()) break;
+            if (peer->liveness == Liveness::left && !peer->hidden) {
+                roster_.hide(id);
+                timers_.set(key, now + config_.left_shown);
+                view_stale_ = true;
+                emit(EventKind::forgotten, id);
+            } else {
+                forget(id);
+            }
+            break;
+        case TimerKind::relay:
+            relay_timeout(now, key.of);
+            break;
+    }
+}
+
+void Membership::join(TimePoint now, std::vector<Endpoint> seeds) {
+    if (stage_ != Stage::member) return;
+    std::erase(seeds, record().gossip);
+    seeds_ = std::move(seeds);
+    if (joined_) return;
+    if (seeds_.empty()) {
+        joined_ = true;
+        timers_.cancel({TimerKind::seeds});
+        emit(EventKind::joined_cluster, self());
+        return;
+    }
+    seed_wait_ = config_.seed_backoff;
+    timers_.set({TimerKind::seeds}, now);
+}
+
+Result<void> Membership::leave(TimePoint now) {
+    if (stage_ != Stage::member) return error(errc::left);
+    stage_ = Stage::leaving;
+    roster_.set_liveness(now, self(), Liveness::left, incarnation());
+    view_stale_ = true;
+    probe_.reset();
+    for (const TimerKind kind : {TimerKind::probe, TimerKind::probe_timeout, TimerKind::sync, TimerKind::redial,
+                                 TimerKind::seeds, TimerKind::loads})
+        timers_.cancel({kind});
+    queue_.drop(self());
+    queue_.tell_fact(self());
+    news(now);
+    timers_.set({TimerKind::leave}, now + config_.leave_time);
+    return success();
+}
+
+Result<void> Membership::set_record(TimePoint now, wire::PeerRecord next) {
+    if (stage_ == Stage::over) return error(errc::left);
+    std::ranges::sort(next.replicas, {}, &wire::ReplicaRecord::id);
+    next.version = record().version;
+    if (next.id != self() || next.generation != record().generation)
+        return error(errc::invalid_record, "another peer's or life's");
+    if (auto checked = wire::check_record(next); checked.has_error())
+        return error(errc::invalid_record, checked.error().message());
+    if (next == record()) return success();
+    const std::uint64_t base = record().version;
+    roster_.set_self(next);
+    view_stale_ = true;
+    check_name(self());
+    queue_.tell_record(self(), base);
+    news(now);
+    return success();
+}
+
+void Membership::set_loads(TimePoint now, std::span<const wire::LoadReport> reports) {
+    if (stage_ != Stage::member) return;
+    std::vector<wire::LoadReport> own;
+    for (wire::LoadReport report : reports) {
+        if (report.replica.peer != self()) continue;
+        report.kv_used_permille = std::min<std::uint16_t>(report.kv_used_permille, 1000);
+        own.push_back(report);
+    }
+    loads_.set_own(now, self(), record().generation, own);
+    view_stale_ = true;
+    if (timers_.is_set({TimerKind::loads})) return;
+    const double stretch = std::max(1.0, static_cast<double>(roster_.live_count()) / 256.0);
+    const Duration interval{static_cast<Duration::rep>(static_cast<double>(config_.load_interval.count()) * stretch)};
+    if (now >= last_loads_ + interval)
+        tell_loads(now);
+    else
+        timers_.set({TimerKind::loads}, last_loads_ + interval);
+}
+
+void Membership::tell_loads(TimePoint now) {
+    for (const NewsKey& key : loads_.take_own_news(self(), config_.load_change)) {
+        queue_.tell_load(key);
+        last_loads_ = now;
+    }
+    news(now);
+}
+
+void Membership::note_loads(TimePoint now, std::span<const wire::LoadReport> reports) {
+    for (const wire::LoadReport& report : reports)
+        if (report.replica.peer != self() && loads_.note(now, report)) view_stale_ = true;
+}
+
+std::optional<Transmit> Membership::poll_transmit() {
+    return pop(transmits_);
+}
+
+std::optional<SyncTransmit> Membership::poll_sync() {
+    return pop(syncs_);
+}
+
+std::optional<Event> Membership::poll_event() {
+    return pop(events_);
+}
+
+void Membership::suspect(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser) {
+    roster_.set_liveness(now, id, Liveness::suspect, incarnation, accuser);
+    const Suspicion suspicion(now, accuser, suspicion_bounds(config_, roster_.live_count()));
+    roster_.set_suspicion(id, suspicion);
+    timers_.set({TimerKind::suspicion, id.value}, suspicion.deadline());
+    view_stale_ = true;
+    queue_.tell_fact(id);
+    news(now);
+    emit(EventKind::suspect, id, accuser);
+}
+
+void Membership::confirm(TimePoint now, PeerId id, PeerId accuser) {
+    if (!roster_.suspicion(id).confirm(accuser)) return;
+    roster_.set_accuser(id, accuser);
+    timers_.set({TimerKind::suspicion, id.value}, std::max(now, roster_.suspicion(id).deadline()));
+    queue_.tell_fact(id);
+    news(now);
+}
+
+void Membership::bury(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser) {
+    timers_.cancel({TimerKind::suspicion, id.value});
+    timers_.set({TimerKind::lost, id.value}, now + config_.lost_after);
+    roster_.set_liveness(now, id, Liveness::dead, incarnation, accuser);
+    loads_.drop(id);
+    view_stale_ = true;
+    queue_.drop_state(id);
+    queue_.tell_fact(id);
+    news(now);
+    emit(EventKind::dead, id, accuser);
+    keep_gone_bounded();
+}
+
+void Membership::revive(TimePoint now, PeerId id, Incarnation incarnation) {
+    const Liveness before = roster_.find(id)->liveness;
+    roster_.set_liveness(now, id, Liveness::alive, incarnation);
+    for (const TimerKind kind : {TimerKind::suspicion, TimerKind::lost, TimerKind::forget})
+        timers_.cancel({kind, id.value});
+    view_stale_ = true;
+    queue_.tell_fact(id);
+    news(now);
+    if (before == Liveness::alive) return;
+    emit(EventKind::alive, id);
+    if (before == Liveness::suspect) return;
+    order_.add(id, rng_);
+    check_name(id);
+}
+
+void Membership::retire(TimePoint now, PeerId id, Incarnation incarnation) {
+    for (const TimerKind kind : {TimerKind::suspicion, TimerKind::lost}) timers_.cancel({kind, id.value});
+    timers_.set({TimerKind::forget, id.value}, now + config_.left_shown);
+    roster_.set_liveness(now, id, Liveness::left, incarnation);
+    loads_.drop(id);
+    view_stale_ = true;
+    queue_.drop_state(id);
+    queue_.tell_fact(id);
+    news(now);
+    emit(EventKind::left, id);
+    keep_gone_bounded();
+}
+
+void Membership::forget(PeerId id) {
+    for (const TimerKind kind : {TimerKind::suspicion, TimerKind::lost, TimerKind::forget})
+        timers_.cancel({kind, id.value});
+    const bool shown = !roster_.find(id)->hidden;
+    queue_.drop(id);
+    loads_.drop(id);
+    if (shown) emit(EventKind::forgotten, id);
+    roster_.forget(id);
+    view_stale_ = true;
+}
+
+void Membership::keep_gone_bounded() {
+    while (const auto oldest = roster_.surplus(config_.gone_max)) forget(*oldest);
+}
+
+// Of two live holders of one name the one that is still starting yields, or else the one with the higher id: both see
+// the same two records and so agree.
+void Membership::check_name(PeerId id) {
+    const auto other = roster_.namesake(id);
+    if (!other) return;
+    const auto rank = [&](PeerId peer) {
+        return std::pair(roster_.find(peer)->record.state == wire::PeerState::starting, peer);
+    };
+    const PeerId yields = std::max(rank(id), rank(*other)).second;
+    const PeerId holder = yields == id ? *other : id;
+    emit(EventKind::name_clash, yields, holder, yields == self());
+}
+
+wire::Header Membership::header() const {
+    const Peer& peer = *roster_.find(self());
+    return {cluster_, self(), peer.record.generation, peer.incarnation, peer.record.version, life_};
+}
+
+wire::Packet Membership::packet(wire::PacketKind kind, std::uint64_t seq, PeerId target) const {
+    wire::Packet packet;
+    packet.kind = kind;
+    packet.seq = seq;
+    packet.target = target;
+    return packet;
+}
+
+void Membership::send(TimePoint now, const Endpoint& at, std::optional<PeerId> to, wire::Packet packet,
+                      bool introduce_us) {
+    packet.header = header();
+    if (to && *to != PeerId{}) {
+        const Peer* peer = roster_.find(*to);
+        if (peer != nullptr && peer->liveness != Liveness::alive) packet.facts.push_back(roster_.fact(*to));
+    }
+    std::size_t room = config_.packet_bytes - wire::message_size_bound;
+    if (introduce_us) {
+        auto own = roster_.delta(self(), 0);
+        if (wire::size_bound(*own) > room - 64) own = roster_.notice(self());
+        packet.records.push_back(std::move(*own));
+    }
+    for (const auto& fact : packet.facts) room -= std::min(room, wire::size_bound(fact));
+    for (const auto& record : packet.records) room -= std::min(room, wire::size_bound(record));
+    queue_.fill(now, roster_, loads_, retransmits(), room, packet);
+    auto bytes = wire::encode(packet);
+    EXA_CHECK(bytes.has_value());
+    if (transmits_.size() >= transmits_max) {
+        transmits_.pop_front();
+        ++counters_.dropped;
+    }
+    transmits_.push_back({at, std::move(bytes).value()});
+    ++counters_.packets_out;
+}
+
+void Membership::send_sync(PeerId to, const wire::Sync& sync) {
+    wire::Sync stamped = sync;
+    stamped.header = header();
+    auto bytes = wire::encode(stamped);
+    EXA_CHECK(bytes.has_value());
+    if (syncs_.size() >= syncs_max) {
+        syncs_.pop_front();
+        ++counters_.dropped;
+    }
+    const Peer* peer = roster_.find(to);
+    syncs_.push_back({to, peer != nullptr ? peer->record.link : Endpoint{}, std::move(bytes).value()});
+    ++counters_.syncs_out;
+}
+
+// News waits at most until the next gossip interval; in a quiet cluster it leaves at once.
+void Membership::news(TimePoint now) {
+    if (queue_.empty() || timers_.is_set({TimerKind::gossip})) return;
+    timers_.set({TimerKind::gossip}, std::max(now, last_gossip_ + config_.gossip_interval));
+}
+
+void Membership::gossip(TimePoint now) {
+    last_gossip_ = now;
+    std::vector<PeerId> targets = roster_.live();
+    const std::size_t fanout = std::min<std::size_t>(config_.gossip_fanout, targets.size());
+    for (std::size_t i = 0; i < fanout && !queue_.empty(); ++i) {
+        std::swap(targets[i], targets[i + rng_.below(targets.size() - i)]);
+        send(now, roster_.find(targets[i])->record.gossip, targets[i], packet(wire::PacketKind::gossip, 0, targets[i]),
+             false);
+    }
+    // Alone there is nobody to tell: who joins later asks for everything anyway.
+    if (fanout == 0) queue_.clear();
+    news(now);
+}
+
+void Membership::emit(EventKind kind, PeerId peer, PeerId other, bool refuse) {
+    const Peer* known = roster_.find(peer);
+    push({kind, peer, known != nullptr ? known->record.generation : Generation{}, other, refuse});
+}
+
+void Membership::push(const Event& event) {
+    if (events_.size() >= events_max) {
+        events_.pop_front();
+        ++counters_.dropped;
+    }
+    events_.push_back(event);
+}
+
+void Membership::count(const Error& error) {
+    if (error.code == wire::errc::wrong_cluster)
+        ++counters_.wrong_cluster;
+    else if (error.code == wire::errc::wrong_version)
+        ++counters_.wrong_version;
+    else
+        ++counters_.malformed;
+}
+
+std::uint32_t Membership::retransmits() const {
+    const double digits = std::log10(static_cast<double>(roster_.live_count() + 1));
+    return static_cast<std::uint32_t>(std::ceil(config_.retransmit_factor * digits));
+}
+
+// Stretched by 1 + log2(n / 32), and spread over +-10 % so that peers do not fall into step.
+Duration Membership::next_sync_wait() {
+    const double stretch = 1 + std::log2(std::max(1.0, static_cast<double>(roster_.live_count()) / 32.0));
+    const double period = static_cast<double>(config_.sync_interval.count()) * stretch;
+    const double wait = std::min(static_cast<double>(sync_wait_.count()), period);
+    sync_wait_ = Duration{static_cast<Duration::rep>(std::min(2 * wait, period))};
+    return Duration{static_cast<Duration::rep>(wait * (0.9 + 0.2 * rng_.unit()))};
+}
+
+// Just after a join or a heal much is on its way that nobody will send us again, so the waits grow from a short one.
+void Membership::sync_sooner(TimePoint now) {
+    sync_wait_ = config_.probe_interval;
+    timers_.set({TimerKind::sync}, now + next_sync_wait());
+}
+
+void Membership::stop() {
+    stage_ = Stage::over;
+    timers_.clear();
+    queue_.clear();
+    relays_.clear();
+    wants_.clear();
+    probe_.reset();
+}
+
+}  // namespace exa::membership

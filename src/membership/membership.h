@@ -1,0 +1,245 @@
+// Membership: SWIM with the Lifeguard refinements, as a core without sockets, clock or global chance.
+//
+// Sources: SWIM (Das, Gupta, Motivala 2002), Lifeguard (Dadgar, Phillips, Currey 2017); DESIGN section 4 says what we
+// add. In short: each probe_interval one peer is pinged; without an answer others are asked to ping it and the link is
+// tried; then it is suspect, and dead unless it refutes in time. News rides on every packet and on packets of its own.
+// Peers compare everything they know over the link now and then. A record spreads as what changed since the edition
+// before; who cannot follow from the one it holds, or hears of one too big for a packet, asks the teller over the link.
+//
+// Owner's duties, in this order. After every call of a handle_* or command function: poll_transmit() until it is empty
+// (datagrams), poll_sync() until empty (reliable messages, in order, over a peer link that the owner opens), then
+// poll_event() until empty; then arm one timer for next_timeout() and call handle_timeout() when it is due. Losing any
+// of what is polled is allowed at any time; not draining it is answered by dropping the oldest. `now` never goes back.
+// One thread owns a Membership; its views may be read by all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/endpoint.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/rng.h"
+#include "base/time.h"
+#include "membership/config.h"
+#include "membership/event.h"
+#include "membership/gossip_queue.h"
+#include "membership/load_table.h"
+#include "membership/probe_order.h"
+#include "membership/roster.h"
+#include "membership/timers.h"
+#include "membership/view.h"
+#include "wire/gossip.h"
+
+namespace exa::membership {
+
+struct Transmit {
+    Endpoint to;
+    Bytes bytes;
+};
+
+struct SyncTransmit {
+    PeerId to;
+    // Where its links are accepted; unspecified while its record is unknown: then only an open link can be used.
+    Endpoint link;
+    Bytes bytes;
+};
+
+struct Counters {
+    std::uint64_t packets_in = 0;
+    std::uint64_t packets_out = 0;
+    std::uint64_t syncs_in = 0;
+    std::uint64_t syncs_out = 0;
+    std::uint64_t malformed = 0;      // not a message, or with a field outside its range
+    std::uint64_t wrong_cluster = 0;  // of another cluster
+    std::uint64_t wrong_version = 0;
+    std::uint64_t misdirected = 0;  // meant for another peer that had this address
+    std::uint64_t stale = 0;        // of a life that is over
+    std::uint64_t refused = 0;      // no room for another peer
+    std::uint64_t dropped = 0;      // outputs that nobody fetched
+    std::uint64_t refutations = 0;
+    std::uint64_t probes = 0;
+    std::uint64_t probes_failed = 0;
+};
+
+class Membership {
+  public:
+    // `config` must be valid and `own` pass wire::check_record; its id is not 0, its generation newer than in any life
+    // before. `seed` must differ between lives, also between clones of a data directory.
+    Membership(const Config& config, ClusterId cluster, const wire::PeerRecord& own, std::uint64_t seed, TimePoint now);
+
+    // Getters.
+    PeerId self() const { return roster_.self(); }
+    const wire::PeerRecord& record() const { return roster_.find(self())->record; }
+    Incarnation incarnation() const { return roster_.find(self())->incarnation; }
+    bool is_joined() const { return joined_; }
+    // After leave() or a refusal to serve.
+    bool is_over() const { return stage_ != Stage::member; }
+    // 0: punctual; up to config.health_max as our own probes and answers fail.
+    std::uint32_t health() const { return health_; }
+    const Roster& roster() const { return roster_; }
+    const Counters& counters() const { return counters_; }
+    // Built anew when something changed since the last call. Costs O(peers + loads) then.
+    std::shared_ptr<const View> view();
+
+    // Inputs. An error says what was wrong with the bytes; nothing changed but a counter.
+    Result<void> handle_packet(TimePoint now, const Endpoint& from, ByteView bytes);
+    // `from` is the peer at the other end of the link, as the link's hello proved.
+    Result<void> handle_sync(TimePoint now, PeerId from, ByteView bytes);
+    // A link to `peer` broke, or could not be opened: a suspicion of our own, until the peer refutes.
+    void handle_link_broken(TimePoint now, PeerId peer);
+    void handle_timeout(TimePoint now);
+
+    // Commands.
+    // Gossip addresses of some members; our own may be among them. Replaces the seeds of an earlier call. With no seed
+    // but ourselves we are the first peer of the cluster.
+    void join(TimePoint now, std::vector<Endpoint> seeds);
+    // Spreads that we leave; left_cluster follows. Until then packets are still to be handled.
+    Result<void> leave(TimePoint now);
+    // Our record; its version is counted here. Unchanged content is no new edition.
+    Result<void> set_record(TimePoint now, wire::PeerRecord record);
+    // Loads of all our replicas as they are now.
+    void set_loads(TimePoint now, std::span<const wire::LoadReport> reports);
+    // Loads of any replica that came with an answer over a link.
+    void note_loads(TimePoint now, std::span<const wire::LoadReport> reports);
+
+    // Outputs.
+    std::optional<Transmit> poll_transmit();
+    std::optional<SyncTransmit> poll_sync();
+    std::optional<Event> poll_event();
+    TimePoint next_timeout() const { return timers_.next(); }
+
+  private:
+    enum class Stage : std::uint8_t { member, leaving, over };
+
+    // The one probe of our own that may be under way.
+    struct Probe {
+        PeerId target;
+        Generation generation;
+        Incarnation incarnation;
+        std::uint64_t seq = 0;
+        std::vector<PeerId> relays;  // asked, and no nack from them yet
+        std::size_t nacks_expected = 0;
+        std::size_t nacks = 0;
+        bool answered = false;
+    };
+    // A probe made because another peer asked.
+    struct Relay {
+        Endpoint requester;
+        std::uint64_t requester_seq = 0;
+        PeerId requester_id;
+        PeerId target;
+        bool nacked = false;
+    };
+
+    // Probing: membership_probe.cc.
+    void start_probe(TimePoint now);
+    void finish_probe(TimePoint now);
+    void ask_others(TimePoint now);
+    void answered(TimePoint now, PeerId target, std::uint64_t seq);
+    void relay_timeout(TimePoint now, std::uint64_t seq);
+    void handle_ping(TimePoint now, const Endpoint& from, const wire::Packet& packet);
+    void handle_ping_request(TimePoint now, const Endpoint& from, const wire::Packet& packet);
+    void handle_nack(const wire::Packet& packet);
+    void dial_seeds(TimePoint now);
+    void redial(TimePoint now);
+    void worse_health(std::size_t by);
+    Duration stretched(Duration value) const { return value * (1 + health_); }
+    void witness(TimePoint now, PeerId suspect);
+
+    // Taking in what others say: membership_merge.cc.
+    // False when the sender's life is over or doubtful: what it says is then ignored.
+    bool meet(TimePoint now, const wire::Header& header);
+    bool meet_self(const wire::Header& header);
+    template <class Message>
+    void merge(TimePoint now, const Message& message, bool compared);
+    void merge_record(TimePoint now, PeerId from, const wire::RecordDelta& delta, wire::Standing standing,
+                      bool compared);
+    void clash(PeerId id, Generation generation, std::uint32_t life, bool refuse);
+    bool is_told(TimePoint now, const Peer& peer) const;
+    void merge_fact(TimePoint now, PeerId from, const wire::Fact& fact, bool compared);
+    void merge_own_fact(TimePoint now, const wire::Fact& fact);
+    void merge_loads(TimePoint now, const wire::LoadGroup& group);
+    void settle(TimePoint now, PeerId from, const wire::Header& header);
+    void compare_digest(TimePoint now, const wire::Sync& sync);
+    void answer_wants(PeerId to, const std::vector<wire::Want>& wants, std::uint64_t seq, bool with_loads,
+                      std::vector<wire::Want> own_wants, TimePoint now);
+    void start_sync(TimePoint now, PeerId with, bool want_loads);
+    void want(TimePoint now, PeerId from, PeerId peer);
+    void send_wants();
+
+    // Turns of a peer's life, with all that follows: membership.cc.
+    void suspect(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser);
+    void confirm(TimePoint now, PeerId id, PeerId accuser);
+    void bury(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser);
+    void revive(TimePoint now, PeerId id, Incarnation incarnation);
+    void retire(TimePoint now, PeerId id, Incarnation incarnation);
+    void forget(PeerId id);
+    void check_name(PeerId id);
+    void keep_gone_bounded();
+
+    // Sending: membership.cc.
+    wire::Header header() const;
+    wire::Packet packet(wire::PacketKind kind, std::uint64_t seq, PeerId target) const;
+    // With our own record when asked for, the fact about `to` when it may have to refute it, and news.
+    void send(TimePoint now, const Endpoint& at, std::optional<PeerId> to, wire::Packet packet, bool introduce_us);
+    void send_sync(PeerId to, const wire::Sync& sync);
+    void gossip(TimePoint now);
+    void news(TimePoint now);
+    void tell_loads(TimePoint now);
+    void emit(EventKind kind, PeerId peer, PeerId other = {}, bool refuse = false);
+    void push(const Event& event);
+    void count(const Error& error);
+    std::uint32_t retransmits() const;
+    Duration next_sync_wait();
+    void sync_sooner(TimePoint now);
+    void stop();
+    void timeout(TimePoint now, TimerKey key);
+
+    const Config config_;
+    const ClusterId cluster_;
+    Rng rng_;
+    const std::uint32_t life_;
+    Roster roster_;
+    LoadTable loads_;
+    GossipQueue queue_;
+    ProbeOrder order_;
+    Timers timers_;
+    Counters counters_;
+
+    Stage stage_ = Stage::member;
+    bool joined_ = false;
+    std::uint32_t health_ = 0;
+    std::uint64_t next_seq_ = 1;
+    std::optional<Probe> probe_;
+    std::map<std::uint64_t, Relay> relays_;
+    TimePoint last_gossip_;
+    TimePoint last_loads_;
+
+    std::vector<Endpoint> seeds_;
+    Duration seed_wait_{0};
+    std::uint64_t join_seq_ = 0;  // of the digest whose answer makes us joined
+    TimePoint join_sync_until_;
+    TimePoint heal_sync_until_;
+    Duration sync_wait_;
+
+    std::map<PeerId, TimePoint> asked_until_;  // records asked for over the link
+    std::map<PeerId, std::vector<wire::Want>> wants_;
+    std::map<PeerId, std::uint32_t> clashes_;  // told once for each life
+
+    std::deque<Transmit> transmits_;
+    std::deque<SyncTransmit> syncs_;
+    std::deque<Event> events_;
+    std::shared_ptr<const View> view_;
+    bool view_stale_ = true;
+    std::uint64_t view_number_ = 0;
+};
+
+}  // namespace exa::membership

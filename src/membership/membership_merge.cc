@@ -1,0 +1,347 @@
+// How a Membership takes in what others say, and compares itself with one of them in full.
+#include <algorithm>
+
+#include "membership/membership.h"
+
+namespace exa::membership {
+
+namespace {
+
+// Of an answer over the link; well below wire::sync_bytes_max, so that one item more never matters.
+constexpr std::size_t answer_bytes = 64 * 1024;
+// Questions under way; above that old ones are forgotten, which at worst asks one of them twice.
+constexpr std::size_t asked_max = 4096;
+constexpr std::size_t wants_max = wire::digest_entries_max;
+
+}  // namespace
+
+// True when it is merely our own packet that came back.
+bool Membership::meet_self(const wire::Header& header) {
+    if (header.life == life_) return true;
+    if (header.generation < record().generation || stage_ == Stage::over) return false;
+    // The one that the cluster has taken in already stays, unless a newer life has come up beside it.
+    const bool refuse = header.generation > record().generation || !joined_;
+    clash(self(), header.generation, header.life, refuse);
+    if (refuse) stop();
+    return false;
+}
+
+// Each doubtful life is told of once; 0 is one that only others spoke of.
+void Membership::clash(PeerId id, Generation generation, std::uint32_t life, bool refuse) {
+    if (clashes_.size() >= asked_max) clashes_.clear();
+    const auto [at, is_new] = clashes_.try_emplace(id, life);
+    if (!is_new && at->second == life) return;
+    at->second = life;
+    push({EventKind::id_clash, id, generation, {}, refuse});
+}
+
+bool Membership::meet(TimePoint now, const wire::Header& header) {
+    const Peer* peer = roster_.find(header.sender);
+    if (peer == nullptr) return true;
+    if (header.generation < peer->record.generation) {
+        ++counters_.stale;
+        return false;
+    }
+    if (header.generation > peer->record.generation) return true;
+    if (header.life != peer->life) {
+        ++counters_.stale;
+        clash(header.sender, header.generation, header.life, false);
+        return false;
+    }
+    if (header.incarnation > peer->incarnation && peer->liveness != Liveness::left)
+        revive(now, header.sender, header.incarnation);
+    return true;
+}
+
+template <class Message>
+void Membership::merge(TimePoint now, const Message& message, bool compared) {
+    const PeerId from = message.header.sender;
+    for (const wire::RecordDelta& delta : message.records) {
+        // A peer that is new to us must not look alive for the moment until its fact is read.
+        wire::Standing standing = wire::Standing::alive;
+        for (const wire::Fact& fact : message.facts)
+            if (fact.subject == delta.peer && fact.generation == delta.generation) standing = fact.standing;
+        merge_record(now, from, delta, standing, compared);
+        if (stage_ == Stage::over) return;
+    }
+    for (const wire::Fact& fact : message.facts) merge_fact(now, from, fact, compared);
+    for (const wire::LoadGroup& group : message.loads) merge_loads(now, group);
+}
+
+template void Membership::merge(TimePoint, const wire::Packet&, bool);
+template void Membership::merge(TimePoint, const wire::Sync&, bool);
+
+void Membership::merge_record(TimePoint now, PeerId from, const wire::RecordDelta& delta, wire::Standing standing,
+                              bool compared) {
+    const PeerId id = delta.peer;
+    if (id == self()) {
+        wire::Header header;
+        header.generation = delta.generation;
+        header.life = delta.life;
+        meet_self(header);
+        return;
+    }
+    const Peer* known = roster_.find(id);
+    const bool was_shown = known != nullptr && !known->hidden;
+    const std::uint64_t base = known != nullptr ? known->record.version : 0;
+    const std::string name = known != nullptr ? known->record.name : std::string();
+    switch (roster_.apply(now, delta, standing)) {
+        case Roster::Applied::stale:
+            return;
+        case Roster::Applied::full:
+            ++counters_.refused;
+            return;
+        case Roster::Applied::clash:
+            clash(id, delta.generation, delta.life, false);
+            return;
+        case Roster::Applied::gap:
+            want(now, from, id);
+            return;
+        case Roster::Applied::changed:
+            view_stale_ = true;
+            asked_until_.erase(id);
+            if (!roster_.find(id)->is_live()) return;
+            queue_.tell_record(id, base);
+            if (was_shown) emit(EventKind::updated, id);
+            if (roster_.find(id)->record.name != name) check_name(id);
+            break;
+        case Roster::Applied::reborn:
+            for (const TimerKind kind : {TimerKind::suspicion, TimerKind::lost, TimerKind::forget})
+                timers_.cancel({kind, id.value});
+            queue_.drop(id);
+            loads_.drop(id);
+            [[fallthrough]];
+        case Roster::Applied::created: {
+            const Peer& peer = *roster_.find(id);
+            view_stale_ = true;
+            asked_until_.erase(id);
+            if (peer.record.version == 0) want(now, from, id);
+            if (standing == wire::Standing::left) {
+                timers_.set({TimerKind::forget, id.value}, now + config_.left_shown);
+                keep_gone_bounded();
+                return;
+            }
+            emit(EventKind::joined, id);
+            if (standing == wire::Standing::dead) {
+                bury(now, id, peer.incarnation, from);
+                queue_.drop(id);
+                return;
+            }
+            if (standing == wire::Standing::suspect) suspect(now, id, peer.incarnation, from);
+            order_.add(id, rng_);
+            check_name(id);
+            // What a newcomer hears in its first comparison is no news to anyone else.
+            if (joined_ || !compared) queue_.tell_record(id, 0);
+            break;
+        }
+    }
+    news(now);
+}
+
+void Membership::merge_fact(TimePoint now, PeerId from, const wire::Fact& fact, bool compared) {
+    const PeerId id = fact.subject;
+    if (id == self()) {
+        merge_own_fact(now, fact);
+        return;
+    }
+    const Peer* peer = roster_.find(id);
+    const bool over = fact.standing == wire::Standing::dead || fact.standing == wire::Standing::left;
+    if (peer == nullptr || fact.generation > peer->record.generation) {
+        if (!over) want(now, from, id);
+        return;
+    }
+    if (fact.generation < peer->record.generation || peer->liveness == Liveness::left) return;
+    if (fact.standing == wire::Standing::left) {
+        retire(now, id, std::max(fact.incarnation, peer->incarnation));
+        return;
+    }
+    if (fact.standing == wire::Standing::alive) {
+        if (fact.incarnation > peer->incarnation) revive(now, id, fact.incarnation);
+        return;
+    }
+    if (fact.incarnation < peer->incarnation || !peer->is_live()) return;
+    // Of a comparison, a death may be an old belief of the other side of a healed partition: it is a suspicion to us,
+    // of which the peer is then told.
+    if (fact.standing == wire::Standing::dead && !compared) {
+        bury(now, id, fact.incarnation, fact.accuser);
+        return;
+    }
+    const PeerId accuser = fact.standing == wire::Standing::dead ? from : fact.accuser;
+    if (peer->liveness == Liveness::suspect && peer->incarnation == fact.incarnation) {
+        if (accuser != PeerId{}) confirm(now, id, accuser);
+        return;
+    }
+    suspect(now, id, fact.incarnation, accuser);
+    const double chance = static_cast<double>(config_.witnesses) / static_cast<double>(roster_.live().size());
+    if (rng_.unit() < chance) witness(now, id);
+}
+
+// Others doubt us, or know of a life of ours that we do not.
+void Membership::merge_own_fact(TimePoint now, const wire::Fact& fact) {
+    if (fact.generation > record().generation) {
+        wire::Header header;
+        header.generation = fact.generation;
+        meet_self(header);
+        return;
+    }
+    if (fact.generation < record().generation || stage_ != Stage::member) return;
+    const bool doubt = fact.standing == wire::Standing::suspect || fact.standing == wire::Standing::dead;
+    const bool ahead = fact.incarnation > incarnation();
+    if ((!doubt || fact.incarnation < incarnation()) && !ahead) return;
+    ++counters_.refutations;
+    if (doubt) worse_health(1);
+    const Incarnation next{std::min(fact.incarnation.value + 1, wire::counter_max)};
+    roster_.set_liveness(now, self(), Liveness::alive, next);
+    view_stale_ = true;
+    queue_.tell_fact(self());
+    news(now);
+}
+
+void Membership::merge_loads(TimePoint now, const wire::LoadGroup& group) {
+    const Peer* peer = roster_.find(group.peer);
+    if (group.peer == self() || peer == nullptr || !peer->is_live() || peer->record.generation != group.generation)
+        return;
+    if (!loads_.apply(now, group)) return;
+    view_stale_ = true;
+    queue_.tell_load({group.peer, group.part});
+    news(now);
+}
+
+// What the header alone says: the sender is a newer life or has a newer record than we know.
+void Membership::settle(TimePoint now, PeerId from, const wire::Header& header) {
+    const Peer* peer = roster_.find(from);
+    if (peer == nullptr) return;
+    const auto theirs = std::pair(header.generation, header.record_version);
+    if (theirs > std::pair(peer->record.generation, peer->record.version)) want(now, from, from);
+}
+
+void Membership::want(TimePoint now, PeerId from, PeerId peer) {
+    if (from == self() || roster_.find(from) == nullptr || stage_ != Stage::member) return;
+    const auto asked = asked_until_.find(peer);
+    if (asked != asked_until_.end() && now < asked->second) return;
+    if (asked_until_.size() >= asked_max) asked_until_.clear();
+    asked_until_[peer] = now + config_.pull_timeout;
+    const Peer* known = roster_.find(peer);
+    auto& wants = wants_[from];
+    if (wants.size() >= wants_max) return;
+    wants.push_back({peer, known != nullptr ? known->record.generation : Generation{},
+                     known != nullptr ? known->record.version : 0});
+}
+
+void Membership::send_wants() {
+    for (auto& [from, wants] : wants_) {
+        wire::Sync sync;
+        sync.kind = wire::SyncKind::updates;
+        sync.wants = std::move(wants);
+        send_sync(from, sync);
+    }
+    wants_.clear();
+}
+
+// Old memories do not travel, or two peers would keep them alive in each other for ever.
+bool Membership::is_told(TimePoint now, const Peer& peer) const {
+    return !peer.hidden && (peer.liveness != Liveness::lost || now < peer.since + config_.lost_kept / 2);
+}
+
+void Membership::start_sync(TimePoint now, PeerId with, bool want_loads) {
+    wire::Sync sync;
+    sync.kind = wire::SyncKind::digest;
+    sync.want_loads = want_loads;
+    sync.seq = next_seq_++;
+    const auto& peers = roster_.peers();
+    for (auto at = peers.begin(); at != peers.end();) {
+        for (; at != peers.end() && sync.digest.size() < wire::digest_entries_max; ++at)
+            if (is_told(now, at->second)) sync.digest.push_back(roster_.digest(at->first));
+        sync.last = at == peers.end() ? PeerId{~std::uint64_t{0}} : PeerId{at->first.value - 1};
+        if (!joined_) join_seq_ = sync.seq;
+        send_sync(with, sync);
+        sync.first = PeerId{sync.last.value + 1};
+        sync.digest.clear();
+        sync.want_loads = false;
+        if (at != peers.end()) sync.seq = next_seq_++;
+    }
+}
+
+void Membership::compare_digest(TimePoint now, const wire::Sync& sync) {
+    const PeerId from = sync.header.sender;
+    std::vector<wire::Want> theirs;
+    std::vector<wire::Want> ours;
+    const auto& peers = roster_.peers();
+    auto mine = peers.lower_bound(sync.first);
+    const auto theirs_only = [&](const wire::DigestEntry& entry) {
+        if (entry.peer == self() || ours.size() >= wants_max) return;
+        ours.push_back({entry.peer, Generation{}, 0});
+    };
+    const auto mine_only = [&](PeerId id, const Peer& peer) {
+        if (is_told(now, peer) && id != from) theirs.push_back({id, Generation{}, 0});
+    };
+    for (const wire::DigestEntry& entry : sync.digest) {
+        for (; mine != peers.end() && mine->first < entry.peer; ++mine) mine_only(mine->first, mine->second);
+        if (mine == peers.end() || mine->first != entry.peer) {
+            theirs_only(entry);
+            continue;
+        }
+        ++mine;
+        const wire::DigestEntry own = roster_.digest(entry.peer);
+        if (entry.generation > own.generation) {
+            theirs_only(entry);
+        } else if (entry.generation < own.generation) {
+            theirs.push_back({entry.peer, Generation{}, 0});
+        } else {
+            if (entry.version > own.version && entry.peer != self() && ours.size() < wants_max)
+                ours.push_back({entry.peer, own.generation, own.version});
+            const bool behind = std::pair(entry.incarnation, entry.standing) < std::pair(own.incarnation, own.standing);
+            if (entry.version < own.version || behind) theirs.push_back({entry.peer, entry.generation, entry.version});
+            // Whose suspicion it is a digest does not say.
+            merge_fact(now, from, {entry.peer, entry.generation, entry.incarnation, entry.standing, PeerId{}}, true);
+        }
+    }
+    for (; mine != peers.end() && mine->first <= sync.last; ++mine) mine_only(mine->first, mine->second);
+    answer_wants(from, theirs, sync.seq, sync.want_loads, std::move(ours), now);
+}
+
+// Facts and records for `wants`, and `own_wants` with the first message. An answer to a digest (seq not 0) is sent even
+// when it is empty: the asker waits for it.
+void Membership::answer_wants(PeerId to, const std::vector<wire::Want>& wants, std::uint64_t seq, bool with_loads,
+                              std::vector<wire::Want> own_wants, TimePoint now) {
+    if (wants.empty() && own_wants.empty() && seq == 0) return;
+    wire::Sync answer;
+    answer.kind = wire::SyncKind::updates;
+    answer.seq = seq;
+    answer.wants = std::move(own_wants);
+    std::size_t bytes = 0;
+    const auto flush_if_full = [&] {
+        if (bytes < answer_bytes) return;
+        answer.more = true;
+        send_sync(to, answer);
+        answer.wants.clear();
+        answer.facts.clear();
+        answer.records.clear();
+        answer.loads.clear();
+        bytes = 0;
+    };
+    for (const wire::Want& want : wants) {
+        const Peer* peer = roster_.find(want.peer);
+        if (peer == nullptr || peer->hidden) continue;
+        const bool same_life = want.generation == peer->record.generation;
+        if (!same_life || want.version < peer->record.version)
+            if (auto delta = roster_.delta(want.peer, same_life ? want.version : 0)) {
+                bytes += wire::size_bound(*delta);
+                answer.records.push_back(std::move(*delta));
+            }
+        answer.facts.push_back(roster_.fact(want.peer));
+        bytes += wire::size_bound(answer.facts.back());
+        flush_if_full();
+    }
+    if (with_loads)
+        for (const NewsKey& key : loads_.keys())
+            if (auto group = loads_.group(now, key)) {
+                bytes += wire::size_bound(*group);
+                answer.loads.push_back(std::move(*group));
+                flush_if_full();
+            }
+    answer.more = false;
+    send_sync(to, answer);
+}
+
+}  // namespace exa::membership

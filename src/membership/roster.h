@@ -1,0 +1,118 @@
+// Roster: every peer we know of, ourselves included, in the newest life, standing and record edition that we heard.
+//
+// A state machine without time or chance of its own. It orders what it is told by (generation, incarnation, standing)
+// and (generation, version); what follows from a change (news, timers, events) is its owner's work.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "membership/suspicion.h"
+#include "membership/view.h"
+#include "wire/gossip.h"
+
+namespace exa::membership {
+
+struct Peer {
+    wire::PeerRecord record;  // version 0: only the card is known yet
+    std::uint32_t life = 0;
+    Liveness liveness = Liveness::alive;
+    Incarnation incarnation;
+    PeerId accuser;  // the latest one of a suspect or dead peer
+    TimePoint since;
+    std::optional<Suspicion> suspicion;
+    bool hidden = false;  // left so long ago that views do not show it
+
+    bool is_live() const { return liveness == Liveness::alive || liveness == Liveness::suspect; }
+};
+
+class Roster {
+  public:
+    enum class Applied : std::uint8_t {
+        stale,    // nothing new
+        created,  // a peer that was unknown
+        reborn,   // a newer life of a known peer
+        changed,  // a newer edition of its record
+        gap,      // there is a newer edition, but this delta does not lead to it from ours: ask for it
+        clash,    // another life with the same generation: nothing changed
+        full      // no room for another peer: nothing changed
+    };
+
+    Roster(TimePoint now, const wire::PeerRecord& self, std::uint32_t life, std::size_t peers_max);
+
+    PeerId self() const { return self_; }
+    const Peer* find(PeerId id) const;
+    const std::map<PeerId, Peer>& peers() const { return peers_; }
+    // The others that are alive or suspect, in no order that means anything but the same for the same history.
+    const std::vector<PeerId>& live() const { return live_; }
+    // The others that are dead or lost, oldest first.
+    const std::set<std::pair<TimePoint, PeerId>>& dead() const { return dead_; }
+    // Ourselves and live().
+    std::size_t live_count() const { return live_.size() + 1; }
+
+    // A record as it came. A created or reborn peer starts in `standing`; a notice creates it with its card only.
+    Applied apply(TimePoint now, const wire::RecordDelta& delta, wire::Standing standing = wire::Standing::alive);
+    // Our own next edition: what changed gets the number version + 1.
+    void set_self(const wire::PeerRecord& record);
+
+    // The one place where liveness changes. The peer must be known.
+    void set_liveness(TimePoint now, PeerId id, Liveness liveness, Incarnation incarnation, PeerId accuser = {});
+    Suspicion& suspicion(PeerId id) { return *peers_.at(id).suspicion; }
+    void set_suspicion(PeerId id, const Suspicion& suspicion) { peers_.at(id).suspicion = suspicion; }
+    void set_accuser(PeerId id, PeerId accuser) { peers_.at(id).accuser = accuser; }
+    void hide(PeerId id) { peers_.at(id).hidden = true; }
+    void forget(PeerId id);
+    // The gone peer (dead, lost or left) that has been so for longest, when there are more than `most` of them.
+    std::optional<PeerId> surplus(std::size_t most) const;
+
+    // Another live peer of the same name.
+    std::optional<PeerId> namesake(PeerId id) const;
+
+    wire::Fact fact(PeerId id) const;
+    // What turns `base` into the held edition; the whole record when that is not known any more. Nothing when the peer
+    // or its record is unknown.
+    std::optional<wire::RecordDelta> delta(PeerId id, std::uint64_t base) const;
+    // Says which edition is held, with the card.
+    std::optional<wire::RecordDelta> notice(PeerId id) const;
+    wire::DigestEntry digest(PeerId id) const;
+
+    // Sorted by id, the hidden left out. Shares what did not change since the last call.
+    std::vector<std::shared_ptr<const Member>> members() const;
+
+  private:
+    // Since which version of the record its parts are as they are; that is what makes deltas.
+    struct Editions {
+        std::uint64_t card = 0;
+        std::map<ReplicaId, std::uint64_t> replicas;
+        std::map<ReplicaId, std::uint64_t> removed;
+        std::uint64_t whole_below = 0;  // from bases below this one only the whole record leads here
+    };
+
+    static std::optional<Editions> merge(const wire::RecordDelta& delta, wire::PeerRecord& record, Editions editions);
+    void index(PeerId id, const Peer& peer);
+    void unindex(PeerId id, const Peer& peer);
+
+    PeerId self_;
+    std::size_t peers_max_;
+    std::map<PeerId, Peer> peers_;
+    std::map<PeerId, Editions> editions_;
+    std::vector<PeerId> live_;
+    std::map<PeerId, std::size_t> live_at_;
+    std::set<std::pair<TimePoint, PeerId>> dead_;
+    std::set<std::pair<TimePoint, PeerId>> gone_;
+    std::set<std::pair<std::string, PeerId>> names_;
+    mutable std::map<PeerId, std::shared_ptr<const Member>> published_;  // erased when it is out of date
+};
+
+Liveness liveness_of(wire::Standing standing);
+wire::Standing standing_of(Liveness liveness);
+
+}  // namespace exa::membership
