@@ -1,0 +1,171 @@
+"""Peers of the real binary on free loopback ports, for the end-to-end tests."""
+
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+BUILD = pathlib.Path(os.environ.get("EXASERVE_BUILD", pathlib.Path(__file__).parents[2] / "build"))
+BINARY = pathlib.Path(os.environ.get("EXASERVE_BIN", BUILD / "exaserve"))
+TINY_MODEL = BUILD / "tools/exa-tiny-model"
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
+DEFAULT_MODEL = pathlib.Path(
+    os.environ.get("EXASERVE_MODEL") or CACHE / "exaserve/models/SmolLM2-135M-Instruct.Q4_1.gguf")
+
+
+def wait_for(condition, seconds: float, what: str, interval: float = 0.05):
+    """The first true value of `condition()`; fails after `seconds`."""
+    deadline = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
+        time.sleep(interval)
+
+
+def free_port(kind: int) -> tuple[socket.socket, int]:
+    """A port that nobody has, and the socket that keeps it so until it is closed."""
+    held = socket.socket(socket.AF_INET, kind)
+    held.bind(("127.0.0.1", 0))
+    return held, held.getsockname()[1]
+
+
+def make_tiny_model(path: pathlib.Path, **fields) -> pathlib.Path:
+    """A random-weight GGUF; `fields` are exa-tiny-model's flags."""
+    flags = [text for name, value in fields.items() for text in (f"--{name.replace('_', '-')}", str(value))]
+    subprocess.run([TINY_MODEL, path, *flags], check=True)
+    return path
+
+
+def get_json(url: str, timeout: float = 10):
+    with urllib.request.urlopen(url, timeout=timeout) as reply:
+        return json.load(reply)
+
+
+def post_json(url: str, body, timeout: float = 60) -> tuple[int, dict, bytes]:
+    """Status, headers and body of a POST; `body` is JSON text or something to turn into it."""
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    request = urllib.request.Request(url, data, {"content-type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=timeout) as reply:
+            return reply.status, dict(reply.headers), reply.read()
+    except urllib.error.HTTPError as error:
+        return error.code, dict(error.headers), error.read()
+
+
+class Peer:
+    """One peer: its ports and data directory stay, its process may come and go."""
+
+    def __init__(self, name: str, directory: pathlib.Path, ports: tuple[int, int, int], flags: list[str]):
+        self.name = name
+        self.directory = directory
+        self.http_port, self.link_port, self.gossip_port = ports
+        self.flags = flags
+        self.process: subprocess.Popen | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.http_port}"
+
+    @property
+    def log(self) -> str:
+        return (self.directory / "log").read_text(errors="replace")
+
+    def start(self) -> None:
+        self.directory.mkdir(parents=True, exist_ok=True)
+        command = [
+            str(BINARY), "peer", f"--name={self.name}", f"--data-dir={self.directory / 'data'}",
+            f"--listen-http=127.0.0.1:{self.http_port}", f"--listen-link=127.0.0.1:{self.link_port}",
+            f"--listen-gossip=127.0.0.1:{self.gossip_port}", *self.flags,
+        ]
+        with open(self.directory / "log", "ab") as log:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def terminate(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+
+    def wait(self, seconds: float) -> int:
+        return self.process.wait(seconds)
+
+    def admin(self, path: str):
+        return get_json(f"{self.url}/exaserve/v1/{path}")
+
+    def member(self, name: str) -> dict | None:
+        """What this peer believes of the one with that name."""
+        return next((m for m in self.admin("members")["members"] if m["name"] == name), None)
+
+    def sees(self, peers: int, replicas: int) -> bool:
+        assert self.process.poll() is None, f"{self.name} ended with {self.process.returncode}:\n{self.log[-2000:]}"
+        try:
+            status = self.admin("status")
+        except (OSError, http.client.HTTPException):
+            return False
+        return (status["peers"]["alive"] == peers and status["replicas_ready"] == replicas
+                and status["self"]["state"] == "serving")
+
+
+class Cluster:
+    """Peers that know one another. Use as a context manager: it ends them."""
+
+    def __init__(self, directory: pathlib.Path, model: pathlib.Path, peers: int = 3, replicas: int = 2,
+                 flags: list[str] | None = None):
+        self.replicas = replicas
+        with contextlib.ExitStack() as held:
+            ports = []
+            for _ in range(peers):
+                triple = []
+                for kind in (socket.SOCK_STREAM, socket.SOCK_STREAM, socket.SOCK_DGRAM):
+                    keeper, port = free_port(kind)
+                    held.enter_context(keeper)
+                    triple.append(port)
+                ports.append(tuple(triple))
+        self.peers = []
+        for i, own in enumerate(ports):
+            seeds = ",".join(f"127.0.0.1:{other[2]}" for other in ports if other is not own)
+            every = [f"--model-path={model}", f"--model-replicas={replicas}", f"--rack=rack-{i + 1}",
+                     "--drain-seconds=30", *(flags or [])]
+            if seeds:
+                every.append(f"--seeds={seeds}")
+            self.peers.append(Peer(f"peer-{i + 1}", directory / f"peer-{i + 1}", own, every))
+
+    def __enter__(self) -> "Cluster":
+        try:
+            for peer in self.peers:
+                peer.start()
+            self.wait_ready()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_) -> None:
+        for peer in self.peers:
+            if peer.process is not None and peer.process.poll() is None:
+                peer.kill()
+
+    def wait_ready(self, seconds: float = 120) -> None:
+        peers = len(self.peers)
+        wait_for(lambda: all(peer.sees(peers, peers * self.replicas) for peer in self.peers), seconds,
+                 "every peer sees every peer and replica")
+
+    @property
+    def model(self) -> str:
+        return get_json(f"{self.peers[0].url}/v1/models")["data"][0]["id"]
+
+
+def exaserve(*arguments: str, timeout: float = 60, **environment: str) -> subprocess.CompletedProcess:
+    """Runs the command line to its end."""
+    return subprocess.run([str(BINARY), *arguments], capture_output=True, text=True, timeout=timeout,
+                          env={**os.environ, **environment}, stdin=subprocess.DEVNULL)

@@ -1,0 +1,37 @@
+import pytest
+from cluster import DEFAULT_MODEL, make_tiny_model
+from load import Answers
+
+PROMPTS = ["Hello there", "Count the ways", "What is a ring?", "Tell me about trees and rivers"]
+
+
+@pytest.fixture(scope="session")
+def default_model():
+    if not DEFAULT_MODEL.is_file():
+        pytest.skip(f"{DEFAULT_MODEL} is missing; tools/setup fetches it")
+    return DEFAULT_MODEL
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory):
+    """Noise at thousands of tokens a second."""
+    return make_tiny_model(tmp_path_factory.mktemp("model") / "tiny.gguf")
+
+
+@pytest.fixture(scope="session")
+def steady_model(tmp_path_factory):
+    """Noise too, but slow enough that answers are under way when something happens to their peer."""
+    return make_tiny_model(tmp_path_factory.mktemp("model") / "steady.gguf", layers=8, d=256, heads=4, kv_heads=2,
+                           ff=512, context=2048, type="q8_0")
+
+
+@pytest.fixture
+def answers():
+    """Makes reference answers of a cluster, long enough to be interrupted."""
+
+    def make(cluster, max_tokens=150):
+        answers = Answers(cluster.model, PROMPTS, max_tokens)
+        answers.learn(cluster.peers[0].http_port)
+        return answers
+
+    return make
