@@ -17,6 +17,7 @@ namespace {
 
 namespace json = boost::json;
 using membership::Liveness;
+using openai::valid_utf8;  // names that other peers chose may hold any bytes, JSON may not
 using wire::ReplicaState;
 
 constexpr std::size_t join_bytes_max = 64 * 1024;
@@ -45,15 +46,15 @@ json::object member_json(TimePoint now, const membership::Member& member) {
     const wire::PeerRecord& record = member.record;
     return {
         {"id", to_string(record.id)},
-        {"name", record.name},
+        {"name", valid_utf8(record.name)},
         {"liveness", name_of(member.liveness)},
         {"state", name_of(record.state)},
         {"generation", record.generation.value},
         {"incarnation", member.incarnation.value},
         {"version", record.version},
         {"since_seconds", seconds(now - member.since)},
-        {"region", record.region},
-        {"rack", record.rack},
+        {"region", valid_utf8(record.region)},
+        {"rack", valid_utf8(record.rack)},
         {"gossip", to_string(record.gossip)},
         {"link", to_string(record.link)},
         {"http", to_string(record.http)},
@@ -77,13 +78,13 @@ json::object replica_json(const membership::Member& member, const wire::ReplicaR
         {"id", to_string(replica.id)},
         {"slot", replica.id.slot},
         {"peer", to_string(member.record.id)},
-        {"peer_name", member.record.name},
-        {"rack", member.record.rack},
+        {"peer_name", valid_utf8(member.record.name)},
+        {"rack", valid_utf8(member.record.rack)},
         {"liveness", name_of(member.liveness)},
-        {"deployment", replica.deployment},
-        {"model", replica.model},
-        {"version", replica.version},
-        {"role", replica.role},
+        {"deployment", valid_utf8(replica.deployment)},
+        {"model", valid_utf8(replica.model)},
+        {"version", valid_utf8(replica.version)},
+        {"role", valid_utf8(replica.role)},
         {"state", name_of(replica.state)},
         {"weight", replica.weight},
         {"context_tokens", replica.context_tokens},
@@ -98,8 +99,8 @@ json::array ring_members_json(const router::RoutingView& view, const router::Poo
         members.push_back(json::object{
             {"replica", to_string(entry.record->id)},
             {"peer", to_string(entry.member->record.id)},
-            {"peer_name", entry.member->record.name},
-            {"rack", entry.member->record.rack},
+            {"peer_name", valid_utf8(entry.member->record.name)},
+            {"rack", valid_utf8(entry.member->record.rack)},
             {"weight", entry.record->weight},
             {"points", pool.ring->members()[m].weight * ring::points_per_weight},
             {"share", pool.ring->share(m)},
@@ -116,7 +117,7 @@ json::object candidate_json(const router::ExplainedCandidate& candidate) {
     return {
         {"replica", to_string(candidate.replica)},
         {"peer", to_string(candidate.replica.peer)},
-        {"peer_name", candidate.peer_name},
+        {"peer_name", valid_utf8(candidate.peer_name)},
         {"load", candidate.load},
         {"bound", candidate.bound},
         {"limit", candidate.limit},
@@ -141,7 +142,7 @@ json::value members_json(TimePoint now, const PeerFacts& facts, const membership
     json::array members;
     for (const auto& member : view.members) members.push_back(member_json(now, *member));
     return json::object{
-        {"cluster", facts.cluster},
+        {"cluster", valid_utf8(facts.cluster)},
         {"self", to_string(view.self)},
         {"view", view.number},
         {"members", std::move(members)},
@@ -167,13 +168,14 @@ json::value status_json(const PeerFacts& facts, const membership::View& view) {
     }
     json::array models;
     for (const auto& [model, counts] : by_model)
-        models.push_back(json::object{{"model", model}, {"replicas", counts.first}, {"replicas_ready", counts.second}});
+        models.push_back(
+            json::object{{"model", valid_utf8(model)}, {"replicas", counts.first}, {"replicas_ready", counts.second}});
     json::object peer_counts;
     for (const Liveness liveness : {Liveness::alive, Liveness::suspect, Liveness::dead, Liveness::lost, Liveness::left})
         peer_counts[name_of(liveness)] = peers[static_cast<std::size_t>(liveness)];
 
     json::object status{
-        {"cluster", facts.cluster},
+        {"cluster", valid_utf8(facts.cluster)},
         {"software", facts.software},
         {"uptime_seconds", seconds(facts.uptime)},
         {"view", view.number},
@@ -188,12 +190,9 @@ json::value status_json(const PeerFacts& facts, const membership::View& view) {
     };
     if (const membership::Member* self = view.find(view.self)) {
         status["self"] = json::object{
-            {"id", to_string(self->record.id)},
-            {"name", self->record.name},
-            {"state", name_of(self->record.state)},
-            {"generation", self->record.generation.value},
-            {"rack", self->record.rack},
-            {"http", to_string(self->record.http)},
+            {"id", to_string(self->record.id)},      {"name", valid_utf8(self->record.name)},
+            {"state", name_of(self->record.state)},  {"generation", self->record.generation.value},
+            {"rack", valid_utf8(self->record.rack)}, {"http", to_string(self->record.http)},
         };
     }
     return status;
@@ -216,10 +215,10 @@ json::value ring_json(const router::RoutingView& view, std::string_view model) {
     json::array pools;
     for (const router::Pool& pool : model.empty() ? view.pools() : view.pools_of(model)) {
         pools.push_back(json::object{
-            {"model", pool.key.model},
-            {"role", pool.key.role},
-            {"tenant_pool", pool.key.tenant_pool},
-            {"version", pool.key.version},
+            {"model", valid_utf8(pool.key.model)},
+            {"role", valid_utf8(pool.key.role)},
+            {"tenant_pool", valid_utf8(pool.key.tenant_pool)},
+            {"version", valid_utf8(pool.key.version)},
             {"digest", hex(pool.ring->digest())},
             {"members", ring_members_json(view, pool)},
         });
@@ -231,15 +230,15 @@ json::value route_json(std::string_view session, const router::Explanation& expl
     json::array candidates;
     json::value chosen_name = nullptr;
     for (const router::ExplainedCandidate& candidate : explanation.candidates) {
-        if (candidate.replica == explanation.choice) chosen_name = candidate.peer_name;
+        if (candidate.replica == explanation.choice) chosen_name = valid_utf8(candidate.peer_name);
         candidates.push_back(candidate_json(candidate));
     }
     const bool has_position = explanation.source != router::PositionSource::none;
     return json::object{
-        {"session", openai::valid_utf8(session)},
-        {"model", explanation.pool.model},
-        {"role", explanation.pool.role},
-        {"version", explanation.pool.version},
+        {"session", valid_utf8(session)},
+        {"model", valid_utf8(explanation.pool.model)},
+        {"role", valid_utf8(explanation.pool.role)},
+        {"version", valid_utf8(explanation.pool.version)},
         {"position_source", router::to_string(explanation.source)},
         {"position", has_position ? json::value(hex(explanation.position)) : json::value(nullptr)},
         {"owner", id_or_null(explanation.owner)},

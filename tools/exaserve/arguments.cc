@@ -165,7 +165,8 @@ void describe_leave(CLI::App& command, LeaveOptions& options) {
 void describe_route(CLI::App& command, RouteOptions& options) {
     add_target(command, options.target);
     command.add_option("--session", options.session, "The session's own id, or a token of an x-session-id header")
-        ->type_name("ID");
+        ->type_name("ID")
+        ->required();
     command.add_option("--model", options.model, "Model; may be left out when there is only one")->type_name("NAME");
     command.footer(
         "The ring owner of a session is the same on every peer. Where a request goes also depends on what "

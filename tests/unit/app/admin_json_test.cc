@@ -1,6 +1,7 @@
 #include "app/admin_json.h"
 
 #include <algorithm>
+#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 #include <boost/test/unit_test.hpp>
@@ -99,6 +100,17 @@ BOOST_AUTO_TEST_CASE(a_member_is_described_in_full) {
     BOOST_TEST((second.at("rack") == "rack-2"));
     BOOST_TEST((second.at("replicas") == 2));
     BOOST_TEST((second.at("replicas_ready") == 1));
+}
+
+// Names come from other peers, and from whoever speaks like one.
+BOOST_AUTO_TEST_CASE(bytes_that_are_no_text_do_not_break_the_json) {
+    auto strange = *member(2, Liveness::alive);
+    strange.record.name = "a\xFF\xC3";
+    strange.record.rack = "\xED\xA0\x80";
+    auto seen = view({Liveness::alive});
+    seen.members.push_back(std::make_shared<const exa::membership::Member>(strange));
+    for (const auto& value : {app::members_json(now, facts(), seen), app::replicas_json(now, seen)})
+        BOOST_CHECK_NO_THROW(json::parse(json::serialize(value)));
 }
 
 BOOST_AUTO_TEST_CASE(status_counts_replicas_of_peers_that_are_present) {

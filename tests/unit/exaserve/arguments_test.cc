@@ -117,6 +117,7 @@ BOOST_AUTO_TEST_CASE(wrong_usage_is_exit_code_2_with_a_reason) {
                                                                                            {"up", "--set", "novalue"},
                                                                                            {"peer", "--no-such-key=1"},
                                                                                            {"join"},
+                                                                                           {"route"},
                                                                                            {"members", "extra"}}) {
         const auto end = refused(arguments);
         BOOST_TEST(end.exit_code == exit_usage);
