@@ -1,12 +1,11 @@
 #include "app/config.h"
 
 #include <fmt/format.h>
+#include <toml++/toml.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
-#define TOML_EXCEPTIONS 0
-#include <toml++/toml.h>
 
 #include "app/errc.h"
 
@@ -215,12 +214,14 @@ Result<void> set_config(PeerConfig& config, std::string_view name, std::string_v
 }
 
 Result<void> load_config(PeerConfig& config, const std::string& path) {
-    const toml::parse_result parsed = toml::parse_file(path);
-    if (!parsed)
-        return error(errc::usage,
-                     fmt::format("{}:{}: {}", path, parsed.error().source().begin.line, parsed.error().description()));
+    toml::table table;
+    try {
+        table = toml::parse_file(path);
+    } catch (const toml::parse_error& bad_toml) {
+        return error(errc::usage, fmt::format("{}:{}: {}", path, bad_toml.source().begin.line, bad_toml.description()));
+    }
     PeerConfig changed = config;
-    EXA_TRY(apply_table(changed, parsed.table(), "", path));
+    EXA_TRY(apply_table(changed, table, "", path));
     config = std::move(changed);
     return success();
 }
