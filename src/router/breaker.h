@@ -21,6 +21,11 @@ class Breaker {
     bool start();
 
     void succeed();
+    // The first byte of an answer: enough for a probe, but no success yet, or a replica that dies in the middle of
+    // every stream would never open it.
+    void answer() {
+        if (is_open()) succeed();
+    }
     void fail(TimePoint now, const Config& config);
     // The end said nothing about the replica (busy, the client left).
     void release(bool probe);

@@ -351,6 +351,7 @@ Decision Dispatcher::retry(TimePoint now, std::uint32_t index, Error last, bool 
 }
 
 void Dispatcher::handle_load(TimePoint now, const wire::LoadReport& load) {
+    if (view_ == nullptr) return;
     for (const Pool& pool : view_->pools())
         if (const auto member = pool.ring->find(load.replica)) book_.handle_load(now, pool.first + *member, load);
 }

@@ -50,10 +50,9 @@ std::string_view to_string(Standing standing) {
 
 ReplicaBook::ReplicaBook(const Config& config) : config_(config) {}
 
-std::uint32_t ReplicaBook::Slot::load() const {
-    const std::uint64_t expected = std::uint64_t{reported} + own;
-    const std::uint64_t others = expected > own_at_report ? expected - own_at_report : 0;
-    return std::max(own, static_cast<std::uint32_t>(others));
+std::uint32_t ReplicaBook::Slot::load_if(std::uint32_t own_counted) const {
+    const std::uint32_t expected = reported + own;
+    return std::max(own, expected > own_counted ? expected - own_counted : 0);
 }
 
 template <class Change>
@@ -69,7 +68,7 @@ std::vector<std::uint32_t> ReplicaBook::handle_view(const RoutingView& view) {
     if (layout_ != view.layout()) moved = adopt_layout(view.layout());
     for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) {
         const ReplicaLoad& load = view.loads()[slot];
-        if (load.measured) adopt(slot, load.in_flight, *load.measured, slots_[slot].own_least);
+        if (load.measured) adopt(slot, load.in_flight, *load.measured, false);
     }
     return moved;
 }
@@ -116,13 +115,14 @@ std::vector<std::uint32_t> ReplicaBook::adopt_layout(std::shared_ptr<const Routi
     return moved;
 }
 
-void ReplicaBook::adopt(std::uint32_t at, std::uint32_t in_flight, TimePoint measured, std::uint32_t own_counted) {
+void ReplicaBook::adopt(std::uint32_t at, std::uint32_t in_flight, TimePoint measured, bool exact) {
     Slot& slot = slots_[at];
     if (slot.measured && measured <= *slot.measured) return;
     update(slot, [&] {
         slot.reported = std::min(in_flight, in_flight_max);
-        slot.own_at_report = own_counted;
-        slot.own_least = slot.own;
+        slot.counted_least = exact ? slot.own : slot.own_least;
+        slot.counted_most = exact ? slot.own : slot.own_most;
+        slot.own_least = slot.own_most = slot.own;
         slot.measured = measured;
     });
 }
@@ -144,12 +144,15 @@ Standing ReplicaBook::standing(TimePoint now, std::uint32_t at) const {
     if (now < slot.link_until) return Standing::link_broken;
     if (now < slot.refused_until) return Standing::refused;
     if (!slot.breaker.allows(now)) return Standing::breaker_open;
+    if (now < slot.full_until) return Standing::full;
     const std::uint32_t load = slot.load();
-    const bool at_limit = slot.limit > 0 && load >= slot.limit;
-    if (now < slot.full_until || (slot.limit > 0 && slot.own >= slot.limit)) return Standing::full;
-    if (at_limit && slot.measured && now - *slot.measured < config_.load_fresh) return Standing::full;
+    const bool looks_full = slot.limit > 0 && load >= slot.limit;
+    if (looks_full) {
+        const bool fresh = slot.measured && now - *slot.measured < config_.load_fresh;
+        if (slot.own >= slot.limit || (fresh && slot.load_low() >= slot.limit)) return Standing::full;
+    }
     if (slot.suspect) return Standing::suspect;
-    if (at_limit) return Standing::looks_full;
+    if (looks_full) return Standing::looks_full;
     // The bound costs a division and is never below the floor.
     if (load >= config_.load_floor && load >= bound(at)) return Standing::above_bound;
     return Standing::good;
@@ -157,7 +160,10 @@ Standing ReplicaBook::standing(TimePoint now, std::uint32_t at) const {
 
 bool ReplicaBook::start(TimePoint now, std::uint32_t at) {
     Slot& slot = slots_[at];
-    update(slot, [&] { ++slot.own; });
+    update(slot, [&] {
+        ++slot.own;
+        slot.own_most = std::max(slot.own_most, slot.own);
+    });
     if (slot.link_doubted) {
         const auto broken = std::ranges::find(broken_, slot.id.peer, &BrokenPeer::peer);
         EXA_CHECK(broken != broken_.end());
@@ -190,7 +196,7 @@ void ReplicaBook::end(TimePoint now, std::uint32_t at, Verdict verdict, bool pro
 }
 
 void ReplicaBook::answered(std::uint32_t at) {
-    slots_[at].breaker.succeed();
+    slots_[at].breaker.answer();
     handle_slot_ok(at);
 }
 
@@ -203,7 +209,7 @@ void ReplicaBook::handle_refused(TimePoint now, std::uint32_t at) {
 }
 
 void ReplicaBook::handle_load(TimePoint now, std::uint32_t at, const wire::LoadReport& load) {
-    adopt(at, load.in_flight, now - std::max(load.age, Duration::zero()), slots_[at].own);
+    adopt(at, load.in_flight, now - std::max(load.age, Duration::zero()), load.age == Duration::zero());
 }
 
 void ReplicaBook::handle_peer_broken(TimePoint now, PeerId peer) {

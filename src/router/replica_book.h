@@ -1,9 +1,10 @@
 // ReplicaBook: what one entry knows of every replica: its load, and why it should be left alone for the moment.
 //
 // Load is what the replica last reported plus what this entry has sent it since, so that an idle replica stops looking
-// idle at once and not a second later. A report that came by gossip was measured some time ago; of the requests of our
-// own that it may or may not have counted, it is taken to have counted only those in flight all the while since the
-// report before. Erring upwards spreads requests, erring downwards piles them up.
+// idle at once and not a second later. A report that came by gossip was measured some time ago, and which of our own
+// requests it had counted is not known; only that these were at least the fewest and at most the most in flight since
+// the report before. Where requests spread, the load is taken high, so that they do not pile up; whether a replica is
+// full is judged by the low estimate, so that nobody is turned away while there is room.
 //
 // A slot is an index into the view's replicas().
 #pragma once
@@ -26,7 +27,7 @@ namespace exa::router {
 enum class Standing : std::uint8_t {
     good,
     above_bound,  // one more request would put it above the bounded load
-    looks_full,   // at its limit by a report that is no longer fresh
+    looks_full,   // at its limit by the high estimate, or by a report that is no longer fresh
     suspect,      // of being down, by the membership
     full,         // at its limit
     draining,
@@ -54,7 +55,7 @@ class ReplicaBook {
     // new slot of each old one (no_slot for those that left); empty when none did.
     std::vector<std::uint32_t> handle_view(const RoutingView& view);
 
-    // Requests in flight there, of all entries.
+    // Requests in flight there, of all entries; the high estimate.
     std::uint32_t load(std::uint32_t slot) const { return slots_[slot].load(); }
     std::uint32_t own(std::uint32_t slot) const { return slots_[slot].own; }
     std::uint32_t weight(std::uint32_t slot) const { return slots_[slot].weight; }
@@ -95,8 +96,10 @@ class ReplicaBook {
 
         std::uint32_t reported = 0;
         std::uint32_t own = 0;
-        std::uint32_t own_at_report = 0;  // how many of `own` the report had counted
-        std::uint32_t own_least = 0;      // since the report
+        std::uint32_t own_least = 0;  // since the report
+        std::uint32_t own_most = 0;
+        std::uint32_t counted_least = 0;  // of our own, by the report
+        std::uint32_t counted_most = 0;
         std::optional<TimePoint> measured;
 
         TimePoint full_until{};
@@ -105,7 +108,9 @@ class ReplicaBook {
         bool link_doubted = false;  // its peer is in broken_
         Breaker breaker;
 
-        std::uint32_t load() const;
+        std::uint32_t load() const { return load_if(counted_least); }
+        std::uint32_t load_low() const { return load_if(counted_most); }
+        std::uint32_t load_if(std::uint32_t own_counted) const;
     };
     struct PoolSum {
         std::uint64_t load = 0;
@@ -119,7 +124,8 @@ class ReplicaBook {
     };
 
     std::vector<std::uint32_t> adopt_layout(std::shared_ptr<const RoutingView::Layout> layout);
-    void adopt(std::uint32_t slot, std::uint32_t in_flight, TimePoint measured, std::uint32_t own_counted);
+    // `exact`: the report is of this moment, and has counted all that is in flight now.
+    void adopt(std::uint32_t slot, std::uint32_t in_flight, TimePoint measured, bool exact);
     void hold_peer(const BrokenPeer& broken);
     template <class Change>
     void update(Slot& slot, Change&& change);

@@ -61,6 +61,18 @@ BOOST_AUTO_TEST_CASE(failed_probes_double_the_time_up_to_the_maximum) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_first_byte_ends_a_probe_but_is_no_success_while_closed) {
+    Breaker breaker;
+    for (int i = 0; i < 5; ++i) {
+        breaker.answer();
+        breaker.fail(start, Config());
+    }
+    BOOST_TEST(breaker.is_open());
+    breaker.start();
+    breaker.answer();
+    BOOST_TEST(!breaker.is_open());
+}
+
 BOOST_AUTO_TEST_CASE(stragglers_that_fail_late_do_not_prolong_it) {
     Breaker breaker = opened_at(start);
     breaker.fail(start + 1s, Config());
