@@ -301,8 +301,8 @@ BOOST_AUTO_TEST_CASE(dropped_exchange_is_500_and_throwing_handler_too) {
     });
     drive(io, [&]() -> Awaitable<void> {
         for (const char* path : {"/drop", "/throw"}) {
-            const auto answer = co_await whole_answer(std::string("GET ") + path +
-                                                      " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+            const auto answer =
+                co_await whole_answer(std::string("GET ") + path + " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
             BOOST_TEST(answer.starts_with("HTTP/1.1 500 "), path);
         }
     });
