@@ -38,6 +38,24 @@ def free_port(kind: int) -> tuple[socket.socket, int]:
     return held, held.getsockname()[1]
 
 
+def free_ports(peers: int) -> list[tuple[int, int, int]]:
+    """Ports for HTTP, links and gossip of each peer, all different."""
+    with contextlib.ExitStack() as held:
+        ports = []
+        for _ in range(peers):
+            triple = []
+            for kind in (socket.SOCK_STREAM, socket.SOCK_STREAM, socket.SOCK_DGRAM):
+                keeper, port = free_port(kind)
+                held.enter_context(keeper)
+                triple.append(port)
+            ports.append(tuple(triple))
+    return ports
+
+
+def listen_flags(ports: tuple[int, int, int]) -> list[str]:
+    return [f"--listen-{door}=127.0.0.1:{port}" for door, port in zip(("http", "link", "gossip"), ports)]
+
+
 def make_tiny_model(path: pathlib.Path, **fields) -> pathlib.Path:
     """A random-weight GGUF; `fields` are exa-tiny-model's flags."""
     flags = [text for name, value in fields.items() for text in (f"--{name.replace('_', '-')}", str(value))]
@@ -67,6 +85,7 @@ class Peer:
     def __init__(self, name: str, directory: pathlib.Path, ports: tuple[int, int, int], flags: list[str]):
         self.name = name
         self.directory = directory
+        self.ports = ports
         self.http_port, self.link_port, self.gossip_port = ports
         self.flags = flags
         self.process: subprocess.Popen | None = None
@@ -83,8 +102,7 @@ class Peer:
         self.directory.mkdir(parents=True, exist_ok=True)
         command = [
             str(BINARY), "peer", f"--name={self.name}", f"--data-dir={self.directory / 'data'}",
-            f"--listen-http=127.0.0.1:{self.http_port}", f"--listen-link=127.0.0.1:{self.link_port}",
-            f"--listen-gossip=127.0.0.1:{self.gossip_port}", *self.flags,
+            *listen_flags(self.ports), *self.flags,
         ]
         with open(self.directory / "log", "ab") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
@@ -122,15 +140,7 @@ class Cluster:
     def __init__(self, directory: pathlib.Path, model: pathlib.Path, peers: int = 3, replicas: int = 2,
                  flags: list[str] | None = None):
         self.replicas = replicas
-        with contextlib.ExitStack() as held:
-            ports = []
-            for _ in range(peers):
-                triple = []
-                for kind in (socket.SOCK_STREAM, socket.SOCK_STREAM, socket.SOCK_DGRAM):
-                    keeper, port = free_port(kind)
-                    held.enter_context(keeper)
-                    triple.append(port)
-                ports.append(tuple(triple))
+        ports = free_ports(peers)
         self.peers = []
         for i, own in enumerate(ports):
             seeds = ",".join(f"127.0.0.1:{other[2]}" for other in ports if other is not own)

@@ -4,7 +4,7 @@ import openai
 import pytest
 from cluster import Cluster
 
-QUESTION = [{"role": "user", "content": "What is the capital of France?"}]
+QUESTION = [{"role": "user", "content": "Why is the sky blue?"}]
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def test_models_list_the_model_once(client):
 def test_a_chat_streams_what_it_says_in_one_piece(client):
     model = client.models.list().data[0].id
     whole = client.chat.completions.create(model=model, messages=QUESTION, temperature=0, max_tokens=24)
-    assert "Paris" in whole.choices[0].message.content
+    assert "sky" in whole.choices[0].message.content
     assert whole.choices[0].message.role == "assistant"
     assert whole.usage.total_tokens == whole.usage.prompt_tokens + whole.usage.completion_tokens
 
@@ -48,19 +48,25 @@ def test_a_chat_streams_what_it_says_in_one_piece(client):
 
 def test_a_completion_goes_on_with_the_text(client):
     model = client.models.list().data[0].id
-    whole = client.completions.create(model=model, prompt="The opposite of hot is", temperature=0, max_tokens=8)
-    assert "cold" in whole.choices[0].text
-    chunks = client.completions.create(model=model, prompt="The opposite of hot is", temperature=0, max_tokens=8,
+    whole = client.completions.create(model=model, prompt="One, two, three,", temperature=0, max_tokens=8)
+    assert "four" in whole.choices[0].text
+    chunks = client.completions.create(model=model, prompt="One, two, three,", temperature=0, max_tokens=8,
                                        stream=True)
     assert "".join(chunk.choices[0].text for chunk in chunks) == whole.choices[0].text
 
 
 def test_a_stop_string_ends_the_answer_and_does_not_show(client):
     model = client.models.list().data[0].id
-    answer = client.chat.completions.create(model=model, messages=QUESTION, temperature=0, max_tokens=24,
-                                            stop=["Paris"])
-    assert "Paris" not in answer.choices[0].message.content
+    request = {"model": model, "messages": QUESTION, "temperature": 0, "max_tokens": 24}
+    whole = client.chat.completions.create(**request).choices[0].message.content
+    # Neither its start nor its end is likely to be a token's.
+    stop = whole[len(whole) // 3:len(whole) // 3 + 7]
+    answer = client.chat.completions.create(**request, stop=[stop])
+    assert answer.choices[0].message.content == whole[:whole.index(stop)]
     assert answer.choices[0].finish_reason == "stop"
+    chunks = list(client.chat.completions.create(**request, stop=[stop], stream=True))
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == whole[:whole.index(stop)]
+    assert chunks[-1].choices[0].finish_reason == "stop"
 
 
 def test_text_parts_count_as_their_text(client):
