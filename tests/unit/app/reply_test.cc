@@ -5,6 +5,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
 #include <string>
+#include <tuple>
 
 BOOST_AUTO_TEST_SUITE(reply)
 
@@ -21,7 +22,7 @@ asio::awaitable<void> write_numbers(std::shared_ptr<ReplyWriter> writer, int cou
         if (!co_await writer->write(std::move(data))) co_return;
         ++written;
     }
-    co_await writer->write(wire::End{});
+    std::ignore = co_await writer->write(wire::End{});
 }
 
 asio::awaitable<void> read_text(std::shared_ptr<ReplyReader> reader, std::string& text, bool& broken) {
