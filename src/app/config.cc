@@ -140,7 +140,7 @@ constexpr std::array keys = {
               set_number<&PeerConfig::in_flight_limit, 1, 256>},
     ConfigKey{"model.context_tokens", "N",
               "Longest prompt plus answer, in tokens. Default: 0, what the model file says (at most kv_tokens). Range: "
-              "0 or 64 to 1048576.",
+              "0 to 1048576.",
               set_number<&PeerConfig::context_tokens, 0, 1'048'576>},
     ConfigKey{"model.kv_tokens", "N",
               "Tokens of KV cache that one replica holds in memory (23 KB a token for the default model). Default: "

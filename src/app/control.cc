@@ -1,6 +1,6 @@
 #include "app/control.h"
 
-#include <array>
+#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -30,6 +30,7 @@ using membership::EventKind;
 // Names in seeds are looked up again this often until the peer has joined: DNS may learn of new peers.
 constexpr std::chrono::seconds resolve_again{10};
 constexpr std::chrono::seconds load_period{1};
+constexpr std::size_t seeds_max = 128;
 
 struct EventText {
     LogLevel level;
@@ -154,8 +155,11 @@ struct Control::State {
         });
     }
 
-    // Looks the seeds up until this peer has joined; numbers are their own answer.
-    asio::awaitable<void> keep_joining(std::vector<std::string> seeds) {
+    // Looks all seeds up until this peer has joined; numbers are their own answer.
+    asio::awaitable<void> keep_joining(std::vector<std::string> more) {
+        for (std::string& seed : more)
+            if (seeds.size() < seeds_max && std::ranges::find(seeds, seed) == seeds.end())
+                seeds.push_back(std::move(seed));
         const std::uint64_t order = ++join_order;
         while (order == join_order) {
             io::Resolved resolved = co_await io::resolve_all(seeds, 0, std::chrono::seconds(5));
@@ -200,6 +204,7 @@ struct Control::State {
     TimePoint armed_for = time_never;
     std::unique_ptr<node::Node> node;
     std::uint64_t gossip_refused = 0;
+    std::vector<std::string> seeds;
     std::uint64_t join_order = 0;
     bool joined = false;
     bool draining = false;

@@ -42,7 +42,7 @@ class Control {
     void run(std::unique_ptr<node::Node> node);
 
     // After run(). All below are thread-safe and return at once.
-    void join(std::vector<std::string> seeds);  // "host:port", looked up again at every try
+    void join(std::vector<std::string> seeds);  // "host:port", beside those of earlier calls
     void handle_sync(PeerId from, Bytes message);
     void handle_link_broken(PeerId peer);
     void set_peer_state(wire::PeerState state);

@@ -1,4 +1,4 @@
-// What can go wrong while a peer is put together, in the order of exit codes (docs/reference/exit-codes.md).
+// What can go wrong while a peer is put together, in the order of exit codes (docs/reference/command-line.md).
 #pragma once
 
 #include <system_error>
