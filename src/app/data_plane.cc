@@ -47,6 +47,10 @@ struct DataPlane::State {
 
     DoorActions actions() {
         DoorActions actions = shared.actions;
+        actions.facts = [this] {
+            store_totals();
+            return shared.actions.facts();
+        };
         actions.metrics = [this] {
             return metrics_text({.peer = shared.identity.name,
                                  .thread = static_cast<unsigned>(thread_number),
@@ -61,9 +65,11 @@ struct DataPlane::State {
         return actions;
     }
 
+    void store_totals() { shared.totals.store(thread_number, dispatcher, link_server.stats()); }
+
     asio::awaitable<void> handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange) {
         co_await door.handle(std::move(request), std::move(exchange));
-        shared.totals.store(thread_number, dispatcher);
+        store_totals();
     }
 
     void set_handlers() {

@@ -223,7 +223,8 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
                                              .requests = sum.requests,
                                              .requests_failed = sum.failed,
                                              .requests_in_flight = sum.in_flight,
-                                             .gossip_ignored = now->gossip_refused + now->udp.oversized};
+                                             .gossip_ignored = now->gossip_refused + now->udp.oversized,
+                                             .links_refused = sum.links_refused};
                         },
                     .metrics = {},
                     .join = [&control](std::vector<std::string> seeds) { control.join(std::move(seeds)); },

@@ -1,10 +1,12 @@
-// Totals: counts of requests over all data-plane threads of a peer. Each thread writes its own slot, any thread sums.
+// Totals: counts over all data-plane threads of a peer. Each thread writes its own slot when it has answered a request
+// or is asked; any thread sums.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <vector>
 
+#include "io/link/config.h"
 #include "router/dispatcher.h"
 
 namespace exa::app {
@@ -15,16 +17,18 @@ class Totals {
         std::uint64_t requests = 0;
         std::uint64_t failed = 0;  // answered 5xx, or broken in the middle
         std::uint64_t in_flight = 0;
+        std::uint64_t links_refused = 0;  // connections on the link port that did not speak our protocol
     };
 
     explicit Totals(std::size_t threads) : slots_(threads) {}
 
-    void store(std::size_t thread, const router::Dispatcher& dispatcher) {
+    void store(std::size_t thread, const router::Dispatcher& dispatcher, const io::LinkStats& accepted) {
         Slot& slot = slots_[thread];
         const router::Counters& counters = dispatcher.counters();
         slot.requests.store(counters.begun, std::memory_order_relaxed);
         slot.failed.store(counters.rejected + counters.broken, std::memory_order_relaxed);
         slot.in_flight.store(dispatcher.in_flight(), std::memory_order_relaxed);
+        slot.links_refused.store(accepted.links_refused + accepted.malformed, std::memory_order_relaxed);
     }
 
     Sum sum() const {
@@ -33,6 +37,7 @@ class Totals {
             sum.requests += slot.requests.load(std::memory_order_relaxed);
             sum.failed += slot.failed.load(std::memory_order_relaxed);
             sum.in_flight += slot.in_flight.load(std::memory_order_relaxed);
+            sum.links_refused += slot.links_refused.load(std::memory_order_relaxed);
         }
         return sum;
     }
@@ -42,6 +47,7 @@ class Totals {
         std::atomic<std::uint64_t> requests = 0;
         std::atomic<std::uint64_t> failed = 0;
         std::atomic<std::uint64_t> in_flight = 0;
+        std::atomic<std::uint64_t> links_refused = 0;
     };
     std::vector<Slot> slots_;
 };
