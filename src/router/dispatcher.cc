@@ -275,7 +275,6 @@ void Dispatcher::end_request(std::uint32_t index) {
     Request& request = requests_[index];
     request.live = false;
     request.slot = no_slot;
-    ++request.generation;
     free_.push_back(index);
 }
 

@@ -157,7 +157,7 @@ class Dispatcher {
     static constexpr std::uint32_t no_slot = ReplicaBook::no_slot;
 
     struct Request {
-        std::uint32_t generation = 0;  // grows with every attempt and with the end; part of the attempt's id
+        std::uint32_t generation = 0;  // grows with every attempt; part of its id
         bool live = false;
         bool first_byte = false;  // the client has seen bytes
         bool resumable = false;

@@ -337,6 +337,20 @@ BOOST_AUTO_TEST_CASE(an_owner_above_the_bound_spills_to_the_next_and_the_spill_i
     BOOST_TEST((much_later.reason == Reason::session_owner));
 }
 
+BOOST_AUTO_TEST_CASE(a_session_that_came_home_to_its_owner_stays_there) {
+    Cluster cluster(4, 1);
+    auto dispatcher = make_dispatcher(cluster);
+    std::vector<Attempt> attempts;
+    for (int i = 0; i < 5; ++i) attempts.push_back(attempt_of(dispatcher.begin(start, request_for("hot"))));
+    for (const Attempt& attempt : attempts) dispatcher.handle_finished(start, attempt.id);
+    dispatcher.handle_peer_broken(start, attempts[4].peer);
+    const auto come_home = attempt_of(dispatcher.begin(start, request_for("hot")));
+    BOOST_TEST((come_home.reason == Reason::session_owner));
+    dispatcher.handle_finished(start, come_home.id);
+    dispatcher.handle_peer_ok(attempts[4].peer);
+    BOOST_TEST((attempt_of(dispatcher.begin(start, request_for("hot"))).replica == attempts[0].replica));
+}
+
 BOOST_AUTO_TEST_CASE(one_hot_session_spreads_over_its_neighbours_no_higher_than_the_bound) {
     Cluster cluster(8, 1);
     auto dispatcher = make_dispatcher(cluster);
