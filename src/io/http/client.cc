@@ -153,8 +153,8 @@ Awaitable<Result<HttpReply>> Exchange::receive() {
             inbox_.append(chunk.data(), bytes);
             continue;
         }
-        parser->put_eof(code);
-        if (code) co_return error(errc::broken, "answer of " + where());
+        if (parser->got_some()) parser->put_eof(code);
+        if (code || !parser->got_some()) co_return error(errc::broken, "answer of " + where());
     }
     HttpReply reply;
     auto message = parser->release();

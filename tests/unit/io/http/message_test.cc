@@ -1,0 +1,32 @@
+#include "io/http/message.h"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace exa::io;
+
+BOOST_AUTO_TEST_SUITE(message)
+
+BOOST_AUTO_TEST_CASE(header_names_compare_without_case) {
+    HttpHeaders headers{{"X-Session-Id", "abc"}, {"accept", "a"}, {"Accept", "b"}};
+    BOOST_TEST((headers.find("x-session-id") == "abc"));
+    BOOST_TEST((headers.find("ACCEPT") == "a"));
+    BOOST_TEST(!headers.find("x-session").has_value());
+    BOOST_TEST(!headers.find("").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(errors_have_the_shape_that_openai_clients_read) {
+    const auto response = http_error(413, "Too big.", "invalid_request_error", "request_too_large");
+    BOOST_TEST(response.status == 413);
+    BOOST_TEST(
+        response.body ==
+        R"({"error":{"message":"Too big.","type":"invalid_request_error","param":null,"code":"request_too_large"}})");
+    BOOST_TEST((response.headers.find("content-type") == "application/json"));
+}
+
+BOOST_AUTO_TEST_CASE(every_status_has_a_phrase) {
+    BOOST_TEST(reason_phrase(200) == "OK");
+    BOOST_TEST(reason_phrase(503) == "Service Unavailable");
+    BOOST_TEST(reason_phrase(299) == "Unknown");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,115 @@
+#include "io/http/request_parser.h"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace exa::io;
+
+namespace {
+
+// Feeds `bytes` as far as they are taken; true when a whole request came out.
+bool feed_all(RequestParser& parser, std::string_view bytes, std::size_t step) {
+    std::string inbox;
+    for (std::size_t at = 0; at < bytes.size(); at += step) {
+        inbox += bytes.substr(at, step);
+        const auto taken = parser.feed(inbox);
+        if (!taken) return false;
+        inbox.erase(0, *taken);
+    }
+    return parser.done();
+}
+
+int status_of(std::string_view bytes) {
+    RequestParser parser(1'000, 100);
+    return feed_all(parser, bytes, bytes.size()) ? 200 : parser.fault().status;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(request_parser)
+
+BOOST_AUTO_TEST_CASE(target_is_split_at_the_question_mark) {
+    RequestParser parser(1'000, 100);
+    BOOST_TEST(feed_all(parser, "GET /v1/models?a=b?c HTTP/1.1\r\nHost: h\r\nX-Id:  7 \r\n\r\n", 1'000));
+    const auto request = parser.take();
+    BOOST_TEST(request.method == "GET");
+    BOOST_TEST(request.path == "/v1/models");
+    BOOST_TEST(request.query == "a=b?c");
+    BOOST_TEST((request.headers.find("x-id") == "7"));
+    BOOST_TEST(request.keep_alive);
+}
+
+BOOST_AUTO_TEST_CASE(bytes_of_the_next_request_are_left) {
+    RequestParser parser(1'000, 100);
+    const std::string_view first = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nab";
+    const auto taken = parser.feed(std::string(first) + "GET /next");
+    BOOST_TEST((taken == first.size()));
+    BOOST_TEST(parser.done());
+    BOOST_TEST(parser.take().body == "ab");
+}
+
+BOOST_AUTO_TEST_CASE(chunks_come_together_however_they_are_cut) {
+    for (const std::size_t step : {1UL, 2UL, 3UL, 7UL, 1'000UL}) {
+        RequestParser parser(1'000, 100);
+        BOOST_TEST(feed_all(parser,
+                            "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
+                            "5;name=value\r\nhello\r\nA\r\n, world, x\r\n0\r\nTrailer: t\r\n\r\n",
+                            step),
+                   "step " << step);
+        BOOST_TEST(parser.take().body == "hello, world, x");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(limits_have_their_own_status) {
+    BOOST_TEST(status_of("GET / HTTP/1.1\r\nHost: h\r\nX: " + std::string(2'000, 'x') + "\r\n\r\n") == 431);
+    BOOST_TEST(status_of("GET /" + std::string(2'000, 'x') + " HTTP/1.1\r\nHost: h\r\n\r\n") == 431);
+    BOOST_TEST(status_of("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 101\r\n\r\n") == 413);
+    BOOST_TEST(status_of("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n" + std::string(100, 'x')) == 200);
+    BOOST_TEST(status_of("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n40\r\n" +
+                         std::string(64, 'x') + "\r\n40\r\n" + std::string(64, 'x') + "\r\n0\r\n\r\n") == 413);
+    BOOST_TEST(status_of("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 18446744073709551615\r\n\r\n") == 413);
+    BOOST_TEST(status_of("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 18446744073709551616\r\n\r\n") == 400);
+    BOOST_TEST(status_of("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: -1\r\n\r\n") == 400);
+}
+
+BOOST_AUTO_TEST_CASE(ways_to_smuggle_are_refused) {
+    for (const char* fields : {"Content-Length: 1\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked, gzip",
+                               "Transfer-Encoding: gzip, chunked, chunked", "Transfer-Encoding: identity",
+                               "Transfer-Encoding: xchunked", "Content-Length: 1\r\nContent-Length: 2",
+                               "Content-Length: 1, 2", "Content-Length: +1", "Bad Name: x", "Name : x"})
+        BOOST_TEST(status_of(std::string("POST / HTTP/1.1\r\nHost: h\r\n") + fields + "\r\n\r\n0\r\n\r\n") == 400,
+                   fields);
+    BOOST_TEST(status_of("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n") == 400);
+}
+
+BOOST_AUTO_TEST_CASE(host_is_needed_once_by_1_1_and_not_by_1_0) {
+    BOOST_TEST(status_of("GET / HTTP/1.1\r\n\r\n") == 400);
+    BOOST_TEST(status_of("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n") == 400);
+    BOOST_TEST(status_of("GET / HTTP/1.0\r\n\r\n") == 200);
+    BOOST_TEST(status_of("GET / HTTP/2.0\r\nHost: a\r\n\r\n") != 200);
+}
+
+BOOST_AUTO_TEST_CASE(keep_alive_follows_version_and_connection_field) {
+    auto keeps = [](std::string_view bytes) {
+        RequestParser parser(1'000, 100);
+        BOOST_TEST_REQUIRE(feed_all(parser, bytes, 1'000));
+        return parser.take().keep_alive;
+    };
+    BOOST_TEST(keeps("GET / HTTP/1.1\r\nHost: h\r\n\r\n"));
+    BOOST_TEST(!keeps("GET / HTTP/1.1\r\nHost: h\r\nConnection: Close\r\n\r\n"));
+    BOOST_TEST(!keeps("GET / HTTP/1.0\r\n\r\n"));
+    BOOST_TEST(keeps("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"));
+}
+
+BOOST_AUTO_TEST_CASE(expect_is_only_understood_from_1_1) {
+    RequestParser modern(1'000, 100);
+    feed_all(modern, "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-Continue\r\nContent-Length: 1\r\n\r\n", 1'000);
+    BOOST_TEST(modern.header_done());
+    BOOST_TEST(!modern.done());
+    BOOST_TEST(modern.expects_continue());
+    RequestParser old(1'000, 100);
+    feed_all(old, "POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n", 1'000);
+    BOOST_TEST(!old.expects_continue());
+    BOOST_TEST(!old.knows_chunks());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
