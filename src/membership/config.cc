@@ -36,6 +36,7 @@ Result<void> check_range(std::string_view name, std::uint64_t value, std::uint64
 Result<void> validate(const Config& config) {
     EXA_TRY(check_range("probe_interval", config.probe_interval, milliseconds{10}, seconds{60}));
     EXA_TRY(check_range("probe_timeout", config.probe_timeout, milliseconds{1}, config.probe_interval / 2));
+    EXA_TRY(check_range("gossip_interval", config.gossip_interval, milliseconds{1}, config.probe_interval));
     EXA_TRY(check_range("indirect_probes", config.indirect_probes, 0, 16));
     EXA_TRY(check_range("health_max", config.health_max, 0, 64));
     // A refutation takes one spread of the suspicion and one of its answer, each a few gossip intervals.
@@ -44,7 +45,6 @@ Result<void> validate(const Config& config) {
     EXA_TRY(check_range("suspicion_confirmations", config.suspicion_confirmations, 0, 16));
     EXA_TRY(check_range("witnesses", config.witnesses, 0, 16));
     EXA_TRY(check_range("lost_after", config.lost_after, milliseconds{1}, hours{24}));
-    EXA_TRY(check_range("gossip_interval", config.gossip_interval, milliseconds{1}, config.probe_interval));
     EXA_TRY(check_range("gossip_fanout", config.gossip_fanout, 1, 16));
     EXA_TRY(check_range("retransmit_factor", config.retransmit_factor, 1, 16));
     EXA_TRY(check_range("packet_bytes", config.packet_bytes, 1000, wire::packet_bytes_max));

@@ -1,0 +1,335 @@
+#include <boost/test/unit_test.hpp>
+
+#include "driver.h"
+#include "membership/errc.h"
+
+using namespace exa;
+using namespace exa::membership;
+using namespace exa::membership::samples;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using wire::Standing;
+
+namespace {
+
+wire::Sync digest_of(std::uint64_t from, std::vector<wire::DigestEntry> entries) {
+    wire::Sync sync;
+    sync.header = Driver::header(from);
+    sync.kind = wire::SyncKind::digest;
+    sync.seq = 33;
+    sync.last = PeerId{~std::uint64_t{0}};
+    sync.digest = std::move(entries);
+    return sync;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(membership_merge)
+
+BOOST_AUTO_TEST_CASE(facts_of_one_life_are_ordered_by_incarnation_and_then_by_standing) {
+    // held -> told -> believed
+    struct Row {
+        wire::Fact held;
+        wire::Fact told;
+        Liveness believed;
+    };
+    const Row rows[] = {
+        {fact(101, Standing::alive, 1), fact(101, Standing::suspect, 1, 102), Liveness::suspect},
+        {fact(101, Standing::alive, 2), fact(101, Standing::suspect, 1, 102), Liveness::alive},
+        {fact(101, Standing::alive, 2), fact(101, Standing::dead, 1, 102), Liveness::alive},
+        {fact(101, Standing::suspect, 1, 102), fact(101, Standing::alive, 1), Liveness::suspect},
+        {fact(101, Standing::suspect, 1, 102), fact(101, Standing::alive, 2), Liveness::alive},
+        {fact(101, Standing::suspect, 1, 102), fact(101, Standing::dead, 1, 102), Liveness::dead},
+        {fact(101, Standing::suspect, 2, 102), fact(101, Standing::dead, 1, 102), Liveness::suspect},
+        {fact(101, Standing::dead, 1, 102), fact(101, Standing::alive, 1), Liveness::dead},
+        {fact(101, Standing::dead, 1, 102), fact(101, Standing::suspect, 5, 102), Liveness::dead},
+        {fact(101, Standing::dead, 1, 102), fact(101, Standing::alive, 2), Liveness::alive},
+        {fact(101, Standing::alive, 1), fact(101, Standing::left, 1), Liveness::left},
+        {fact(101, Standing::dead, 1, 102), fact(101, Standing::left, 1), Liveness::left},
+        {fact(101, Standing::left, 1), fact(101, Standing::alive, 9), Liveness::left},
+        {fact(101, Standing::left, 1), fact(101, Standing::dead, 9, 102), Liveness::left},
+    };
+    for (const Row& row : rows) {
+        Driver driver;
+        driver.gather(3);
+        driver.give(103, {fact(101, Standing::alive, row.held.incarnation.value)}).value();
+        driver.give(103, {row.held}).value();
+        driver.give(103, {row.told}).value();
+        BOOST_TEST((driver.liveness(101) == row.believed), "row " << &row - rows);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(facts_of_another_generation_do_not_touch_this_life) {
+    Driver driver;
+    driver.gather(3);
+    wire::Packet reborn;
+    reborn.header = Driver::header(101, 2);
+    reborn.records = {whole(101, 2)};
+    driver.give(reborn).value();
+    BOOST_TEST(driver.told(EventKind::joined, PeerId{101}) == 1U);
+    driver.give(103, {fact(101, Standing::dead, 9, 102, 1), fact(101, Standing::left, 9, 0, 1)}).value();
+    driver.give(103, {fact(101, Standing::dead, 9, 102, 3)}).value();
+    BOOST_TEST((driver.liveness(101) == Liveness::alive));
+}
+
+BOOST_AUTO_TEST_CASE(suspect_refutes_with_higher_incarnation) {
+    Driver driver;
+    driver.gather(2);
+    driver.give(101, {fact(me.value, Standing::suspect, 4, 102, 5)}).value();
+    BOOST_TEST(driver.core.incarnation().value == 5U);
+    driver.run_for(milliseconds{250});
+    bool told = false;
+    for (const Sent& item : driver.sent)
+        for (const wire::Fact& fact : item.packet.facts)
+            told = told || fact == samples::fact(me.value, Standing::alive, 5, 0, 5);
+    BOOST_TEST(told);
+    // The same again is answered already; a death of a lower incarnation as well.
+    driver.give(102, {fact(me.value, Standing::dead, 4, 102, 5)}).value();
+    BOOST_TEST(driver.core.incarnation().value == 5U);
+    driver.give(102, {fact(me.value, Standing::dead, 5, 102, 5)}).value();
+    BOOST_TEST(driver.core.incarnation().value == 6U);
+    BOOST_TEST(driver.core.counters().refutations == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(a_doubt_of_our_last_life_is_no_doubt_of_this_one) {
+    Driver driver;
+    driver.gather(1);
+    driver.give(101, {fact(me.value, Standing::dead, 9, 101, 4)}).value();
+    BOOST_TEST(driver.core.incarnation().value == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(independent_accusers_shorten_a_suspicion_and_repetitions_do_not) {
+    const auto dead_after = [](std::vector<std::uint64_t> accusers) {
+        Config config;
+        config.witnesses = 0;
+        config.dead_after_max = seconds{600};
+        config.suspicion_max = seconds{20};
+        config.probe_interval = seconds{30};
+        Driver driver(config);
+        driver.gather(8);
+        for (const std::uint64_t accuser : accusers)
+            driver.give(accuser, {fact(101, Standing::suspect, 0, accuser)}).value();
+        const TimePoint from = driver.now;
+        while (driver.liveness(101) == Liveness::suspect) driver.run_for(milliseconds{10});
+        return driver.now - from;
+    };
+    BOOST_TEST((dead_after({102}) >= seconds{20}));
+    BOOST_TEST((dead_after({102, 102, 102, 102}) >= seconds{20}));
+    BOOST_TEST((dead_after({102, 103}) < seconds{12}));
+    BOOST_TEST((dead_after({102, 103, 104, 105}) < milliseconds{2600}));
+}
+
+BOOST_AUTO_TEST_CASE(dead_becomes_lost_after_thirty_seconds_unless_refuted) {
+    for (const bool refuted : {false, true}) {
+        Driver driver;
+        driver.gather(3);
+        driver.give(103, {fact(101, Standing::dead, 0, 102)}).value();
+        driver.run_for(seconds{29}, true);
+        BOOST_TEST((driver.liveness(101) == Liveness::dead));
+        if (refuted) driver.give(103, {fact(101, Standing::alive, 1)}).value();
+        driver.run_for(seconds{2}, true);
+        BOOST_TEST((driver.liveness(101) == (refuted ? Liveness::alive : Liveness::lost)));
+        BOOST_TEST(driver.told(EventKind::lost, PeerId{101}) == (refuted ? 0U : 1U));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_death_heard_in_a_comparison_is_a_suspicion_first) {
+    Driver driver;
+    driver.gather(3);
+    driver.give(digest_of(103, {{PeerId{101}, Generation{1}, Incarnation{0}, Standing::dead, 1}})).value();
+    BOOST_TEST((driver.liveness(101) == Liveness::suspect));
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_that_is_new_and_dead_is_never_alive_to_us) {
+    Driver driver;
+    driver.gather(1);
+    wire::Sync updates;
+    updates.header = Driver::header(101);
+    updates.kind = wire::SyncKind::updates;
+    updates.records = {whole(110), whole(111), whole(112)};
+    updates.facts = {fact(110, Standing::dead, 0, 101), fact(111, Standing::left),
+                     fact(112, Standing::suspect, 0, 101)};
+    driver.give(updates).value();
+    BOOST_TEST((driver.liveness(110) == Liveness::dead));
+    BOOST_TEST((driver.liveness(111) == Liveness::left));
+    BOOST_TEST((driver.liveness(112) == Liveness::suspect));
+    BOOST_TEST(driver.told(EventKind::joined, PeerId{111}) == 0U);
+    BOOST_TEST(driver.core.roster().live_count() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(a_stale_life_is_told_so_and_its_words_ignored) {
+    Driver driver;
+    driver.gather(1);
+    wire::Packet reborn;
+    reborn.header = Driver::header(101, 2);
+    reborn.records = {whole(101, 2)};
+    driver.give(reborn).value();
+    driver.sent.clear();
+    wire::Packet old;
+    old.header = Driver::header(101, 1);
+    old.kind = wire::PacketKind::ping;
+    old.facts = {fact(101, Standing::left, 0, 0, 2)};
+    driver.give(old).value();
+    BOOST_TEST((driver.liveness(101) == Liveness::alive));
+    BOOST_REQUIRE(driver.sent.size() == 1U);
+    BOOST_TEST((driver.sent[0].packet.facts.at(0).generation == Generation{2}));
+    BOOST_TEST(driver.core.counters().stale == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(we_refuse_to_serve_when_a_newer_life_of_us_is_known) {
+    Driver driver;
+    driver.gather(1);
+    driver.give(101, {fact(me.value, Standing::alive, 0, 0, 6)}).value();
+    BOOST_TEST(driver.core.is_over());
+    BOOST_REQUIRE(driver.events.size() == 1U);
+    BOOST_TEST((driver.events[0] == Event{EventKind::id_clash, me, Generation{6}, {}, true}));
+    BOOST_TEST((driver.core.next_timeout() == time_never));
+}
+
+BOOST_AUTO_TEST_CASE(a_clone_of_us_that_joins_later_is_loud_but_does_not_stop_us) {
+    Driver driver;
+    driver.gather(1);
+    wire::Packet clone;
+    clone.header = Driver::header(me.value, 5);
+    clone.header.life = 12345;
+    for (int twice = 0; twice < 2; ++twice) driver.give(clone).value();
+    BOOST_TEST(!driver.core.is_over());
+    BOOST_TEST(driver.told(EventKind::id_clash, me) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_record_that_we_cannot_follow_is_asked_for_once_over_the_link) {
+    Driver driver;
+    driver.gather(2);
+    wire::Packet news;
+    news.header = Driver::header(102);
+    wire::RecordDelta delta = whole(101);
+    delta.base = 5;
+    delta.version = 6;
+    news.records = {delta};
+    for (int twice = 0; twice < 2; ++twice) driver.give(news).value();
+    BOOST_REQUIRE(driver.syncs.size() == 1U);
+    BOOST_TEST((driver.syncs[0].to == PeerId{102}));
+    BOOST_TEST((driver.syncs[0].sync.wants == std::vector{wire::Want{PeerId{101}, Generation{1}, 1}}));
+    driver.now += Config{}.pull_timeout;
+    driver.give(news).value();
+    BOOST_TEST(driver.syncs.size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(a_header_with_a_newer_edition_than_ours_is_asked_about) {
+    Driver driver;
+    driver.gather(1);
+    wire::Packet packet;
+    packet.header = Driver::header(101);
+    packet.header.record_version = 3;
+    driver.give(packet).value();
+    BOOST_REQUIRE(driver.syncs.size() == 1U);
+    BOOST_TEST((driver.syncs[0].sync.wants.at(0).peer == PeerId{101}));
+}
+
+BOOST_AUTO_TEST_CASE(a_digest_is_answered_with_what_is_newer_here_and_asks_for_what_is_newer_there) {
+    Driver driver;
+    driver.gather(4);
+    driver.give(103, {fact(104, Standing::alive, 7)}).value();
+    driver
+        .give(digest_of(103, {{PeerId{101}, Generation{1}, Incarnation{0}, Standing::alive, 1},
+                              {PeerId{102}, Generation{1}, Incarnation{0}, Standing::alive, 9},
+                              {PeerId{103}, Generation{1}, Incarnation{0}, Standing::alive, 1},
+                              {PeerId{104}, Generation{1}, Incarnation{2}, Standing::alive, 1},
+                              {PeerId{200}, Generation{1}, Incarnation{0}, Standing::alive, 1}}))
+        .value();
+    BOOST_REQUIRE(driver.syncs.size() == 1U);
+    const wire::Sync& answer = driver.syncs[0].sync;
+    BOOST_TEST((answer.kind == wire::SyncKind::updates));
+    BOOST_TEST(answer.seq == 33U);
+    BOOST_TEST(!answer.more);
+    BOOST_TEST(
+        (answer.wants == std::vector{wire::Want{PeerId{102}, Generation{1}, 1}, wire::Want{PeerId{200}, {}, 0}}));
+    // Ourselves they lacked; of 104 only the incarnation was news.
+    BOOST_REQUIRE(answer.records.size() == 1U);
+    BOOST_TEST((answer.records[0].peer == me));
+    BOOST_REQUIRE(answer.facts.size() == 2U);
+    BOOST_TEST((answer.facts[1] == fact(104, Standing::alive, 7)));
+}
+
+BOOST_AUTO_TEST_CASE(a_big_answer_is_cut_and_its_last_piece_says_so) {
+    Config config;
+    Driver driver(config);
+    driver.gather(0);
+    for (std::uint64_t id = 101; id < 1101; ++id) {
+        wire::Packet packet;
+        packet.header = Driver::header(id);
+        packet.records = {whole(id)};
+        driver.give(packet).value();
+    }
+    driver.syncs.clear();
+    wire::Sync digest = digest_of(101, {});
+    driver.give(digest).value();
+    BOOST_REQUIRE(driver.syncs.size() > 2U);
+    std::size_t records = 0;
+    for (const SentSync& item : driver.syncs) {
+        records += item.sync.records.size();
+        BOOST_TEST(item.sync.seq == 33U);
+        BOOST_TEST(item.sync.more == (&item != &driver.syncs.back()));
+    }
+    BOOST_TEST(records == 1000U);
+}
+
+BOOST_AUTO_TEST_CASE(joining_takes_one_comparison_with_a_seed_that_answers) {
+    Driver driver;
+    driver.core.join(start, {endpoint(101)});
+    driver.run_for(milliseconds{1});
+    BOOST_REQUIRE(driver.sent.size() == 1U);
+    BOOST_TEST((driver.sent[0].packet.records.at(0).peer == me));
+    wire::Packet ack = Driver::ack_of(driver.sent[0].packet);
+    ack.header = Driver::header(101);
+    ack.target = PeerId{101};
+    ack.records = {whole(101)};
+    driver.give(ack).value();
+    BOOST_REQUIRE(driver.syncs.size() == 1U);
+    BOOST_TEST((driver.syncs[0].to == PeerId{101} && driver.syncs[0].sync.kind == wire::SyncKind::digest));
+    BOOST_TEST(driver.syncs[0].sync.want_loads);
+    wire::Sync updates;
+    updates.header = Driver::header(101);
+    updates.kind = wire::SyncKind::updates;
+    updates.seq = driver.syncs[0].sync.seq;
+    updates.more = true;
+    updates.records = {whole(102)};
+    driver.give(updates).value();
+    BOOST_TEST(!driver.core.is_joined());
+    updates.more = false;
+    updates.records = {whole(103)};
+    driver.give(updates).value();
+    BOOST_TEST(driver.core.is_joined());
+    BOOST_TEST(driver.told(EventKind::joined_cluster, me) == 1U);
+    BOOST_TEST(driver.core.roster().live_count() == 4U);
+}
+
+BOOST_AUTO_TEST_CASE(a_link_message_in_anothers_name_is_an_error) {
+    Driver driver;
+    driver.gather(2);
+    wire::Sync sync;
+    sync.header = Driver::header(101);
+    sync.kind = wire::SyncKind::updates;
+    sync.facts = {fact(101, Standing::left)};
+    const auto result = driver.core.handle_sync(driver.now, PeerId{102}, wire::encode(sync).value());
+    BOOST_TEST((result.error().code == membership::errc::not_the_sender));
+    BOOST_TEST((driver.liveness(101) == Liveness::alive));
+}
+
+BOOST_AUTO_TEST_CASE(loads_of_the_unknown_and_the_dead_are_dropped) {
+    Driver driver;
+    driver.gather(2);
+    wire::Packet packet;
+    packet.header = Driver::header(101);
+    for (const std::uint64_t id : {101U, 102U, 150U}) {
+        wire::LoadGroup group{PeerId{id}, Generation{1}, 1, 0, Duration{0}, {}};
+        group.reports = {{{PeerId{id}, DeploymentId{1}, 0}, 3, 0, 0, Duration{0}}};
+        packet.loads.push_back(group);
+    }
+    driver.give(packet).value();
+    BOOST_TEST(driver.core.view()->loads.size() == 2U);
+    driver.give(101, {fact(102, Standing::dead, 0, 101)}).value();
+    BOOST_TEST(driver.core.view()->loads.size() == 1U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,236 @@
+#include <boost/test/unit_test.hpp>
+#include <set>
+
+#include "driver.h"
+
+using namespace exa;
+using namespace exa::membership;
+using namespace exa::membership::samples;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using wire::PacketKind;
+
+namespace {
+
+wire::Packet ping(std::uint64_t from, PeerId target) {
+    wire::Packet packet;
+    packet.header = Driver::header(from);
+    packet.kind = PacketKind::ping;
+    packet.seq = 4711;
+    packet.target = target;
+    return packet;
+}
+
+// Runs until a new probe has just been sent; returns it.
+wire::Packet next_probe(Driver& driver) {
+    const std::size_t before = driver.sent_of(PacketKind::ping).size();
+    while (driver.sent_of(PacketKind::ping).size() == before) driver.run_for(milliseconds{1});
+    return driver.sent_of(PacketKind::ping).back().packet;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(membership_probe)
+
+BOOST_AUTO_TEST_CASE(a_ping_meant_for_us_or_for_whoever_is_there_is_answered_with_its_number) {
+    Driver driver;
+    driver.gather(1);
+    for (const PeerId target : {me, PeerId{}}) {
+        driver.sent.clear();
+        driver.give(ping(101, target)).value();
+        BOOST_REQUIRE(driver.sent.size() == 1U);
+        BOOST_TEST((driver.sent[0].to == endpoint(101)));
+        BOOST_TEST((driver.sent[0].packet.kind == PacketKind::ack));
+        BOOST_TEST(driver.sent[0].packet.seq == 4711U);
+        BOOST_TEST((driver.sent[0].packet.target == me));
+        BOOST_TEST(!driver.sent[0].packet.introduce);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_ping_meant_for_another_at_our_address_is_not_answered) {
+    Driver driver;
+    driver.gather(1);
+    driver.give(ping(101, PeerId{102})).value();
+    BOOST_TEST(driver.sent.empty());
+    BOOST_TEST(driver.core.counters().misdirected == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_stranger_is_asked_who_it_is_and_told_who_we_are_when_it_asks) {
+    Driver driver;
+    driver.gather(0);
+    wire::Packet hello = ping(101, PeerId{});
+    hello.introduce = true;
+    driver.give(hello).value();
+    BOOST_REQUIRE(driver.sent.size() == 1U);
+    BOOST_TEST(driver.sent[0].packet.introduce);
+    BOOST_REQUIRE(driver.sent[0].packet.records.size() == 1U);
+    BOOST_TEST((driver.sent[0].packet.records[0].peer == me));
+    BOOST_TEST((driver.core.view()->find(PeerId{101}) == nullptr));
+}
+
+BOOST_AUTO_TEST_CASE(an_unanswered_ping_asks_three_others_and_the_link_and_ends_in_suspicion) {
+    Driver driver;
+    driver.gather(6);
+    const wire::Packet probe = next_probe(driver);
+    driver.run_for(milliseconds{501});
+    const auto requests = driver.sent_of(PacketKind::ping_request);
+    std::set<Endpoint> asked;
+    for (const Sent& request : requests) {
+        BOOST_TEST((request.packet.target == probe.target));
+        BOOST_TEST((request.packet.target_endpoint == endpoint(probe.target.value)));
+        BOOST_TEST((request.to != endpoint(probe.target.value)));
+        asked.insert(request.to);
+    }
+    BOOST_TEST(asked.size() == 3U);
+    BOOST_REQUIRE(driver.syncs.size() == 1U);
+    BOOST_TEST((driver.syncs[0].to == probe.target && driver.syncs[0].sync.kind == wire::SyncKind::ping));
+    BOOST_TEST((driver.liveness(probe.target.value) == Liveness::alive));
+    driver.run_for(milliseconds{500});
+    BOOST_TEST((driver.liveness(probe.target.value) == Liveness::suspect));
+    BOOST_TEST(driver.told(EventKind::suspect, probe.target) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_over_the_link_or_through_another_is_as_good_as_a_direct_one) {
+    for (const bool over_link : {true, false}) {
+        Driver driver;
+        driver.gather(6);
+        const wire::Packet probe = next_probe(driver);
+        driver.run_for(milliseconds{600});
+        if (over_link) {
+            wire::Sync ack;
+            ack.header = Driver::header(probe.target.value);
+            ack.kind = wire::SyncKind::ack;
+            ack.seq = driver.syncs.at(0).sync.seq;
+            driver.give(ack).value();
+        } else {
+            wire::Packet ack = Driver::ack_of(probe);
+            ack.header = Driver::header(probe.target == PeerId{101} ? 102 : 101);
+            driver.give(ack).value();
+        }
+        driver.run_for(milliseconds{600});
+        BOOST_TEST((driver.liveness(probe.target.value) == Liveness::alive));
+        BOOST_TEST(driver.core.counters().probes_failed == 0U);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_to_another_number_does_not_count) {
+    Driver driver;
+    driver.gather(6);
+    const wire::Packet probe = next_probe(driver);
+    wire::Packet ack = Driver::ack_of(probe);
+    ack.seq += 1000;
+    driver.give(ack).value();
+    driver.run_for(milliseconds{1001});
+    BOOST_TEST((driver.liveness(probe.target.value) == Liveness::suspect));
+}
+
+BOOST_AUTO_TEST_CASE(silence_of_the_helpers_too_is_our_own_sickness_and_stretches_our_probes) {
+    Driver silent;
+    silent.gather(6);
+    next_probe(silent);
+    silent.run_for(milliseconds{1001});
+    BOOST_TEST(silent.core.health() == 3U);
+
+    Driver helped;
+    helped.gather(6);
+    const wire::Packet probe = next_probe(helped);
+    helped.run_for(milliseconds{600});
+    for (const Sent& request : helped.sent_of(PacketKind::ping_request)) {
+        wire::Packet nack;
+        nack.header = Driver::header(request.to.address[15]);
+        nack.kind = PacketKind::nack;
+        nack.seq = probe.seq;
+        nack.target = probe.target;
+        helped.give(nack).value();
+        // Twice from one helper is no more than once.
+        helped.give(nack).value();
+    }
+    helped.run_for(milliseconds{401});
+    BOOST_TEST(helped.core.health() == 0U);
+    BOOST_TEST(helped.told(EventKind::suspect, probe.target) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_request_is_carried_out_and_its_answer_passed_on) {
+    Driver driver;
+    driver.gather(2);
+    wire::Packet request = ping(101, PeerId{102});
+    request.kind = PacketKind::ping_request;
+    request.target_endpoint = endpoint(102);
+    driver.give(request).value();
+    const auto pings = driver.sent_of(PacketKind::ping);
+    BOOST_REQUIRE(pings.size() == 1U);
+    BOOST_TEST((pings[0].to == endpoint(102)));
+    driver.give(Driver::ack_of(pings[0].packet)).value();
+    const auto acks = driver.sent_of(PacketKind::ack);
+    BOOST_REQUIRE(acks.size() == 1U);
+    BOOST_TEST((acks[0].to == endpoint(101)));
+    BOOST_TEST(acks[0].packet.seq == 4711U);
+    BOOST_TEST((acks[0].packet.target == PeerId{102}));
+    driver.run_for(milliseconds{450}, true);
+    BOOST_TEST(driver.sent_of(PacketKind::nack).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_request_without_answer_brings_a_nack_before_the_requester_gives_up) {
+    Driver driver;
+    driver.gather(2);
+    wire::Packet request = ping(101, PeerId{102});
+    request.kind = PacketKind::ping_request;
+    request.target_endpoint = endpoint(102);
+    driver.give(request).value();
+    driver.run_for(milliseconds{399});
+    BOOST_TEST(driver.sent_of(PacketKind::nack).empty());
+    driver.run_for(milliseconds{2});
+    const auto nacks = driver.sent_of(PacketKind::nack);
+    BOOST_REQUIRE(nacks.size() == 1U);
+    BOOST_TEST((nacks[0].to == endpoint(101)));
+    BOOST_TEST(nacks[0].packet.seq == 4711U);
+}
+
+BOOST_AUTO_TEST_CASE(a_flood_of_requests_is_helped_only_so_far) {
+    Driver driver;
+    driver.gather(2);
+    wire::Packet request = ping(101, PeerId{102});
+    request.kind = PacketKind::ping_request;
+    request.target_endpoint = endpoint(102);
+    for (int i = 0; i < 2000; ++i) driver.give(request).value();
+    BOOST_TEST(driver.sent_of(PacketKind::ping).size() == 256U);
+}
+
+BOOST_AUTO_TEST_CASE(the_suspect_is_told_first_in_the_next_ping_to_it) {
+    Driver driver;
+    driver.gather(1);
+    driver.give(101, {}).value();
+    driver.core.handle_link_broken(driver.now, PeerId{101});
+    driver.run_for(milliseconds{1});
+    const auto pings = driver.sent_of(PacketKind::ping);
+    BOOST_REQUIRE(!pings.empty());
+    BOOST_REQUIRE(!pings[0].packet.facts.empty());
+    BOOST_TEST((pings[0].packet.facts[0] == fact(101, wire::Standing::suspect, 0, me.value)));
+}
+
+BOOST_AUTO_TEST_CASE(seeds_are_dialled_for_ever_and_ever_more_slowly) {
+    Driver driver;
+    driver.core.join(start, {endpoint(101), endpoint(me.value)});
+    driver.run_for(seconds{60});
+    const std::size_t first_minute = driver.sent_of(PacketKind::ping).size();
+    driver.run_for(seconds{600});
+    const std::size_t rest = driver.sent_of(PacketKind::ping).size() - first_minute;
+    BOOST_TEST(first_minute > 8U);
+    BOOST_TEST(rest >= 58U);
+    BOOST_TEST(rest <= 62U);
+    for (const Sent& item : driver.sent) BOOST_TEST((item.to == endpoint(101)));
+    BOOST_TEST(!driver.core.is_joined());
+}
+
+BOOST_AUTO_TEST_CASE(the_dead_are_dialled_with_the_news_of_their_death) {
+    Driver driver;
+    driver.gather(3);
+    driver.give(101, {fact(102, wire::Standing::dead, 0, 101)}).value();
+    driver.sent.clear();
+    driver.run_for(seconds{6}, true);
+    const auto to_dead = std::ranges::find(driver.sent, endpoint(102), &Sent::to);
+    BOOST_REQUIRE((to_dead != driver.sent.end()));
+    BOOST_TEST((to_dead->packet.facts.at(0) == fact(102, wire::Standing::dead, 0, 101)));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,263 @@
+#include "membership/membership.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "base/rng.h"
+#include "driver.h"
+#include "membership/errc.h"
+#include "wire/errc.h"
+
+using namespace exa;
+using namespace exa::membership;
+using namespace exa::membership::samples;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using wire::Standing;
+
+BOOST_AUTO_TEST_SUITE(membership)
+
+BOOST_AUTO_TEST_CASE(the_first_peer_is_joined_at_once_also_when_it_is_its_own_seed) {
+    for (const bool own_seed : {false, true}) {
+        Driver driver;
+        driver.core.join(start, own_seed ? std::vector{endpoint(me.value)} : std::vector<Endpoint>{});
+        driver.drain();
+        BOOST_TEST(driver.core.is_joined());
+        BOOST_TEST((driver.events == std::vector{Event{EventKind::joined_cluster, me, Generation{5}, {}, false}}));
+        BOOST_TEST(driver.core.view()->members.size() == 1U);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_seed_that_turns_out_to_be_ourselves_makes_us_the_first) {
+    Driver driver;
+    // Another address of ours, that our record does not name.
+    driver.core.join(start, {endpoint(999)});
+    driver.run_for(milliseconds{1});
+    BOOST_REQUIRE(driver.sent.size() == 1U);
+    BOOST_TEST(
+        driver.core.handle_packet(driver.now, endpoint(999), wire::encode(driver.sent[0].packet).value()).has_value());
+    driver.drain();
+    BOOST_TEST(driver.core.is_joined());
+    BOOST_TEST(driver.told(EventKind::id_clash, me) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_record_gets_the_next_version_when_it_changed_and_only_then) {
+    Driver driver;
+    driver.gather(1);
+    wire::PeerRecord next = driver.core.record();
+    BOOST_TEST(driver.core.set_record(driver.now, next).has_value());
+    BOOST_TEST(driver.core.record().version == 1U);
+    next.state = wire::PeerState::draining;
+    next.version = 77;
+    BOOST_TEST(driver.core.set_record(driver.now, next).has_value());
+    BOOST_TEST(driver.core.record().version == 2U);
+    driver.run_for(milliseconds{250});
+    bool told = false;
+    for (const Sent& item : driver.sent)
+        for (const wire::RecordDelta& delta : item.packet.records)
+            told = told || (delta.peer == me && delta.base == 1 && delta.version == 2 && delta.replicas.empty());
+    BOOST_TEST(told);
+}
+
+BOOST_AUTO_TEST_CASE(a_record_of_another_life_or_out_of_bounds_is_refused) {
+    Driver driver;
+    wire::PeerRecord next = driver.core.record();
+    next.generation = Generation{6};
+    BOOST_TEST((driver.core.set_record(start, next).error().code == errc::invalid_record));
+    next = driver.core.record();
+    next.name = std::string(1000, 'x');
+    BOOST_TEST((driver.core.set_record(start, next).error().code == errc::invalid_record));
+    next = driver.core.record();
+    next.replicas[0].id.peer = PeerId{1};
+    BOOST_TEST((driver.core.set_record(start, next).error().code == errc::invalid_record));
+    BOOST_TEST(driver.core.record().version == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_broken_link_is_suspected_at_once) {
+    Driver driver;
+    driver.gather(3);
+    driver.core.handle_link_broken(driver.now, PeerId{102});
+    BOOST_TEST((driver.liveness(102) == Liveness::suspect));
+    driver.core.handle_link_broken(driver.now, PeerId{999});
+    driver.core.handle_link_broken(driver.now, me);
+    BOOST_TEST((driver.liveness(me.value) == Liveness::alive));
+}
+
+BOOST_AUTO_TEST_CASE(leaving_is_told_and_then_everything_ends) {
+    Driver driver;
+    driver.gather(3);
+    BOOST_TEST(driver.core.leave(driver.now).has_value());
+    BOOST_TEST((driver.core.leave(driver.now).error().code == errc::left));
+    driver.run_for(milliseconds{900});
+    std::set<Endpoint> told;
+    for (const Sent& item : driver.sent)
+        for (const wire::Fact& fact : item.packet.facts)
+            if (fact == samples::fact(me.value, Standing::left, 0, 0, 5)) told.insert(item.to);
+    BOOST_TEST(told.size() == 3U);
+    BOOST_TEST(driver.told(EventKind::left_cluster, me) == 0U);
+    // While it lasts, a ping is answered and no doubt is refuted.
+    driver.give(101, {fact(me.value, Standing::suspect, 0, 101, 5)}).value();
+    BOOST_TEST((driver.liveness(me.value) == Liveness::left));
+    driver.run_for(milliseconds{200});
+    BOOST_TEST(driver.told(EventKind::left_cluster, me) == 1U);
+    BOOST_TEST((driver.core.next_timeout() == time_never));
+    driver.sent.clear();
+    wire::Packet ping;
+    ping.header = Driver::header(101);
+    ping.kind = wire::PacketKind::ping;
+    driver.give(ping).value();
+    BOOST_TEST(driver.sent.empty());
+    BOOST_TEST((driver.core.set_record(driver.now, record(me.value, 5)).error().code == errc::left));
+}
+
+BOOST_AUTO_TEST_CASE(who_left_is_shown_for_a_minute_and_remembered_for_another) {
+    Driver driver;
+    driver.gather(2);
+    driver.give(102, {fact(101, Standing::left)}).value();
+    driver.run_for(seconds{59}, true);
+    BOOST_TEST((driver.liveness(101) == Liveness::left));
+    driver.run_for(seconds{2}, true);
+    BOOST_TEST((driver.core.view()->find(PeerId{101}) == nullptr));
+    BOOST_TEST(driver.told(EventKind::forgotten, PeerId{101}) == 1U);
+    // Late news of its life do not bring it back.
+    wire::Packet late;
+    late.header = Driver::header(102);
+    late.records = {whole(101)};
+    driver.give(late).value();
+    BOOST_TEST((driver.core.view()->find(PeerId{101}) == nullptr));
+    driver.run_for(seconds{60}, true);
+    BOOST_TEST((driver.core.roster().find(PeerId{101}) == nullptr));
+    BOOST_TEST(driver.told(EventKind::forgotten, PeerId{101}) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(the_gone_are_remembered_up_to_a_bound_and_the_oldest_goes_first) {
+    Config config;
+    config.gone_max = 3;
+    config.members_max = 50;
+    Driver driver(config);
+    driver.gather(10);
+    for (std::uint64_t id = 101; id < 106; ++id) {
+        driver.give(110, {fact(id, Standing::dead, 0, 110)}).value();
+        driver.now += milliseconds{1};
+    }
+    BOOST_TEST((driver.core.roster().find(PeerId{101}) == nullptr));
+    BOOST_TEST((driver.core.roster().find(PeerId{102}) == nullptr));
+    for (std::uint64_t id = 103; id < 106; ++id) BOOST_TEST((driver.liveness(id) == Liveness::dead));
+    BOOST_TEST(driver.told(EventKind::forgotten, PeerId{101}) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_second_holder_of_a_name_is_loud_and_the_one_that_is_starting_yields) {
+    for (const bool we_start : {true, false}) {
+        wire::PeerRecord own = record(me.value, 5);
+        own.name = "peer-101";
+        own.state = we_start ? wire::PeerState::starting : wire::PeerState::serving;
+        Driver driver({}, own);
+        driver.core.join(start, {});
+        wire::Packet packet;
+        packet.header = Driver::header(101);
+        packet.records = {whole(101)};
+        driver.give(packet).value();
+        const auto at = std::ranges::find(driver.events, EventKind::name_clash, &Event::kind);
+        BOOST_REQUIRE((at != driver.events.end()));
+        // Of two that serve, the higher id yields.
+        BOOST_TEST((at->peer == (we_start ? me : PeerId{101})));
+        BOOST_TEST((at->other == (we_start ? PeerId{101} : me)));
+        BOOST_TEST(at->refuse == we_start);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(own_loads_show_at_once_and_leave_at_most_once_a_second) {
+    Driver driver;
+    driver.gather(2);
+    std::vector<std::uint64_t> numbers;
+    for (std::uint32_t i = 1; i <= 40; ++i) {
+        const wire::LoadReport reports[] = {{{me, DeploymentId{1}, 0}, i * 10, 0, 0, Duration{0}},
+                                            {{PeerId{101}, DeploymentId{1}, 0}, i, 0, 0, Duration{0}}};
+        driver.core.set_loads(driver.now, reports);
+        BOOST_TEST(driver.core.view()->loads.size() == 1U);
+        BOOST_TEST(driver.core.view()->find_load({me, DeploymentId{1}, 0})->report.in_flight == i * 10);
+        driver.drain();
+        driver.run_for(milliseconds{100}, true);
+    }
+    for (const Sent& item : driver.sent)
+        for (const wire::LoadGroup& group : item.packet.loads) numbers.push_back(group.number);
+    BOOST_REQUIRE(!numbers.empty());
+    BOOST_TEST(*std::ranges::max_element(numbers) >= 3U);
+    BOOST_TEST(*std::ranges::max_element(numbers) <= 5U);
+}
+
+BOOST_AUTO_TEST_CASE(a_view_is_built_anew_only_when_something_changed) {
+    Driver driver;
+    driver.gather(2);
+    const auto view = driver.core.view();
+    BOOST_TEST((driver.core.view() == view));
+    driver.give(101, {}).value();
+    BOOST_TEST((driver.core.view() == view));
+    driver.give(101, {fact(102, Standing::suspect, 0, 101)}).value();
+    BOOST_TEST((driver.core.view() != view));
+    BOOST_TEST(driver.core.view()->number == view->number + 1);
+    BOOST_TEST((view->find(PeerId{102})->liveness == Liveness::alive));
+}
+
+BOOST_AUTO_TEST_CASE(foreign_and_damaged_bytes_are_counted_and_change_nothing) {
+    Driver driver;
+    driver.gather(2);
+    const auto view = driver.core.view();
+    wire::Packet packet;
+    packet.header = Driver::header(101);
+    packet.facts = {fact(102, Standing::left)};
+    packet.header.cluster = cluster_id("other");
+    BOOST_TEST((driver.give(packet).error().code == wire::errc::wrong_cluster));
+    packet.header.cluster = cluster;
+    Bytes bytes = wire::encode(packet).value();
+    bytes.pop_back();
+    BOOST_TEST(driver.core.handle_packet(driver.now, endpoint(101), bytes).has_error());
+    BOOST_TEST(driver.core.handle_sync(driver.now, PeerId{101}, bytes).has_error());
+    Rng rng(1);
+    for (int round = 0; round < 500; ++round) {
+        Bytes noise(rng.below(1400));
+        for (auto& byte : noise) byte = static_cast<std::uint8_t>(rng.next());
+        BOOST_TEST(driver.core.handle_packet(driver.now, endpoint(101), noise).has_error());
+    }
+    BOOST_TEST((driver.core.view() == view));
+    BOOST_TEST(driver.core.counters().wrong_cluster == 1U);
+    BOOST_TEST(driver.core.counters().malformed == 502U);
+    BOOST_TEST(!driver.core.poll_transmit().has_value());
+}
+
+// Well formed but hostile: whatever a member says, we neither crash nor grow past our bounds.
+BOOST_AUTO_TEST_CASE(a_lying_member_cannot_grow_us_or_break_us) {
+    Config config;
+    config.members_max = 60;
+    config.gone_max = 20;
+    Driver driver(config);
+    driver.gather(4);
+    Rng rng(3);
+    for (int round = 0; round < 3000; ++round) {
+        wire::Packet packet;
+        packet.header = Driver::header(101 + rng.below(4), 1 + rng.below(3), rng.below(5));
+        packet.header.life = 1 + static_cast<std::uint32_t>(rng.below(2));
+        packet.kind = static_cast<wire::PacketKind>(rng.below(5));
+        packet.introduce = rng.below(2) == 0;
+        packet.seq = rng.below(400);
+        packet.target = PeerId{rng.below(3) == 0 ? me.value : 100 + rng.below(100)};
+        packet.target_endpoint = endpoint(rng.below(300));
+        for (std::uint64_t i = rng.below(6); i > 0; --i)
+            packet.facts.push_back(fact(100 + rng.below(100), static_cast<Standing>(rng.below(4)), rng.below(8),
+                                        rng.below(200), rng.below(4)));
+        for (std::uint64_t i = rng.below(3); i > 0; --i) {
+            wire::RecordDelta delta = whole(101 + rng.below(200), rng.below(4));
+            delta.life = 1 + static_cast<std::uint32_t>(rng.below(2));
+            delta.version = 2 + rng.below(9);
+            delta.base = rng.below(2) == 0 ? 0 : 1;
+            packet.records.push_back(delta);
+        }
+        (void)driver.give(packet);
+        driver.run_for(milliseconds{static_cast<std::int64_t>(rng.below(60))});
+        BOOST_REQUIRE(driver.core.roster().peers().size() <= 60U);
+        BOOST_REQUIRE(driver.core.roster().dead().size() <= 20U);
+    }
+    BOOST_TEST(!driver.core.is_over());
+    BOOST_TEST(driver.core.counters().dropped == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

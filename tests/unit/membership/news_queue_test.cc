@@ -1,0 +1,85 @@
+#include "membership/news_queue.h"
+
+#include <boost/test/unit_test.hpp>
+#include <vector>
+
+using namespace exa;
+using namespace exa::membership;
+using Take = NewsQueue::Take;
+
+namespace {
+
+NewsKey key(std::uint64_t peer, std::uint16_t part = 0) {
+    return {PeerId{peer}, part};
+}
+
+// The peers offered by one take() that sends `most` of them.
+std::vector<std::uint64_t> sent(NewsQueue& queue, std::size_t most, std::uint32_t budget = 100) {
+    std::vector<std::uint64_t> peers;
+    queue.take(budget, 1, [&](NewsKey offered, std::uint64_t) {
+        if (peers.size() >= most) return Take::skip;
+        peers.push_back(offered.peer.value);
+        return Take::sent;
+    });
+    return peers;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(news_queue)
+
+BOOST_AUTO_TEST_CASE(what_was_told_least_comes_first_and_then_the_newest) {
+    NewsQueue queue;
+    for (const std::uint64_t peer : {1U, 2U, 3U}) queue.put(key(peer));
+    BOOST_TEST((sent(queue, 2) == std::vector<std::uint64_t>{3, 2}));
+    BOOST_TEST((sent(queue, 2) == std::vector<std::uint64_t>{1, 3}));
+    queue.put(key(4));
+    BOOST_TEST((sent(queue, 2) == std::vector<std::uint64_t>{4, 2}));
+}
+
+BOOST_AUTO_TEST_CASE(news_ends_when_its_budget_is_spent_and_starts_anew_when_put_again) {
+    NewsQueue queue;
+    queue.put(key(1));
+    BOOST_TEST(sent(queue, 1, 3).size() == 1U);
+    BOOST_TEST(sent(queue, 1, 3).size() == 1U);
+    queue.put(key(1));
+    for (int round = 0; round < 3; ++round) BOOST_TEST(sent(queue, 1, 3).size() == 1U);
+    BOOST_TEST(queue.empty());
+    BOOST_TEST(sent(queue, 1, 3).empty());
+}
+
+BOOST_AUTO_TEST_CASE(of_two_bases_the_lower_is_kept) {
+    NewsQueue queue;
+    queue.put(key(1), 5);
+    queue.put(key(1), 7);
+    queue.take(10, 1, [](NewsKey, std::uint64_t base) {
+        BOOST_TEST(base == 5U);
+        return Take::sent;
+    });
+    BOOST_TEST(queue.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(skips_are_limited_and_what_is_gone_is_removed) {
+    NewsQueue queue;
+    for (std::uint64_t peer = 1; peer <= 9; ++peer) queue.put(key(peer));
+    int offers = 0;
+    queue.take(10, 4, [&](NewsKey, std::uint64_t) {
+        ++offers;
+        return Take::skip;
+    });
+    BOOST_TEST(offers == 4);
+    queue.take(10, 4, [](NewsKey, std::uint64_t) { return Take::gone; });
+    BOOST_TEST(queue.empty());
+}
+
+BOOST_AUTO_TEST_CASE(dropping_a_peer_drops_all_its_parts_and_no_others) {
+    NewsQueue queue;
+    queue.put(key(1, 65535));
+    queue.put(key(2, 0));
+    queue.put(key(2, 3));
+    queue.put(key(3, 0));
+    queue.drop(PeerId{2});
+    BOOST_TEST((sent(queue, 9) == std::vector<std::uint64_t>{3, 1}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,194 @@
+#include "membership/roster.h"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+
+#include "base/rng.h"
+#include "samples.h"
+
+using namespace exa;
+using namespace exa::membership;
+using namespace exa::membership::samples;
+using Applied = Roster::Applied;
+
+namespace {
+
+const PeerId other{101};
+
+// Brings `to` from its edition of `peer` to that of `from`.
+Applied pass_on(const Roster& from, Roster& to, PeerId peer) {
+    const Peer* held = to.find(peer);
+    return to.apply(start, *from.delta(peer, held != nullptr ? held->record.version : 0));
+}
+
+// A roster whose own peer is `other`, so that it makes the editions.
+Roster writer(std::uint16_t replicas = 4) {
+    return Roster(start, record(other.value, 1, replicas), 1, 1000);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(roster)
+
+BOOST_AUTO_TEST_CASE(a_whole_record_creates_a_peer_and_the_same_again_is_stale) {
+    Roster roster = samples::roster(0);
+    BOOST_TEST((roster.apply(start, whole(101)) == Applied::created));
+    BOOST_TEST((roster.apply(start, whole(101)) == Applied::stale));
+    BOOST_TEST((roster.find(other)->record == record(101)));
+    BOOST_TEST(roster.live_count() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(deltas_lead_through_any_sequence_of_changes_to_the_same_record) {
+    Roster from = writer();
+    Roster steps = samples::roster(0);
+    Roster jumps = samples::roster(0);
+    Rng rng(5);
+    for (int edition = 0; edition < 300; ++edition) {
+        wire::PeerRecord next = from.find(other)->record;
+        const auto slot = static_cast<std::uint16_t>(rng.below(90));
+        const auto at = std::ranges::lower_bound(next.replicas, ReplicaId{other, DeploymentId{1}, slot}, {},
+                                                 &wire::ReplicaRecord::id);
+        const bool known = at != next.replicas.end() && at->id.slot == slot;
+        if (rng.below(5) == 0)
+            next.rack = "rack-" + std::to_string(edition);
+        else if (!known)
+            next.replicas.insert(at, replica(other, slot));
+        else if (rng.below(2) == 0)
+            next.replicas.erase(at);
+        else
+            at->weight += 1;
+        from.set_self(next);
+        BOOST_REQUIRE(pass_on(from, steps, other) != Applied::gap);
+        BOOST_REQUIRE((steps.find(other)->record == from.find(other)->record));
+        // Every reader passes on what it has to others as well as the writer does.
+        if (rng.below(7) == 0) {
+            BOOST_REQUIRE(pass_on(steps, jumps, other) != Applied::gap);
+            BOOST_REQUIRE((jumps.find(other)->record == from.find(other)->record));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_delta_holds_only_what_changed) {
+    Roster from = writer();
+    wire::PeerRecord next = from.find(other)->record;
+    next.replicas[2].state = wire::ReplicaState::draining;
+    next.replicas.erase(next.replicas.begin());
+    from.set_self(next);
+    const auto delta = from.delta(other, 1);
+    BOOST_TEST(delta->base == 1U);
+    BOOST_TEST(delta->version == 2U);
+    BOOST_TEST(!delta->card.has_value());
+    BOOST_TEST(delta->replicas.size() == 1U);
+    BOOST_TEST(delta->removed.size() == 1U);
+    BOOST_TEST(from.delta(other, 0)->replicas.size() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(a_delta_from_an_edition_that_we_lack_is_a_gap_and_changes_nothing) {
+    Roster roster = samples::roster(1);
+    wire::RecordDelta delta = whole(101);
+    delta.base = 3;
+    delta.version = 4;
+    BOOST_TEST((roster.apply(start, delta) == Applied::gap));
+    BOOST_TEST((roster.find(other)->record == record(101)));
+    delta.peer = PeerId{999};
+    delta.card.reset();
+    BOOST_TEST((roster.apply(start, delta) == Applied::gap));
+    BOOST_TEST((roster.find(PeerId{999}) == nullptr));
+}
+
+BOOST_AUTO_TEST_CASE(a_notice_creates_a_peer_with_its_card_and_asks_for_the_rest) {
+    Roster from = writer();
+    Roster roster = samples::roster(0);
+    BOOST_TEST((roster.apply(start, *from.notice(other)) == Applied::created));
+    BOOST_TEST((roster.find(other)->record.link == endpoint(101)));
+    BOOST_TEST(roster.find(other)->record.version == 0U);
+    BOOST_TEST((roster.apply(start, *from.notice(other)) == Applied::gap));
+    BOOST_TEST(!roster.delta(other, 0).has_value());
+    BOOST_TEST((pass_on(from, roster, other) == Applied::changed));
+    BOOST_TEST((roster.find(other)->record == from.find(other)->record));
+}
+
+BOOST_AUTO_TEST_CASE(a_newer_generation_replaces_a_dead_life_and_an_older_one_is_stale) {
+    Roster roster = samples::roster(1);
+    roster.set_liveness(start, other, Liveness::dead, Incarnation{4});
+    BOOST_TEST(roster.live().empty());
+    BOOST_TEST((roster.apply(start, whole(101, 2)) == Applied::reborn));
+    BOOST_TEST((roster.find(other)->liveness == Liveness::alive));
+    BOOST_TEST((roster.find(other)->incarnation == Incarnation{0}));
+    BOOST_TEST(roster.dead().empty());
+    BOOST_TEST((roster.apply(start, whole(101, 1)) == Applied::stale));
+    BOOST_TEST((roster.find(other)->record.generation == Generation{2}));
+}
+
+BOOST_AUTO_TEST_CASE(a_record_does_not_raise_the_dead) {
+    Roster roster = samples::roster(1);
+    roster.set_liveness(start, other, Liveness::dead, Incarnation{0});
+    wire::PeerRecord next = record(101);
+    next.version = 9;
+    BOOST_TEST((roster.apply(start, whole(next)) == Applied::changed));
+    BOOST_TEST((roster.find(other)->liveness == Liveness::dead));
+    BOOST_TEST(roster.live().empty());
+}
+
+BOOST_AUTO_TEST_CASE(another_life_of_the_same_generation_is_a_clash) {
+    Roster roster = samples::roster(1);
+    wire::PeerRecord next = record(101);
+    next.version = 9;
+    BOOST_TEST((roster.apply(start, whole(next, 2)) == Applied::clash));
+    BOOST_TEST((roster.find(other)->record == record(101)));
+}
+
+BOOST_AUTO_TEST_CASE(there_is_room_for_so_many_peers_and_no_more) {
+    Roster roster(start, record(7), 1, 3);
+    BOOST_TEST((roster.apply(start, whole(101)) == Applied::created));
+    BOOST_TEST((roster.apply(start, whole(102)) == Applied::created));
+    BOOST_TEST((roster.apply(start, whole(103)) == Applied::full));
+    BOOST_TEST((roster.apply(start, whole(102, 2)) == Applied::reborn));
+    roster.forget(other);
+    BOOST_TEST((roster.apply(start, whole(103)) == Applied::created));
+}
+
+BOOST_AUTO_TEST_CASE(the_live_and_the_gone_are_counted_through_all_changes) {
+    Roster roster = samples::roster(5);
+    roster.set_liveness(start, PeerId{103}, Liveness::suspect, Incarnation{});
+    BOOST_TEST(roster.live().size() == 5U);
+    roster.set_liveness(start, PeerId{103}, Liveness::dead, Incarnation{});
+    roster.set_liveness(start + Duration{1}, PeerId{101}, Liveness::left, Incarnation{});
+    roster.set_liveness(start + Duration{2}, PeerId{105}, Liveness::dead, Incarnation{});
+    auto live = roster.live();
+    std::ranges::sort(live);
+    BOOST_TEST((live == std::vector{PeerId{102}, PeerId{104}}));
+    BOOST_TEST(roster.dead().size() == 2U);
+    BOOST_TEST((roster.surplus(2) == PeerId{103}));
+    BOOST_TEST(!roster.surplus(3).has_value());
+    roster.set_liveness(start, PeerId{103}, Liveness::alive, Incarnation{1});
+    BOOST_TEST((roster.surplus(1) == PeerId{101}));
+    BOOST_TEST(roster.live().size() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(a_name_is_taken_while_its_holder_lives) {
+    Roster roster = samples::roster(1);
+    wire::PeerRecord twin = record(102);
+    twin.name = "peer-101";
+    roster.apply(start, whole(twin));
+    BOOST_TEST((roster.namesake(PeerId{102}) == other));
+    BOOST_TEST((roster.namesake(other) == PeerId{102}));
+    roster.set_liveness(start, other, Liveness::dead, Incarnation{});
+    BOOST_TEST(!roster.namesake(PeerId{102}).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(members_are_sorted_shared_while_unchanged_and_without_the_hidden) {
+    Roster roster = samples::roster(3);
+    const auto before = roster.members();
+    BOOST_TEST(before.size() == 4U);
+    BOOST_TEST(std::ranges::is_sorted(before, {}, [](const auto& member) { return member->record.id; }));
+    roster.set_liveness(start, PeerId{102}, Liveness::suspect, Incarnation{});
+    const auto after = roster.members();
+    BOOST_TEST((after[1] == before[1]));
+    BOOST_TEST((after[2] != before[2]));
+    BOOST_TEST((after[2]->liveness == Liveness::suspect));
+    roster.hide(PeerId{103});
+    BOOST_TEST(roster.members().size() == 3U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,38 @@
+#include "membership/timers.h"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace exa;
+using namespace exa::membership;
+using std::chrono::seconds;
+
+BOOST_AUTO_TEST_SUITE(timers)
+
+BOOST_AUTO_TEST_CASE(due_timers_come_in_the_order_of_their_deadlines) {
+    Timers timers;
+    BOOST_TEST((timers.next() == time_never));
+    timers.set({TimerKind::suspicion, 7}, TimePoint{seconds{3}});
+    timers.set({TimerKind::suspicion, 5}, TimePoint{seconds{1}});
+    timers.set({TimerKind::probe}, TimePoint{seconds{2}});
+    BOOST_TEST((timers.next() == TimePoint{seconds{1}}));
+    BOOST_TEST((timers.take_due(TimePoint{seconds{2}}) == TimerKey{TimerKind::suspicion, 5}));
+    BOOST_TEST((timers.take_due(TimePoint{seconds{2}}) == TimerKey{TimerKind::probe}));
+    BOOST_TEST(!timers.take_due(TimePoint{seconds{2}}).has_value());
+    BOOST_TEST((timers.next() == TimePoint{seconds{3}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_later_set_replaces_and_a_cancel_removes) {
+    Timers timers;
+    timers.set({TimerKind::gossip}, TimePoint{seconds{1}});
+    timers.set({TimerKind::gossip}, TimePoint{seconds{9}});
+    BOOST_TEST(!timers.take_due(TimePoint{seconds{5}}).has_value());
+    BOOST_TEST(timers.is_set({TimerKind::gossip}));
+    timers.cancel({TimerKind::gossip});
+    BOOST_TEST(!timers.is_set({TimerKind::gossip}));
+    BOOST_TEST((timers.next() == time_never));
+    timers.set({TimerKind::gossip}, TimePoint{seconds{1}});
+    timers.clear();
+    BOOST_TEST(!timers.take_due(TimePoint{seconds{5}}).has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

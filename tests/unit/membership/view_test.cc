@@ -1,0 +1,29 @@
+#include "membership/view.h"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace exa;
+using namespace exa::membership;
+
+BOOST_AUTO_TEST_SUITE(view)
+
+BOOST_AUTO_TEST_CASE(members_and_loads_are_found_by_id_and_others_are_not) {
+    View view;
+    for (const std::uint64_t id : {2U, 5U, 9U}) {
+        auto member = std::make_shared<Member>();
+        member->record.id = PeerId{id};
+        view.members.push_back(member);
+        LoadEntry entry;
+        entry.report.replica = {PeerId{id}, DeploymentId{1}, 3};
+        view.loads.push_back(entry);
+    }
+    for (const std::uint64_t id : {2U, 5U, 9U}) {
+        BOOST_TEST((view.find(PeerId{id})->record.id == PeerId{id}));
+        BOOST_TEST((view.find_load({PeerId{id}, DeploymentId{1}, 3})->report.replica.peer == PeerId{id}));
+        BOOST_TEST((view.find_load({PeerId{id}, DeploymentId{1}, 4}) == nullptr));
+    }
+    for (const std::uint64_t id : {1U, 3U, 10U}) BOOST_TEST((view.find(PeerId{id}) == nullptr));
+    BOOST_TEST((View{}.find(PeerId{1}) == nullptr));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
