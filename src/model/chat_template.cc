@@ -1,7 +1,6 @@
 #include "model/chat_template.h"
 
 #include <algorithm>
-#include <array>
 #include <deque>
 
 #include "model/errc.h"

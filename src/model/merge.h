@@ -7,10 +7,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <queue>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/replica.h"
