@@ -24,8 +24,9 @@ class Bpe {
 
     Pretokenizer pretokenizer() const { return pretokenizer_; }
 
-    // Appends the tokens of `text`, any bytes. A byte the vocabulary has no token for is left out, as the programs
-    // these vocabularies come from do; `vocabulary` is the one given to make().
+    // Appends the tokens of `text`, any bytes. A byte the vocabulary has no token for is left out, and its neighbours
+    // do not join across it (llama.cpp's way; Hugging Face's tokenizers let them). `vocabulary` is the one given to
+    // make().
     void encode(std::string_view text, const Vocabulary& vocabulary, std::vector<TokenId>& out) const;
 
   private:
