@@ -1,9 +1,12 @@
 #include "exaserve/show.h"
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace exa::cli {
 
@@ -45,6 +48,14 @@ const json::array& list(const json::value& value, std::string_view key) {
     return found == nullptr ? empty : *found;
 }
 
+// Peers list by id, which no one remembers; people look for names. Items of one name keep their order.
+std::vector<std::pair<std::string, const json::value*>> by_name(const json::array& items, std::string_view key) {
+    std::vector<std::pair<std::string, const json::value*>> sorted;
+    for (const json::value& item : items) sorted.emplace_back(text(item, key), &item);
+    std::ranges::sort(sorted);
+    return sorted;
+}
+
 std::string ready_of(const json::value& value) {
     return text(value, "replicas_ready") + "/" + text(value, "replicas");
 }
@@ -80,11 +91,12 @@ std::string members_text(const json::value& reply, Style style) {
                  {"HTTP"},
                  {"GENERATION", Align::right},
                  {"ID"}});
-    for (const json::value& member : list(reply, "members")) {
+    for (const auto& [name, each] : by_name(list(reply, "members"), "name")) {
+        const json::value& member = *each;
         const bool is_self = !at(reply, "self").is_null() && at(member, "id") == at(reply, "self");
-        table.add_row({text(member, "name") + (is_self ? " *" : ""), member_state(member),
-                       duration(member, "since_seconds"), ready_of(member), text(member, "rack"), text(member, "http"),
-                       text(member, "generation"), text(member, "id")});
+        table.add_row({name + (is_self ? " *" : ""), member_state(member), duration(member, "since_seconds"),
+                       ready_of(member), text(member, "rack"), text(member, "http"), text(member, "generation"),
+                       text(member, "id")});
     }
     return table.render(style) + "\n* the peer that was asked\n";
 }
@@ -122,9 +134,9 @@ std::string ring_text(const json::value& reply, Style style) {
         out += "model " + text(pool, "model") + ", role " + text(pool, "role") + ", version " + text(pool, "version") +
                ", digest " + text(pool, "digest") + "\n";
         Table table({{"REPLICA"}, {"PEER"}, {"RACK"}, {"POINTS", Align::right}, {"SHARE", Align::right}});
-        for (const json::value& member : list(pool, "members"))
-            table.add_row({text(member, "replica"), text(member, "peer_name"), text(member, "rack"),
-                           text(member, "points"), human_share(number(member, "share"))});
+        for (const auto& [peer_name, member] : by_name(list(pool, "members"), "peer_name"))
+            table.add_row({text(*member, "replica"), peer_name, text(*member, "rack"), text(*member, "points"),
+                           human_share(number(*member, "share"))});
         out += table.render(style);
     }
     return out;
@@ -165,11 +177,12 @@ std::string replicas_text(const json::value& reply, Style style) {
                  {"IN FLIGHT", Align::right},
                  {"QUEUED", Align::right},
                  {"KV USED", Align::right}});
-    for (const json::value& replica : list(reply, "replicas")) {
+    for (const auto& [peer_name, each] : by_name(list(reply, "replicas"), "peer_name")) {
+        const json::value& replica = *each;
         const json::value& load = at(replica, "load");
         const double kv_used = number(load, "kv_used_permille");
         const std::string liveness = text(replica, "liveness");
-        table.add_row({text(replica, "id"), text(replica, "peer_name"), text(replica, "rack"), text(replica, "model"),
+        table.add_row({text(replica, "id"), peer_name, text(replica, "rack"), text(replica, "model"),
                        liveness == "alive" ? text(replica, "state") : "peer " + liveness,
                        text(load, "in_flight") + "/" + text(replica, "in_flight_limit"), text(load, "queued_tokens"),
                        kv_used < 0 ? "-" : human_share(kv_used / 1000)});

@@ -232,7 +232,8 @@ void Cluster::announce() const {
         const json::object up{{"run_dir", options_.run_dir}, {"ready_seconds", took}, {"peers", std::move(peers)}};
         std::printf("%s\n", json::serialize(up).c_str());
     } else {
-        std::printf("up: %u peers with %u replicas each, ready in %s\n\n", options_.peers, options_.replicas,
+        std::printf("up: %u peer%s with %u replica%s each, ready in %s\n\n", options_.peers,
+                    options_.peers == 1 ? "" : "s", options_.replicas, options_.replicas == 1 ? "" : "s",
                     human_seconds(took).c_str());
         for (const Member& member : members_)
             std::printf("  %-8s http://%s/v1\n", member.plan.name.c_str(), member.plan.http.c_str());

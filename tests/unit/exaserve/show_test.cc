@@ -31,6 +31,13 @@ BOOST_AUTO_TEST_CASE(a_dead_peer_shows_dead_and_not_what_it_last_said) {
     BOOST_TEST(has(text, "b     dead"), text);
 }
 
+BOOST_AUTO_TEST_CASE(members_are_in_the_order_of_their_names) {
+    const std::string text =
+        members_text(reply(R"({"members":[{"name":"c"},{"name":"a"},{"name":"b"}]})"), Style::plain);
+    BOOST_TEST(text.find("\na ") < text.find("\nb "), text);
+    BOOST_TEST(text.find("\nb ") < text.find("\nc "), text);
+}
+
 BOOST_AUTO_TEST_CASE(status_names_only_the_liveness_there_is) {
     const std::string text = status_text(reply(R"({"cluster":"c","self":{"name":"a","state":"serving"},
         "peers":{"alive":2,"suspect":0,"dead":1,"lost":0,"left":0},"replicas":4,"replicas_ready":3,
