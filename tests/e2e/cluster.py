@@ -120,6 +120,23 @@ class Peer:
     def admin(self, path: str):
         return get_json(f"{self.url}/exaserve/v1/{path}")
 
+    def metric(self, name: str) -> float:
+        """The sum of a metric over all its labels."""
+        with urllib.request.urlopen(self.url + "/metrics", timeout=10) as reply:
+            lines = reply.read().decode().splitlines()
+        values = [float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith((f"exaserve_{name}{{",
+                                                                                     f"exaserve_{name} "))]
+        assert values, f"no metric {name}"
+        return sum(values)
+
+    def session_at(self, peer: str) -> str:
+        """A session that the ring gives to a replica of the peer with that name."""
+        for number in range(1000):
+            route = self.admin(f"route?session=session-{number}")
+            if route["peer_name"] == peer:
+                return f"session-{number}"
+        raise AssertionError(f"no session goes to {peer}")
+
     def member(self, name: str) -> dict | None:
         """What this peer believes of the one with that name."""
         return next((m for m in self.admin("members")["members"] if m["name"] == name), None)

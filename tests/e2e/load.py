@@ -54,15 +54,17 @@ class Client:
                 self.at += 1
         raise AssertionError("no entry accepts connections")
 
-    def ask(self, request: dict) -> str:
+    def ask(self, request: dict, session: str | None = None, after_first_byte=lambda: None) -> str:
         """The text of a complete answer; raises on anything less."""
         if self.connection is None:
             self.connection = self.connect()
         self.connection.request("POST", "/v1/chat/completions", json.dumps({**request, "stream": self.stream}),
-                                {"content-type": "application/json"})
+                                {"content-type": "application/json", **({"x-session-id": session} if session else {})})
         reply = self.connection.getresponse()
         closes = reply.will_close
-        body = reply.read()
+        body = reply.read(1)
+        after_first_byte()
+        body += reply.read()
         assert reply.status == 200, f"status {reply.status}: {body[:300]!r}"
         if closes:
             self.close()

@@ -2,26 +2,36 @@
 
 import pytest
 from cluster import Cluster, exaserve, wait_for
-from load import Load
+from load import Client, Load
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory, steady_model):
+def running(tmp_path_factory, steady_model):
     with Cluster(tmp_path_factory.mktemp("cluster"), steady_model) as cluster:
         yield cluster
+
+
+@pytest.fixture
+def cluster(running):
+    """All three peers, whatever the test before has done to them."""
+    for peer in running.peers:
+        if peer.process.poll() is not None:
+            peer.start()
+    running.wait_ready(60)
+    return running
 
 
 @pytest.mark.parametrize("order", ["leave", "SIGTERM"])
 def test_no_request_fails_when_a_peer_leaves(cluster, answers, order):
     leaver = cluster.peers[2]
-    others = cluster.peers[:2]
-    load = Load(answers(cluster))
+    load = Load(answers(cluster, max_tokens=400))
     ports = [peer.http_port for peer in cluster.peers]
     for entry in range(3):
         for stream in (False, True):
             load.add(ports[entry:] + ports[:entry], stream)
     wait_for(lambda: load.count() >= 10, 60, "answers before the leave")
 
+    wait_for(lambda: leaver.metric("replica_in_flight") >= 2, 30, "the leaver is at work", interval=0.01)
     if order == "leave":
         done = exaserve("leave", "--peer", leaver.url)
         assert (done.returncode, done.stdout) == (0, "left\n"), done.stderr
@@ -33,9 +43,29 @@ def test_no_request_fails_when_a_peer_leaves(cluster, answers, order):
     load.stop()
 
     assert load.failures == []
-    for peer in others:
+    for peer in cluster.peers[:2]:
         assert peer.member(leaver.name)["liveness"] == "left"
         assert peer.admin("status")["replicas_ready"] == 4
 
-    leaver.start()
-    cluster.wait_ready(60)
+
+def test_a_stream_of_the_leaver_itself_finishes(cluster, answers):
+    leaver = cluster.peers[2]
+    reference = answers(cluster, max_tokens=1500)
+    session = leaver.session_at(leaver.name)
+    client = Client([leaver.http_port], stream=True)
+    text = client.ask(reference.requests[0], session, after_first_byte=leaver.terminate)
+    assert text == reference.texts[0]
+    # Its head went out before the leave and promised to keep the connection.
+    assert client.ask(reference.requests[1]) == reference.texts[1]
+    assert leaver.wait(30) == 0
+
+
+def test_an_idle_connection_is_not_waited_for(cluster, answers):
+    leaver = cluster.peers[2]
+    reference = answers(cluster, max_tokens=1)
+    client = Client([leaver.http_port], stream=False)
+    client.ask(reference.requests[0])
+    assert client.connection is not None
+    leaver.terminate()
+    assert leaver.wait(15) == 0, "its drain may take 30 s, but nothing was under way"
+    client.close()
