@@ -51,6 +51,7 @@ openai::ApiResult<Job> make_job(const wire::Open& open, const LocalReplica& repl
     job.shape = openai::Shape::completion;
     BOOST_OUTCOME_TRY(auto request, openai::parse_completion(open.body));
     if (const auto* text = std::get_if<std::string>(&request.prompt)) {
+        // Raw completions write their own markup; only chat messages must not be able to.
         job.prompt = replica.tokenizer->encode(*text, {.add_bos = true, .parse_special = true});
     } else {
         job.prompt = std::get<std::vector<std::uint32_t>>(request.prompt);
