@@ -131,7 +131,7 @@ Decision Dispatcher::begin(TimePoint now, const RequestMeta& meta) {
         return make_reject(std::move(place).error());
     }
     const std::uint32_t index = open_request(meta, place.value());
-    return send(now, index, error(errc::all_replicas_busy, describe(meta.model, meta.version)));
+    return send(now, index, error(errc::all_replicas_busy));
 }
 
 Result<Dispatcher::Place> Dispatcher::locate(const RequestMeta& meta, std::uint64_t entropy) const {
