@@ -32,7 +32,8 @@ EXA_AVX2_INLINE __m256i broadcast_4(const std::int8_t* q) {
 
 // What one token brings to the blocks of a tile.
 struct Token {
-    const std::int8_t* q;
+    const std::int8_t* high;
+    const std::int8_t* low;
     const float* scale;
     const float* sum;
 };
@@ -41,26 +42,39 @@ EXA_AVX2_INLINE __m256 fold(__m256 acc, __m256i dots, __m256 d, float scale) {
     return _mm256_fmadd_ps(_mm256_cvtepi32_ps(dots), _mm256_mul_ps(d, _mm256_set1_ps(scale)), acc);
 }
 
-// 16-bit sums cannot overflow: 8 groups x 2 products x 15 x 127 = 30,480.
+// Pairs of 16-bit sums to one 32-bit sum: 128 high + low.
+EXA_AVX2_INLINE __m256i join(__m256i high, __m256i low) {
+    return _mm256_add_epi32(_mm256_madd_epi16(high, _mm256_set1_epi16(128)),
+                            _mm256_madd_epi16(low, _mm256_set1_epi16(1)));
+}
+
+// The integers of 8 rows times 4 columns each, for the low and high nibbles of 32 bytes.
+EXA_AVX2_INLINE __m256i multiply_nibbles(__m256i first, __m256i second, const std::int8_t* q) {
+    return _mm256_add_epi16(_mm256_maddubs_epi16(first, broadcast_4(q)),
+                            _mm256_maddubs_epi16(second, broadcast_4(q + 16)));
+}
+
+// 16-bit sums cannot overflow: 8 groups x 2 products x 15 x 127 = 30,480. Joined to 32 bits they stay below 2^24, which
+// a float holds exactly.
 template <int tokens, bool wide>
 EXA_AVX2_INLINE void tile_4(const std::uint8_t* block, std::size_t blocks, const Token* token, __m256* acc) {
-    const __m256i low = _mm256_set1_epi8(15);
-    const __m256i ones = _mm256_set1_epi16(1);
+    const __m256i nibble = _mm256_set1_epi8(15);
     constexpr std::size_t scale_bytes = wide ? 32 : 16;
     for (std::size_t b = 0; b < blocks; ++b, block += 2 * scale_bytes + 128) {
-        __m256i dots[tokens];
+        __m256i high[tokens];
+        __m256i low[tokens];
 #pragma clang loop unroll(full)
         for (int j = 0; j < 4; ++j) {
             const __m256i bytes = load_bytes(block + 2 * scale_bytes + 32 * j);
-            const __m256i first = _mm256_and_si256(bytes, low);
-            const __m256i second = _mm256_and_si256(_mm256_srli_epi16(bytes, 4), low);
+            const __m256i first = _mm256_and_si256(bytes, nibble);
+            const __m256i second = _mm256_and_si256(_mm256_srli_epi16(bytes, 4), nibble);
 #pragma clang loop unroll(full)
             for (int t = 0; t < tokens; ++t) {
-                const std::int8_t* q = token[t].q + b * block_cols + 4 * j;
-                const __m256i one = _mm256_maddubs_epi16(first, broadcast_4(q));
-                const __m256i two = _mm256_maddubs_epi16(second, broadcast_4(q + 16));
-                const __m256i both = _mm256_add_epi16(one, two);
-                dots[t] = j == 0 ? both : _mm256_add_epi16(dots[t], both);
+                const std::size_t at = b * block_cols + 4 * static_cast<std::size_t>(j);
+                const __m256i more_high = multiply_nibbles(first, second, token[t].high + at);
+                const __m256i more_low = multiply_nibbles(first, second, token[t].low + at);
+                high[t] = j == 0 ? more_high : _mm256_add_epi16(high[t], more_high);
+                low[t] = j == 0 ? more_low : _mm256_add_epi16(low[t], more_low);
             }
         }
         const auto* scales = reinterpret_cast<const float*>(block);
@@ -68,16 +82,16 @@ EXA_AVX2_INLINE void tile_4(const std::uint8_t* block, std::size_t blocks, const
         const __m256 m = wide ? _mm256_loadu_ps(scales + 8) : load_halves(block + 16);
 #pragma clang loop unroll(full)
         for (int t = 0; t < tokens; ++t) {
-            acc[t] = fold(acc[t], _mm256_madd_epi16(dots[t], ones), d, token[t].scale[b]);
+            acc[t] = fold(acc[t], join(high[t], low[t]), d, token[t].scale[b]);
             acc[t] = _mm256_fmadd_ps(m, _mm256_set1_ps(token[t].sum[b]), acc[t]);
         }
     }
 }
 
 // Signed weights: |w| times the activation with w's sign. 2 x 128 x 127 fits 16 bits, one group at a time.
-EXA_AVX2_INLINE __m256i dot_signed(__m256i weights, __m256i magnitude, const std::int8_t* q) {
-    const __m256i products = _mm256_maddubs_epi16(magnitude, _mm256_sign_epi8(broadcast_4(q), weights));
-    return _mm256_madd_epi16(products, _mm256_set1_epi16(1));
+EXA_AVX2_INLINE __m256i dot_signed(__m256i weights, __m256i magnitude, const Token& token, std::size_t at) {
+    return join(_mm256_maddubs_epi16(magnitude, _mm256_sign_epi8(broadcast_4(token.high + at), weights)),
+                _mm256_maddubs_epi16(magnitude, _mm256_sign_epi8(broadcast_4(token.low + at), weights)));
 }
 
 template <int tokens, Layout layout>
@@ -92,7 +106,8 @@ EXA_AVX2_INLINE void tile_8(const std::uint8_t* block, std::size_t blocks, const
             const __m256i magnitude = _mm256_abs_epi8(weights);
 #pragma clang loop unroll(full)
             for (int t = 0; t < tokens; ++t) {
-                const __m256i dot = dot_signed(weights, magnitude, token[t].q + b * block_cols + 4 * g);
+                const __m256i dot =
+                    dot_signed(weights, magnitude, token[t], b * block_cols + 4 * static_cast<std::size_t>(g));
                 dots[t][g / 4] = g % 4 == 0 ? dot : _mm256_add_epi32(dots[t][g / 4], dot);
             }
         }
@@ -119,7 +134,7 @@ EXA_AVX2 void multiply_tiles(const Matrix& w, const Activations& x, std::size_t 
     Token token[tokens];
     for (std::size_t t = 0; t < tokens; ++t) {
         const std::size_t at = (first + t) * blocks;
-        token[t] = {x.q + at * block_cols, x.scale + at, x.sum + at};
+        token[t] = {x.high + at * block_cols, x.low + at * block_cols, x.scale + at, x.sum + at};
     }
     for (std::size_t row = 0; row < w.rows; row += tile_rows) {
         __m256 acc[tokens];

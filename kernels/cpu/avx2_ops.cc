@@ -136,16 +136,20 @@ EXA_AVX2 void quantize(const Activations& out, std::size_t tokens, std::size_t c
             poison = _mm256_fmadd_ps(x[v], _mm256_setzero_ps(), poison);
         }
         const float top = max_lanes(largest);
-        // Below that 127 / top would overflow; such a block counts as zero.
-        const __m256 inverse = _mm256_set1_ps(top > 0x1.0p-100F ? 127.0F / top : 0.0F);
-        __m256i wide[4];
+        // Below that the division would overflow; such a block counts as zero.
+        const __m256 inverse = _mm256_set1_ps(top > 0x1.0p-100F ? activation_max / top : 0.0F);
+        __m256i high[4];
+        __m256i low[4];
         __m256i sum = _mm256_setzero_si256();
         for (int v = 0; v < 4; ++v) {
-            wide[v] = _mm256_cvtps_epi32(_mm256_mul_ps(x[v], inverse));
-            sum = _mm256_add_epi32(sum, wide[v]);
+            const __m256i value = _mm256_cvtps_epi32(_mm256_mul_ps(x[v], inverse));
+            high[v] = _mm256_srai_epi32(_mm256_add_epi32(value, _mm256_set1_epi32(64)), 7);
+            low[v] = _mm256_sub_epi32(value, _mm256_slli_epi32(high[v], 7));
+            sum = _mm256_add_epi32(sum, value);
         }
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out.q + block * block_cols), narrow(wide));
-        const float scale = top / 127.0F + sum_lanes(poison);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out.high + block * block_cols), narrow(high));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out.low + block * block_cols), narrow(low));
+        const float scale = top / activation_max + sum_lanes(poison);
         out.scale[block] = scale;
         out.sum[block] = scale * static_cast<float>(sum_lanes_i32(sum));
     }

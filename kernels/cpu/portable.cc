@@ -12,22 +12,25 @@ namespace {
 void quantize(const Activations& out, std::size_t tokens, std::size_t cols) {
     for (std::size_t block = 0; block < tokens * cols / block_cols; ++block) {
         const float* x = out.x + block * block_cols;
-        std::int8_t* q = out.q + block * block_cols;
         float largest = 0;
-        for (std::size_t i = 0; i < block_cols; ++i) largest = std::max(largest, std::fabs(x[i]));
-        // Below that 127 / largest would overflow; such a block counts as zero.
-        const float inverse = largest > 0x1.0p-100F ? 127.0F / largest : 0.0F;
+        float poison = 0;
+        for (std::size_t i = 0; i < block_cols; ++i) {
+            largest = std::max(largest, std::fabs(x[i]));
+            // Infinity and NaN become NaN and spoil the whole block's scale: they must not pass for numbers.
+            poison += x[i] * 0.0F;
+        }
+        // Below that the division would overflow; such a block counts as zero.
+        const float inverse = largest > 0x1.0p-100F && poison == 0 ? activation_max / largest : 0.0F;
         int sum = 0;
         for (std::size_t i = 0; i < block_cols; ++i) {
-            const float scaled = x[i] * inverse;
-            // A NaN must not reach the conversion, which is undefined for it; it poisons the scale instead.
-            const int value = scaled == scaled ? static_cast<int>(std::nearbyint(scaled)) : 0;
-            q[i] = static_cast<std::int8_t>(value);
+            const float scaled = inverse > 0 ? x[i] * inverse : 0.0F;
+            const int value = static_cast<int>(std::nearbyint(scaled));
+            const int high = (value + 64) >> 7;
+            out.high[block * block_cols + i] = static_cast<std::int8_t>(high);
+            out.low[block * block_cols + i] = static_cast<std::int8_t>(value - 128 * high);
             sum += value;
         }
-        float poison = 0;
-        for (std::size_t i = 0; i < block_cols; ++i) poison += x[i] * 0.0F;
-        out.scale[block] = largest / 127.0F + poison;
+        out.scale[block] = largest / activation_max + poison;
         out.sum[block] = out.scale[block] * static_cast<float>(sum);
     }
 }
@@ -66,9 +69,8 @@ float tile_scale(const std::uint8_t* scales, bool wide, std::size_t row) {
     return value;
 }
 
-// One row of one block against one token's 32 activations: the part of the sum it adds.
-float block_dot(Layout layout, const std::uint8_t* block, std::size_t row, const std::int8_t* q, float scale,
-                float sum) {
+// One row of one block against 32 activations, block `at` of x: the part of the sum it adds.
+float block_dot(Layout layout, const std::uint8_t* block, std::size_t row, const Activations& x, std::size_t at) {
     const bool wide = layout != Layout::tiles_4 && layout != Layout::tiles_8;
     const bool nibbles = layout == Layout::tiles_4 || layout == Layout::tiles_4_wide;
     const std::size_t scale_bytes = wide ? 32 : 16;
@@ -82,14 +84,15 @@ float block_dot(Layout layout, const std::uint8_t* block, std::size_t row, const
         } else {
             weight = static_cast<std::int8_t>(weights[c / 4 * 32 + row * 4 + c % 4]);
         }
-        dots[c / 16] += weight * q[c];
+        dots[c / 16] += weight * (128 * x.high[at * block_cols + c] + x.low[at * block_cols + c]);
     }
     const float d = tile_scale(block, wide, row);
+    const float scale = x.scale[at];
     if (layout == Layout::tiles_8) return static_cast<float>(dots[0] + dots[1]) * (d * scale);
     const float second = tile_scale(block + scale_bytes, wide, row);
     if (layout == Layout::tiles_8_halves)
         return static_cast<float>(dots[0]) * (d * scale) + static_cast<float>(dots[1]) * (second * scale);
-    return static_cast<float>(dots[0] + dots[1]) * (d * scale) + second * sum;
+    return static_cast<float>(dots[0] + dots[1]) * (d * scale) + second * x.sum[at];
 }
 
 void matmul_tiles(const Matrix& w, const Activations& x, std::size_t tokens, float* y) {
@@ -100,9 +103,7 @@ void matmul_tiles(const Matrix& w, const Activations& x, std::size_t tokens, flo
         for (std::size_t t = 0; t < tokens; ++t) {
             float total = 0;
             for (std::size_t b = 0; b < blocks; ++b) {
-                const std::size_t at = t * blocks + b;
-                total += block_dot(w.layout, tile + b * stride, r % tile_rows, x.q + at * block_cols, x.scale[at],
-                                   x.sum[at]);
+                total += block_dot(w.layout, tile + b * stride, r % tile_rows, x, t * blocks + b);
             }
             y[t * w.rows + r] = total;
         }

@@ -82,9 +82,10 @@ void LlamaModel::gather(std::span<const engine::Slice> slices) {
     grow(up_, n * shape_.ff);
     grow(cos_, n * shape_.rope_pairs);
     grow(sin_, n * shape_.rope_pairs);
-    grow(q8_, n * widest);
-    grow(q8_scale_, n * widest / kernels::block_cols);
-    grow(q8_sum_, n * widest / kernels::block_cols);
+    grow(input_high_, n * widest);
+    grow(input_low_, n * widest);
+    grow(input_scale_, n * widest / kernels::block_cols);
+    grow(input_sum_, n * widest / kernels::block_cols);
 
     std::size_t row = 0;
     for (const engine::Slice& slice : slices)
@@ -173,7 +174,7 @@ void LlamaModel::normalize(const std::vector<float>& weight) {
 }
 
 void LlamaModel::set_input(const float* x, std::size_t cols) {
-    input_ = {x, q8_.data(), q8_scale_.data(), q8_sum_.data()};
+    input_ = {x, input_high_.data(), input_low_.data(), input_scale_.data(), input_sum_.data()};
     input_cols_ = cols;
     input_quantized_ = false;
 }

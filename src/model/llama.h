@@ -76,9 +76,10 @@ class LlamaModel final : public engine::Model {
     std::vector<float> cos_;       // [n, rope_pairs]
     std::vector<float> sin_;       // [n, rope_pairs]
     std::vector<float> scores_;
-    std::vector<std::int8_t> q8_;  // the current input, quantised once a quantised matrix asks for it
-    std::vector<float> q8_scale_;
-    std::vector<float> q8_sum_;
+    std::vector<std::int8_t> input_high_;  // the current input as integers, made once a quantised matrix asks for them
+    std::vector<std::int8_t> input_low_;
+    std::vector<float> input_scale_;
+    std::vector<float> input_sum_;
     kernels::Activations input_;
     std::size_t input_cols_ = 0;
     bool input_quantized_ = false;

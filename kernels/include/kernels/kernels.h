@@ -36,7 +36,7 @@ struct PagedKv {
 struct Kernels {
     const char* family;
 
-    // Fills q, scale and sum of `out` from out.x: [tokens, cols], cols a multiple of 32.
+    // Fills high, low, scale and sum of `out` from out.x: [tokens, cols], cols a multiple of 32.
     void (*quantize)(const Activations& out, std::size_t tokens, std::size_t cols);
 
     // y[t, r] = sum over c of w[r, c] * x[t, c]; y: [tokens, w.rows].

@@ -9,7 +9,7 @@ using namespace exa::kernels::test;
 
 namespace {
 
-// Whole numbers with a 127 in every block: 8 bits hold them exactly, so that only the weights' own rounding is at work.
+// Whole numbers with a 127 in every block are held exactly, so that only the weights' own rounding is at work.
 std::vector<float> exact_activations(exa::Rng& rng, std::size_t tokens, std::size_t cols) {
     std::vector<float> x(tokens * cols);
     for (std::size_t i = 0; i < x.size(); ++i)

@@ -93,14 +93,15 @@ struct OwnedMatrix {
 // Activations with their buffers; the floats are the caller's.
 struct OwnedActivations {
     OwnedActivations(const Kernels& kernels, const std::vector<float>& x, std::size_t tokens, std::size_t cols)
-        : q(x.size()), scale(x.size() / block_cols + 1), sum(x.size() / block_cols + 1) {
-        view = {x.data(), q.data(), scale.data(), sum.data()};
+        : high(x.size()), low(x.size()), scale(x.size() / block_cols + 1), sum(x.size() / block_cols + 1) {
+        view = {x.data(), high.data(), low.data(), scale.data(), sum.data()};
         if (cols % block_cols == 0) kernels.quantize(view, tokens, cols);
     }
     OwnedActivations(const OwnedActivations&) = delete;
     OwnedActivations& operator=(const OwnedActivations&) = delete;
 
-    std::vector<std::int8_t> q;
+    std::vector<std::int8_t> high;
+    std::vector<std::int8_t> low;
     std::vector<float> scale;
     std::vector<float> sum;
     Activations view;

@@ -1,6 +1,6 @@
-// logits_dump: what the built-in engine computes, as text, for comparison with another engine.
+// exa-logits-dump: what the built-in engine computes, as text, for comparison with another engine.
 //
-//   logits_dump MODEL.gguf TOP GREEDY [portable] < TOKENS
+//   exa-logits-dump MODEL.gguf TOP GREEDY [portable] < TOKENS
 //
 // Every line of the input is a prompt, token ids with spaces between. Every line of the output is a JSON object with
 // "top": the TOP likeliest next tokens as [id, log-probability], and "greedy": GREEDY tokens of the greedy
@@ -25,7 +25,7 @@ namespace {
 using exa::engine::TokenId;
 
 int fail(const exa::Error& error) {
-    std::fprintf(stderr, "logits_dump: %s\n", error.message().c_str());
+    std::fprintf(stderr, "exa-logits-dump: %s\n", error.message().c_str());
     return 2;
 }
 
@@ -69,7 +69,7 @@ void print_greedy(exa::engine::Replica& replica, const std::vector<TokenId>& pro
 
 int main(int argc, char** argv) {
     if (argc < 4) {
-        std::fprintf(stderr, "usage: logits_dump MODEL.gguf TOP GREEDY [portable] < TOKENS\n");
+        std::fprintf(stderr, "usage: exa-logits-dump MODEL.gguf TOP GREEDY [portable] < TOKENS\n");
         return 2;
     }
     auto file = exa::model::MappedFile::open(argv[1]);
@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
         const auto outside = [&](TokenId token) { return token >= model.vocab_size(); };
         if (prompt.empty() || prompt.size() > pages * exa::engine::page_tokens ||
             std::ranges::any_of(prompt, outside)) {
-            std::fprintf(stderr, "logits_dump: a prompt is empty, too long or has an unknown token\n");
+            std::fprintf(stderr, "exa-logits-dump: a prompt is empty, too long or has an unknown token\n");
             return 2;
         }
         const exa::engine::Slice slice{prompt, 0, all_pages, true};

@@ -1,6 +1,6 @@
-// engine_bench: prefill and decode speed of the built-in engine, one replica on one thread.
+// exa-engine-bench: prefill and decode speed of the built-in engine, one replica on one thread.
 //
-//   engine_bench MODEL.gguf PROMPT_TOKENS ANSWER_TOKENS
+//   exa-engine-bench MODEL.gguf PROMPT_TOKENS ANSWER_TOKENS
 //
 // Prints {"prefill": tokens/s, "decode": tokens/s}: the prompt until its first answer token, then the tokens after
 // that.
@@ -23,7 +23,7 @@ double seconds_between(Clock::time_point start, Clock::time_point end) {
 }
 
 int fail(const exa::Error& error) {
-    std::fprintf(stderr, "engine_bench: %s\n", error.message().c_str());
+    std::fprintf(stderr, "exa-engine-bench: %s\n", error.message().c_str());
     return 2;
 }
 
@@ -31,7 +31,7 @@ int fail(const exa::Error& error) {
 
 int main(int argc, char** argv) {
     if (argc != 4 || std::atoi(argv[2]) < 1 || std::atoi(argv[3]) < 2) {
-        std::fprintf(stderr, "usage: engine_bench MODEL.gguf PROMPT_TOKENS ANSWER_TOKENS\n");
+        std::fprintf(stderr, "usage: exa-engine-bench MODEL.gguf PROMPT_TOKENS ANSWER_TOKENS\n");
         return 2;
     }
     const auto prompt_tokens = static_cast<std::uint32_t>(std::atoi(argv[2]));
