@@ -138,7 +138,8 @@ BOOST_AUTO_TEST_CASE(a_long_prompt_goes_only_where_it_fits) {
     for (std::uint64_t p = 1; p <= 3; ++p) cluster.replica(p, 0).context_tokens = 512;
     auto dispatcher = make_dispatcher(cluster);
     for (int i = 0; i < 3; ++i) {
-        auto request = request_for("s" + std::to_string(i));
+        const std::string session = "s" + std::to_string(i);
+        auto request = request_for(session);
         request.prompt_tokens = 600;
         BOOST_TEST((attempt_of(dispatcher.begin(start, request)).peer == PeerId{4}));
     }
@@ -278,7 +279,8 @@ BOOST_AUTO_TEST_CASE(a_resumable_stream_goes_on_only_on_equal_numerics) {
     for (std::uint64_t p = 1; p <= 4; ++p) cluster.replica(p, 0).numerics = "other";
     for (int i = 0; i < 20; ++i) {
         auto dispatcher = make_dispatcher(cluster);
-        auto request = request_for(std::to_string(i));
+        const std::string session = std::to_string(i);
+        auto request = request_for(session);
         request.resumable = true;
         const Attempt first = attempt_of(dispatcher.begin(start, request));
         dispatcher.handle_first_byte(first.id);
