@@ -152,9 +152,7 @@ void BatchReplica::admit() {
 }
 
 void BatchReplica::preempt_last() {
-    Sequence& last = *running_.back();
-    last.table.clear();
-    last.computed = 0;
+    running_.back()->table.clear();
     waiting_.push_front(std::move(running_.back()));
     running_.pop_back();
 }

@@ -57,7 +57,7 @@ class BatchReplica final : public Replica {
         Sampling sampling;
         std::vector<TokenId> stop_tokens;
         std::uint32_t answered = 0;           // tokens of the answer, resumed ones included
-        std::uint32_t computed = 0;           // leading tokens whose keys and values are in the pages
+        std::uint32_t computed = 0;           // leading tokens whose keys and values are in the pages; set by admit()
         std::optional<std::uint32_t> cached;  // of the prompt, found at the first admission
         BlockTable table;
 
