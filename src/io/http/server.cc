@@ -105,6 +105,8 @@ HttpServer::~HttpServer() {
     stop_accepting();
     state_->gone = true;
     state_->cut_all();
+    // The loop may never run again to let them leave by themselves, and they hold what holds them.
+    state_->shared->connections.clear();
     state_->sweep_timer.cancel();
     state_->closed_one.notify();
 }

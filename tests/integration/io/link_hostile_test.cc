@@ -195,6 +195,46 @@ BOOST_AUTO_TEST_CASE(ping_is_answered_with_its_payload) {
     });
 }
 
+BOOST_AUTO_TEST_CASE(control_frames_overtake_queued_data) {
+    constexpr std::uint32_t streams = 64;
+    constexpr std::size_t piece = 250'000;
+    config.write_queue_bytes = 64 * 1024 * 1024;
+    server.emplace(io, config, identity(peer_b), log);
+    server->on_open([this](std::shared_ptr<LinkStream> stream, const wire::Open&) {
+        kept.push_back(stream);
+        asio::co_spawn(
+            io,
+            [stream]() -> Awaitable<void> {
+                BOOST_TEST((co_await stream->write_data({0, {1}, std::string(piece, 'x')})).has_value());
+            },
+            asio::detached);
+    });
+    BOOST_TEST_REQUIRE(server->bind(any_port).has_value());
+    drive(io, [&]() -> Awaitable<void> {
+        RawClient client(io);
+        co_await client.connect(server->endpoint());
+        std::string opens = hello_of(peer_a);
+        for (std::uint32_t id = 1; id <= streams; ++id) opens += text(wire::encode_open(id, {}).value());
+        co_await client.send(opens);
+        // 16 MB wait in all, of which the sockets' buffers take a few.
+        std::uint64_t sent = 1;
+        asio::steady_timer timer(io);
+        while (kept.size() < streams || sent != server->stats().bytes_sent) {
+            sent = server->stats().bytes_sent;
+            timer.expires_after(milliseconds(30));
+            co_await timer.async_wait(as_result);
+        }
+        BOOST_TEST_REQUIRE(sent < streams * piece / 2);
+        const auto received = server->stats().bytes_received;
+        co_await client.send(text(wire::encode_frame(wire::FrameType::ping, 0, {})));
+        co_await eventually([&] { return server->stats().bytes_received > received; }, "the ping is read");
+        const std::string pong = text(wire::encode_frame(wire::FrameType::pong, 0, {}));
+        const std::string before = co_await client.read_until(pong);
+        BOOST_TEST(before.ends_with(pong));
+        BOOST_TEST(before.size() < streams * piece / 2);
+    });
+}
+
 BOOST_AUTO_TEST_CASE(acceptor_that_sends_beyond_its_credit_is_cut_off) {
     pool.emplace(io, config, identity(peer_a), log);
     FakePeer fake(io);

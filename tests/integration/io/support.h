@@ -1,6 +1,7 @@
 // What the tests of io share: a loop that drives one coroutine to its end, within a bound.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -77,8 +78,10 @@ class RawClient {
     }
     // What has come once `mark` is in it, or at the end of the stream; later calls go on behind it.
     Awaitable<std::string> read_until(std::string mark) {
-        while (inbox_.find(mark) == std::string::npos) {
-            std::array<char, 4096> chunk;
+        std::size_t from = 0;
+        while (inbox_.find(mark, from) == std::string::npos) {
+            from = inbox_.size() - std::min(inbox_.size(), mark.size());
+            std::array<char, 16 * 1024> chunk;
             const auto [code, bytes] = co_await socket_.async_read_some(asio::buffer(chunk), as_result);
             if (code) {
                 ended_ = true;
