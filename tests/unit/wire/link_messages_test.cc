@@ -156,8 +156,8 @@ BOOST_AUTO_TEST_CASE(flipped_bits_and_random_bytes_never_crash) {
 
 // A list of four billion void elements takes no bytes: a count alone must not cost memory or time.
 BOOST_AUTO_TEST_CASE(amplified_list_is_refused) {
-    Bytes payload =
-        Bytes(payload_of(encode_open(5, open()).value()).begin(), payload_of(encode_open(5, open()).value()).end());
+    const Bytes frame = encode_open(5, open()).value();
+    const Bytes payload(payload_of(frame).begin(), payload_of(frame).end());
     // Every word that looks like a list pointer becomes a list of 2^29 - 1 voids.
     bool refused = false;
     for (std::size_t at = 8; at + 8 <= payload.size(); at += 8) {
