@@ -61,6 +61,8 @@ class Node {
     std::optional<membership::Event> poll_event();
     TimePoint next_timeout() const { return membership_.next_timeout(); }
     const membership::Counters& counters() const { return membership_.counters(); }
+    // For those who watch (the simulator's oracles) and must not pay for a view at every event.
+    const membership::Membership& membership() const { return membership_; }
 
     // -- views: immutable, new ones when something changed
     // -------------------------------------------------------------
