@@ -62,7 +62,7 @@ struct Counters {
     std::uint64_t wrong_version = 0;
     std::uint64_t misdirected = 0;  // meant for another peer that had this address
     std::uint64_t stale = 0;        // of a life that is over
-    std::uint64_t refused = 0;      // no room for another peer
+    std::uint64_t refused = 0;      // no room for another peer or for so big a record
     std::uint64_t dropped = 0;      // outputs that nobody fetched
     std::uint64_t refutations = 0;
     std::uint64_t probes = 0;

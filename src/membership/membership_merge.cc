@@ -7,11 +7,15 @@ namespace exa::membership {
 
 namespace {
 
-// Of an answer over the link; well below wire::sync_bytes_max, so that one item more never matters.
+// Of an answer over the link. A record above it gets a message to itself.
 constexpr std::size_t answer_bytes = 64 * 1024;
 // Questions under way; above that old ones are forgotten, which at worst asks one of them twice.
 constexpr std::size_t asked_max = 4096;
 constexpr std::size_t wants_max = wire::digest_entries_max;
+// Four words of 8 bytes each with their tags.
+constexpr std::size_t want_bytes_max = 40;
+static_assert(answer_bytes + wire::record_bytes_max + wants_max * want_bytes_max + wire::message_size_bound <=
+              wire::sync_bytes_max);
 
 }  // namespace
 
@@ -310,35 +314,35 @@ void Membership::answer_wants(PeerId to, const std::vector<wire::Want>& wants, s
     answer.seq = seq;
     answer.wants = std::move(own_wants);
     std::size_t bytes = 0;
-    const auto flush_if_full = [&] {
-        if (bytes < answer_bytes) return;
+    const auto make_room = [&](std::size_t item) {
+        bytes += item;
+        if (bytes <= answer_bytes || bytes == item) return;
         answer.more = true;
         send_sync(to, answer);
         answer.wants.clear();
         answer.facts.clear();
         answer.records.clear();
         answer.loads.clear();
-        bytes = 0;
+        bytes = item;
     };
     for (const wire::Want& want : wants) {
         const Peer* peer = roster_.find(want.peer);
         if (peer == nullptr || peer->hidden) continue;
         const bool same_life = want.generation == peer->record.generation;
+        std::optional<wire::RecordDelta> delta;
         if (!same_life || want.version < peer->record.version)
-            if (auto delta = roster_.delta(want.peer, same_life ? want.version : 0)) {
-                bytes += wire::size_bound(*delta);
-                answer.records.push_back(std::move(*delta));
-            }
-        answer.facts.push_back(roster_.fact(want.peer));
-        bytes += wire::size_bound(answer.facts.back());
-        flush_if_full();
+            delta = roster_.delta(want.peer, same_life ? want.version : 0);
+        const wire::Fact fact = roster_.fact(want.peer);
+        // In one message: whoever is new to the reader must come with its standing.
+        make_room(wire::size_bound(fact) + (delta ? wire::size_bound(*delta) : 0));
+        if (delta) answer.records.push_back(std::move(*delta));
+        answer.facts.push_back(fact);
     }
     if (with_loads)
         for (const NewsKey& key : loads_.keys())
             if (auto group = loads_.group(now, key)) {
-                bytes += wire::size_bound(*group);
+                make_room(wire::size_bound(*group));
                 answer.loads.push_back(std::move(*group));
-                flush_if_full();
             }
     answer.more = false;
     send_sync(to, answer);

@@ -167,7 +167,9 @@ Roster::Applied Roster::apply(TimePoint now, const wire::RecordDelta& delta, wir
     if (delta.version <= peer.record.version) return Applied::stale;
     wire::PeerRecord record = peer.record;
     auto editions = merge(delta, record, editions_[delta.peer]);
-    if (!editions || record.replicas.size() > wire::replicas_max) return Applied::gap;
+    if (!editions) return Applied::gap;
+    // Each delta was within bounds; many on top of one another need not be.
+    if (wire::check_record(record).has_error()) return Applied::full;
     unindex(delta.peer, peer);
     peer.record = std::move(record);
     editions_[delta.peer] = std::move(*editions);

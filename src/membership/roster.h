@@ -43,7 +43,7 @@ class Roster {
         changed,  // a newer edition of its record
         gap,      // there is a newer edition, but this delta does not lead to it from ours: ask for it
         clash,    // another life with the same generation: nothing changed
-        full      // no room for another peer: nothing changed
+        full      // no room for another peer, or for so big a record: nothing changed
     };
 
     Roster(TimePoint now, const wire::PeerRecord& self, std::uint32_t life, std::size_t peers_max);

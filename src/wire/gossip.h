@@ -27,7 +27,9 @@ inline constexpr std::size_t sync_bytes_max = 256 * 1024;
 
 inline constexpr std::size_t text_bytes_max = 128;  // of every text in a record
 inline constexpr std::size_t replicas_max = 256;    // of one peer
-inline constexpr std::size_t load_group_max = 8;    // reports in one LoadGroup
+// Of one record, by size_bound: it and what goes with it must fit in one link message.
+inline constexpr std::size_t record_bytes_max = 128 * 1024;
+inline constexpr std::size_t load_group_max = 8;  // reports in one LoadGroup
 inline constexpr std::size_t digest_entries_max = 1024;
 // 2^48 refutations or editions take longer than any cluster lives; more is a forgery or damage.
 inline constexpr std::uint64_t counter_max = std::uint64_t{1} << 48;

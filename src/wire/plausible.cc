@@ -103,6 +103,9 @@ Result<void> check(const RecordDelta& delta) {
         EXA_TRY(check(*delta.card));
     }
     EXA_TRY(check_all(delta.replicas));
+    if (const std::size_t bytes = size_bound(delta); bytes > record_bytes_max)
+        return error(errc::oversized, "record of about " + std::to_string(bytes) + " bytes, at most " +
+                                          std::to_string(record_bytes_max));
     const auto other = [&](const ReplicaId& id) { return id.peer != delta.peer; };
     if (std::ranges::any_of(delta.replicas, other, &ReplicaRecord::id) || std::ranges::any_of(delta.removed, other))
         return error(errc::malformed, "a replica of another peer");

@@ -89,6 +89,19 @@ BOOST_AUTO_TEST_CASE(a_healed_partition_becomes_one_cluster_again) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_partition_heals_although_all_seeds_are_gone) {
+    Cluster cluster(52, {});
+    cluster.up_all(40, seconds{2});
+    cluster.run_for(seconds{15});
+    for (std::size_t i = 0; i < 40; i += 2) cluster.set_side(i, 1);
+    cluster.crash(0);
+    cluster.crash(1);
+    cluster.run_for(minutes{10});
+    for (std::size_t i = 0; i < 40; ++i) cluster.set_side(i, 0);
+    const Duration took = cluster.settle(seconds{60});
+    BOOST_TEST((took < seconds{25}), took.count() << " us");
+}
+
 BOOST_AUTO_TEST_CASE(a_stopped_process_that_goes_on_refutes_its_death) {
     Cluster cluster(61, {});
     cluster.up_all(20, seconds{1});

@@ -304,6 +304,45 @@ BOOST_AUTO_TEST_CASE(joining_takes_one_comparison_with_a_seed_that_answers) {
     BOOST_TEST(driver.core.roster().live_count() == 4U);
 }
 
+BOOST_AUTO_TEST_CASE(after_a_late_join_the_next_comparison_is_a_second_away) {
+    Driver driver;
+    driver.core.join(start, {endpoint(101)});
+    driver.run_for(seconds{300});
+    wire::Packet hello;
+    hello.header = Driver::header(101);
+    hello.records = {whole(101)};
+    driver.give(hello).value();
+    wire::Sync updates;
+    updates.header = Driver::header(101);
+    updates.kind = wire::SyncKind::updates;
+    updates.seq = driver.syncs.at(0).sync.seq;
+    driver.give(updates).value();
+    BOOST_TEST(driver.core.is_joined());
+    driver.syncs.clear();
+    driver.run_for(milliseconds{1200}, true);
+    BOOST_REQUIRE(driver.syncs.size() == 1U);
+    BOOST_TEST((driver.syncs[0].sync.kind == wire::SyncKind::digest));
+}
+
+BOOST_AUTO_TEST_CASE(deaths_and_new_lives_that_we_hear_of_are_told_on) {
+    Driver driver;
+    driver.gather(5);
+    driver.give(103, {fact(101, Standing::dead, 0, 102)}).value();
+    wire::Packet reborn;
+    reborn.header = Driver::header(103);
+    reborn.records = {whole(104, 2)};
+    driver.give(reborn).value();
+    driver.run_for(milliseconds{250});
+    bool death = false;
+    bool life = false;
+    for (const Sent& item : driver.sent_of(wire::PacketKind::gossip)) {
+        death = death || std::ranges::count(item.packet.facts, fact(101, Standing::dead, 0, 102)) != 0;
+        life = life || std::ranges::count(item.packet.records, whole(104, 2)) != 0;
+    }
+    BOOST_TEST(death);
+    BOOST_TEST(life);
+}
+
 BOOST_AUTO_TEST_CASE(a_link_message_in_anothers_name_is_an_error) {
     Driver driver;
     driver.gather(2);

@@ -208,6 +208,25 @@ BOOST_AUTO_TEST_CASE(the_suspect_is_told_first_in_the_next_ping_to_it) {
     BOOST_TEST((pings[0].packet.facts[0] == fact(101, wire::Standing::suspect, 0, me.value)));
 }
 
+BOOST_AUTO_TEST_CASE(in_a_small_cluster_everyone_checks_a_suspicion_at_once_and_in_a_large_one_a_few) {
+    std::size_t checked = 0;
+    for (const std::size_t others : {4U, 200U}) {
+        Driver driver;
+        driver.gather(others);
+        for (std::uint64_t suspect = 101; suspect < 101 + std::min<std::size_t>(others, 50); ++suspect) {
+            driver.sent.clear();
+            driver.give(300, {fact(suspect, wire::Standing::suspect, 0, 999)}).value();
+            driver.run_for(milliseconds{1}, true);
+            const auto pings = driver.sent_of(PacketKind::ping);
+            const bool now =
+                std::ranges::any_of(pings, [&](const Sent& ping) { return ping.packet.target == PeerId{suspect}; });
+            if (others == 4) BOOST_TEST(now);
+            if (others == 200 && now) ++checked;
+        }
+    }
+    BOOST_TEST(checked <= 5U);
+}
+
 BOOST_AUTO_TEST_CASE(seeds_are_dialled_for_ever_and_ever_more_slowly) {
     Driver driver;
     driver.core.join(start, {endpoint(101), endpoint(me.value)});

@@ -148,6 +148,21 @@ BOOST_AUTO_TEST_CASE(there_is_room_for_so_many_peers_and_no_more) {
     BOOST_TEST((roster.apply(start, whole(103)) == Applied::created));
 }
 
+BOOST_AUTO_TEST_CASE(deltas_cannot_add_up_to_a_record_above_the_bound) {
+    Roster roster = samples::roster(1);
+    Applied last = Applied::changed;
+    for (std::uint64_t version = 2; version < 600 && last == Applied::changed; ++version) {
+        wire::RecordDelta delta = whole(101);
+        delta.base = version - 1;
+        delta.version = version;
+        delta.replicas = {replica(other, static_cast<std::uint16_t>(version))};
+        delta.replicas[0].model = std::string(128, 'm');
+        last = roster.apply(start, delta);
+    }
+    BOOST_TEST((last == Applied::full));
+    BOOST_TEST(wire::check_record(roster.find(other)->record).has_value());
+}
+
 BOOST_AUTO_TEST_CASE(the_live_and_the_gone_are_counted_through_all_changes) {
     Roster roster = samples::roster(5);
     roster.set_liveness(start, PeerId{103}, Liveness::suspect, Incarnation{});

@@ -65,6 +65,16 @@ BOOST_AUTO_TEST_CASE(a_digest_must_be_sorted_and_inside_its_range) {
     BOOST_TEST(!check(sync).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(a_record_that_would_fill_a_link_message_is_oversized) {
+    PeerRecord record = samples::record(256);
+    BOOST_TEST(check_record(record).has_value());
+    for (ReplicaRecord& replica : record.replicas) {
+        replica.numerics = std::string(120, 'n') + std::to_string(replica.id.slot);
+        replica.model = replica.version = replica.role = replica.tenant_pool = replica.numerics;
+    }
+    BOOST_TEST((check_record(record).error().code == errc::oversized));
+}
+
 BOOST_AUTO_TEST_CASE(an_error_names_the_text_and_its_limit) {
     PeerRecord record = samples::record();
     record.region = std::string(200, 'r');
