@@ -82,9 +82,9 @@ class Weights::Loader {
         out = {kernels::layout_of(format), rows, cols, tensor->data.data()};
         const std::size_t bytes = kernels::packed_bytes(format, rows, cols);
         if (bytes == 0) return success();
-        AlignedBytes& packed = weights_.packed_.emplace_back(bytes);
-        kernels::pack(format, tensor->data.data(), rows, cols, packed.data());
-        out.data = packed.data();
+        std::uint8_t* packed = weights_.packed_.allocate(bytes);
+        kernels::pack(format, tensor->data.data(), rows, cols, packed);
+        out.data = packed;
         return success();
     }
 

@@ -10,9 +10,9 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "kernels/matrix.h"
-#include "model/aligned_bytes.h"
 #include "model/gguf.h"
 #include "model/llama_shape.h"
+#include "model/weight_arena.h"
 
 namespace exa::model {
 
@@ -71,7 +71,7 @@ class Weights {
     kernels::Format embedding_format_ = kernels::Format::f32;
     const std::uint8_t* embedding_ = nullptr;
     std::string digest_;
-    std::vector<AlignedBytes> packed_;
+    WeightArena packed_;
     std::shared_ptr<const void> owner_;
 };
 
