@@ -33,7 +33,7 @@ struct PeerFacts {
     Duration uptime{0};
     // Since its start, as the entry; all of them of this peer's data-plane threads together.
     std::uint64_t requests = 0;
-    std::uint64_t requests_failed = 0;  // answered 5xx, or broken in the middle
+    std::uint64_t requests_failed = 0;  // could not be placed (404 and 503 too), or broke in the middle
     std::uint64_t requests_in_flight = 0;
     // Datagrams on the gossip port that were not ours or damaged.
     std::uint64_t gossip_ignored = 0;

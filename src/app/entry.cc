@@ -166,7 +166,7 @@ asio::awaitable<void> Entry::handle(io::HttpRequest request, std::shared_ptr<io:
                 decision = dispatcher_.handle_failed(now, id, router::Failure::connect_failed);
                 break;
             case Outcome::link_broken:
-                dispatcher_.handle_peer_broken(now, peer);
+                if (!relay.attempt.local) dispatcher_.handle_peer_broken(now, peer);
                 decision = dispatcher_.handle_failed(now, id, router::Failure::link_broken);
                 break;
             case Outcome::draining:

@@ -41,6 +41,7 @@ struct Addresses {
 };
 
 Result<Endpoint> resolve_one(const std::string& text, std::string_view key) {
+    if (const auto numeric = parse_endpoint(text)) return *numeric;
     asio::io_context context;
     io::Resolved resolved;
     const auto resolve = [&]() -> asio::awaitable<void> {

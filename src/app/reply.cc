@@ -54,7 +54,7 @@ class Writer final : public ReplyWriter {
     }
 
     void on_cancel(std::function<void()> handler) override {
-        if (pipe_->cancelled) return handler();
+        if (pipe_->cancelled && handler) return handler();
         pipe_->on_cancel = std::move(handler);
     }
 

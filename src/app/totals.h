@@ -15,7 +15,7 @@ class Totals {
   public:
     struct Sum {
         std::uint64_t requests = 0;
-        std::uint64_t failed = 0;  // answered 5xx, or broken in the middle
+        std::uint64_t failed = 0;  // could not be placed, or broke in the middle
         std::uint64_t in_flight = 0;
         std::uint64_t links_refused = 0;  // connections on the link port that did not speak our protocol
     };

@@ -81,9 +81,13 @@ Error Exchange::fault(errc otherwise, const boost::system::error_code& code) con
 }
 
 Awaitable<Result<HttpReply>> Exchange::run() {
-    EXA_CO_TRY(co_await connect());
-    EXA_CO_TRY(co_await send());
-    auto reply = co_await receive();
+    Result<HttpReply> reply = HttpReply{};
+    if (auto connected = co_await connect(); !connected)
+        reply = connected.error();
+    else if (auto sent = co_await send(); !sent)
+        reply = sent.error();
+    else
+        reply = co_await receive();
     timer_.cancel();
     co_return reply;
 }

@@ -48,7 +48,7 @@ bool HttpExchange::started() const {
 }
 
 bool HttpExchange::disconnected() const {
-    return !answer_->complete && connection_->client_gone();
+    return answer_->deserted || (!answer_->complete && connection_->client_gone());
 }
 
 void HttpExchange::on_disconnect(std::function<void()> handler) {

@@ -184,7 +184,7 @@ bool LinkStream::cancelled() const {
 
 void LinkStream::on_cancel(std::function<void()> handler) {
     if (state_->ended) return;
-    if (cancelled())
+    if (cancelled() && handler)
         asio::post(link_->executor(), std::move(handler));
     else
         state_->on_cancel = std::move(handler);
