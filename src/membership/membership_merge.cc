@@ -163,7 +163,17 @@ void Membership::merge_fact(TimePoint now, PeerId from, const wire::Fact& fact, 
         if (fact.incarnation > peer->incarnation) revive(now, id, fact.incarnation);
         return;
     }
-    if (fact.incarnation < peer->incarnation || !peer->is_live()) return;
+    if (fact.incarnation < peer->incarnation) return;
+    if (!peer->is_live()) {
+        if (fact.incarnation == peer->incarnation) return;
+        if (fact.standing == wire::Standing::dead) {
+            roster_.set_liveness(now, id, peer->liveness, fact.incarnation, fact.accuser);
+            view_stale_ = true;
+            return;
+        }
+        // Who is suspected in a later incarnation refuted the death that we know of.
+        revive(now, id, fact.incarnation);
+    }
     // Of a comparison, a death may be an old belief of the other side of a healed partition: it is a suspicion to us,
     // of which the peer is then told.
     if (fact.standing == wire::Standing::dead && !compared) {
