@@ -27,10 +27,10 @@ namespace exa::engine {
 struct BatchConfig {
     // Requests in flight, waiting ones included; submit() answers busy above. At least 1.
     std::uint32_t in_flight_limit = 8;
-    // Tokens of one step, prompt chunks included. Smaller: shorter gaps between tokens and quicker cancels during
-    // prefill. Larger: weights are read less often for each prompt token. At least 1; prompts get 16 tokens a step even
-    // when generating requests take it all.
-    std::uint32_t step_tokens = 64;
+    // Tokens of one step, prompt chunks included; also the bound on how late a cancel is heard: 32 tokens are about 80
+    // ms of the default model on one core. Larger: weights are read less often for each prompt token. At least 1;
+    // prompts get 16 tokens a step even when generating requests take it all.
+    std::uint32_t step_tokens = 32;
 };
 
 class BatchReplica final : public Replica {

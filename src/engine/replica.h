@@ -61,7 +61,8 @@ class Replica {
   public:
     virtual ~Replica() = default;
 
-    // errc::busy at the in-flight limit, errc::prompt_too_long past the context; nothing changed in either case.
+    // errc::busy at the in-flight limit, errc::prompt_too_long when prompt and answer exceed the context,
+    // errc::invalid_request for a field out of its range; nothing changed in any case.
     virtual Result<void> submit(TimePoint now, RequestId id, GenerateRequest request) = 0;
     // Frees its pages before the next step; unknown ids are ignored.
     virtual void cancel(RequestId id) = 0;
