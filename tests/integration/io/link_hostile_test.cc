@@ -228,10 +228,15 @@ BOOST_AUTO_TEST_CASE(control_frames_overtake_queued_data) {
         const auto received = server->stats().bytes_received;
         co_await client.send(text(wire::encode_frame(wire::FrameType::ping, 0, {})));
         co_await eventually([&] { return server->stats().bytes_received > received; }, "the ping is read");
+        BOOST_TEST(server->send_sync(peer_a, Bytes{1, 2, 3}));
         const std::string pong = text(wire::encode_frame(wire::FrameType::pong, 0, {}));
-        const std::string before = co_await client.read_until(pong);
-        BOOST_TEST(before.ends_with(pong));
-        BOOST_TEST(before.size() < streams * piece / 2);
+        const std::string sync = text(wire::encode_frame(wire::FrameType::sync, 0, Bytes{1, 2, 3}));
+        const std::string before_pong = co_await client.read_until(pong);
+        BOOST_TEST(before_pong.ends_with(pong));
+        BOOST_TEST(before_pong.size() < streams * piece / 2);
+        const std::string before_sync = co_await client.read_until(sync);
+        BOOST_TEST(before_sync.ends_with(sync));
+        BOOST_TEST(before_sync.size() < streams * piece / 4);
     });
 }
 
