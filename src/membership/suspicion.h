@@ -26,7 +26,6 @@ class Suspicion {
     bool confirm(PeerId accuser);
 
     TimePoint deadline() const;
-    PeerId first_accuser() const { return accusers_.front(); }
 
   private:
     TimePoint started_;
