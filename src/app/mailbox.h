@@ -9,6 +9,8 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
+#include <cstddef>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -25,13 +27,18 @@ class Mailbox {
         filled_.cancel();
     }
 
-    // Everything pushed since the last call, at least one value: what is ready in one turn is taken in one turn.
-    boost::asio::awaitable<std::vector<T>> take_all() {
+    // What was pushed since the last call, from 1 to `count_max` values: what is ready in one turn is taken in one
+    // turn.
+    boost::asio::awaitable<std::vector<T>> take(std::size_t count_max) {
         while (values_.empty()) {
             filled_.expires_at(std::chrono::steady_clock::time_point::max());
             co_await filled_.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
         }
-        co_return std::exchange(values_, {});
+        if (values_.size() <= count_max) co_return std::exchange(values_, {});
+        const auto end = values_.begin() + static_cast<std::ptrdiff_t>(count_max);
+        std::vector<T> taken(std::make_move_iterator(values_.begin()), std::make_move_iterator(end));
+        values_.erase(values_.begin(), end);
+        co_return taken;
     }
 
   private:

@@ -24,6 +24,9 @@ namespace asio = boost::asio;
 using engine::FinishReason;
 using engine::TokenEvent;
 
+// Tokens of one piece of an answer. Behind a slow reader more of them wait than fit one frame of a link once rendered.
+constexpr std::size_t piece_tokens_max = 128;
+
 // What both kinds of request come down to.
 struct Job {
     openai::Options options;
@@ -90,16 +93,12 @@ std::optional<wire::EndCode> refusal(const wire::Open& open, const LocalReplica*
     return wire::EndCode::not_found;
 }
 
-// A whole answer that is not an event stream.
-asio::awaitable<void> write_whole(std::shared_ptr<ReplyWriter> reply, int status, std::string body,
-                                  std::vector<std::uint32_t> tokens, std::optional<wire::LoadReport> load) {
-    const wire::Head head{static_cast<std::uint16_t>(status), "application/json", load};
+// The client's own mistake, which is an answer like any other.
+asio::awaitable<void> write_error(std::shared_ptr<ReplyWriter> reply, openai::ApiError error) {
+    const wire::Head head{static_cast<std::uint16_t>(error.status), "application/json", std::nullopt};
     if (!co_await reply->write(head)) co_return;
-    wire::Data data;
-    data.tokens = std::move(tokens);
-    data.bytes = std::move(body);
-    if (!co_await reply->write(std::move(data))) co_return;
-    std::ignore = co_await reply->write(wire::End{wire::EndCode::ok, "", load});
+    if (!co_await reply->write(wire::Data{0, {}, error.body()})) co_return;
+    std::ignore = co_await reply->write(wire::End{wire::EndCode::ok, "", std::nullopt});
 }
 
 // Counts a coroutine for as long as it runs.
@@ -174,7 +173,7 @@ asio::awaitable<void> Serving::serve(wire::Open open, std::shared_ptr<ReplyWrite
                                               job.value().prompt.size(), context);
     if (!job) {
         ++stats_.client_errors;
-        co_await write_whole(reply, job.error().status, job.error().body(), {}, std::nullopt);
+        co_await write_error(reply, job.error());
         co_return;
     }
     const openai::Options& options = job.value().options;
@@ -219,22 +218,20 @@ asio::awaitable<void> Serving::serve(wire::Open open, std::shared_ptr<ReplyWrite
         answer.text().replay(static_cast<std::uint32_t>(i), piece);
     }
 
-    std::vector<std::uint32_t> whole_tokens;
+    // Of an answer in one piece the tokens travel as they come, so that the entry sees it live however long it takes.
+    const char* const content_type = options.stream ? "text/event-stream" : "application/json";
     bool head_written = false;
     bool reader_gone = false;
     while (!answer.finish() && !reader_gone) {
         wire::Data data;
-        for (const TokenEvent& event : co_await events->take_all())
+        for (const TokenEvent& event : co_await events->take(piece_tokens_max))
             if (answer.add(event, data)) break;
         const bool good =
             !answer.finish() || answer.finish() == FinishReason::stop || answer.finish() == FinishReason::length;
-        if (!options.stream || !good) {
-            whole_tokens.insert(whole_tokens.end(), data.tokens.begin(), data.tokens.end());
-            continue;
-        }
-        if (answer.finish()) data.bytes += answer.text().finish(answer.reason(), answer.usage());
+        if (!good) break;
+        if (options.stream && answer.finish()) data.bytes += answer.text().finish(answer.reason(), answer.usage());
         if (!std::exchange(head_written, true))
-            reader_gone = !co_await reply->write(wire::Head{200, "text/event-stream", replica->host->load()});
+            reader_gone = !co_await reply->write(wire::Head{200, content_type, replica->host->load()});
         if (!reader_gone) reader_gone = !co_await reply->write(std::move(data));
     }
     if (reader_gone || answer.ended_by_stop_string()) replica->host->cancel(id);
@@ -249,11 +246,11 @@ asio::awaitable<void> Serving::serve(wire::Open open, std::shared_ptr<ReplyWrite
     } else if (answer.finish() == FinishReason::failed) {
         std::ignore =
             co_await reply->write(wire::End{wire::EndCode::failed, "the engine gave up", replica->host->load()});
-    } else if (options.stream) {
-        std::ignore = co_await reply->write(wire::End{wire::EndCode::ok, "", replica->host->load()});
     } else {
-        co_await write_whole(reply, 200, answer.text().body(answer.reason(), answer.usage()), std::move(whole_tokens),
-                             replica->host->load());
+        // Without tokens beside it a long body is cut to frames.
+        if (!options.stream)
+            std::ignore = co_await reply->write(wire::Data{0, {}, answer.text().body(answer.reason(), answer.usage())});
+        std::ignore = co_await reply->write(wire::End{wire::EndCode::ok, "", replica->host->load()});
     }
 }
 
