@@ -153,6 +153,14 @@ class Answer {
     std::optional<FinishReason> finish_;
 };
 
+// True when the client has got the whole answer, and only the news of its end was lost on the way. The last piece of a
+// stream carries its end.
+bool is_complete(const engine::GenerateRequest& request, bool stop_string_found) {
+    if (request.resumed_tokens == 0) return false;
+    return stop_string_found || request.resumed_tokens == request.max_tokens ||
+           std::ranges::find(request.stop_tokens, request.prompt.back()) != request.stop_tokens.end();
+}
+
 }  // namespace
 
 asio::awaitable<void> Serving::serve(wire::Open open, std::shared_ptr<ReplyWriter> reply) {
@@ -187,6 +195,25 @@ asio::awaitable<void> Serving::serve(wire::Open open, std::shared_ptr<ReplyWrite
     request.resumed_tokens = static_cast<std::uint32_t>(open.tokens.size());
     request.prompt.insert(request.prompt.end(), open.tokens.begin(), open.tokens.end());
 
+    openai::AnswerHead head;
+    head.shape = job.value().shape;
+    head.id = open.response_id;
+    head.created = open.created_unix_s;
+    head.model = options.model;
+    head.fingerprint = replica->record.numerics;
+    head.stream = options.stream;
+    head.include_usage = options.include_usage;
+    Answer answer(*replica, openai::CompletionStream(std::move(head), options.stop), prompt_tokens);
+    for (std::size_t i = 0; i < open.tokens.size(); ++i) {
+        std::string piece;
+        replica->tokenizer->append_piece(open.tokens[i], piece, false);
+        answer.text().replay(static_cast<std::uint32_t>(i), piece);
+    }
+    if (is_complete(request, answer.text().stopped())) {
+        std::ignore = co_await reply->write(wire::End{wire::EndCode::ok, "", replica->host->load()});
+        co_return;
+    }
+
     const auto events = std::make_shared<Mailbox<TokenEvent>>(executor);
     const auto submitted = replica->host->submit(std::move(request), [executor, events](std::vector<TokenEvent> batch) {
         asio::post(executor, [events, batch = std::move(batch)] {
@@ -202,21 +229,6 @@ asio::awaitable<void> Serving::serve(wire::Open open, std::shared_ptr<ReplyWrite
     }
     const engine::RequestId id = submitted.value();
     reply->on_cancel([replica, id] { replica->host->cancel(id); });
-
-    openai::AnswerHead head;
-    head.shape = job.value().shape;
-    head.id = open.response_id;
-    head.created = open.created_unix_s;
-    head.model = options.model;
-    head.fingerprint = replica->record.numerics;
-    head.stream = options.stream;
-    head.include_usage = options.include_usage;
-    Answer answer(*replica, openai::CompletionStream(std::move(head), options.stop), prompt_tokens);
-    for (std::size_t i = 0; i < open.tokens.size(); ++i) {
-        std::string piece;
-        replica->tokenizer->append_piece(open.tokens[i], piece, false);
-        answer.text().replay(static_cast<std::uint32_t>(i), piece);
-    }
 
     // Of an answer in one piece the tokens travel as they come, so that the entry sees it live however long it takes.
     const char* const content_type = options.stream ? "text/event-stream" : "application/json";
