@@ -92,16 +92,17 @@ Awaitable<void> LinkPool::State::dial(Endpoint to, PeerId expect, std::shared_pt
 Awaitable<Result<std::shared_ptr<Link>>> LinkPool::State::connect(Endpoint to, PeerId expect) {
     auto socket = std::make_shared<tcp::socket>(io);
     asio::steady_timer timer(io, shared->config.connect_timeout);
-    bool late = false;
-    timer.async_wait([socket, &late](const boost::system::error_code& code) {
+    // Shared: the timer's handler may be due already when the connection fails, and then outlives this coroutine.
+    const auto late = std::make_shared<bool>(false);
+    timer.async_wait([socket, late](const boost::system::error_code& code) {
         if (code) return;
-        late = true;
+        *late = true;
         boost::system::error_code ignored;
         socket->close(ignored);
     });
     const auto [code] = co_await socket->async_connect(to_asio_tcp(to), as_result);
     timer.cancel();
-    if (late) co_return error(errc::timed_out, "connection to " + to_string(to));
+    if (*late) co_return error(errc::timed_out, "connection to " + to_string(to));
     if (code) co_return error(errc::connect_failed, to_string(to) + " (" + code.message() + ")");
     auto link = std::make_shared<Link>(shared, make_tcp_transport(std::move(*socket)), Link::Role::dialler);
     all.insert(link);
