@@ -52,7 +52,7 @@ bool HttpExchange::disconnected() const {
 }
 
 void HttpExchange::on_disconnect(std::function<void()> handler) {
-    if (connection_->client_gone())
+    if (connection_->client_gone() && handler)
         boost::asio::post(connection_->executor(), std::move(handler));
     else if (!answer_->complete)
         answer_->on_disconnect = std::move(handler);

@@ -177,6 +177,7 @@ BOOST_AUTO_TEST_CASE(cancel_reaches_a_writer_that_waits_for_credit) {
             auto written = co_await stream->write_data({0, {1}, std::string(100'000, 'x')});
             if (written) continue;
             failure = written.error();
+            stream->on_cancel(nullptr);
             co_return;
         }
     });
