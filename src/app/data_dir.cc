@@ -9,9 +9,10 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
+#include <sstream>
 #include <system_error>
+#include <utility>
 
 #include "app/errc.h"
 
@@ -84,10 +85,14 @@ Result<DataDir> DataDir::open(const std::string& path, PeerId fresh_id) {
 
     const std::string identity_path = path + "/identity";
     Identity identity{fresh_id, Generation{0}};
-    if (std::filesystem::exists(identity_path, failed)) {
-        std::ifstream file(identity_path, std::ios::binary);
-        const std::string text{std::istreambuf_iterator<char>(file), {}};
-        const auto found = parse_identity(text);
+    const bool known = std::filesystem::exists(identity_path, failed);
+    // What cannot be looked at may be there.
+    if (failed) return error(errc::data_dir, fmt::format("cannot read {}: {}", identity_path, failed.message()));
+    if (known) {
+        const std::ifstream file(identity_path, std::ios::binary);
+        std::ostringstream text;
+        text << file.rdbuf();
+        const auto found = parse_identity(text.view());
         if (!found)
             return error(errc::data_dir,
                          fmt::format("{} is damaged; restore it, or remove the whole directory to start "
