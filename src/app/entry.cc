@@ -248,7 +248,14 @@ asio::awaitable<Entry::Outcome> Entry::relay_reply(Relay& relay, std::shared_ptr
         timeout = config_.idle_timeout;
         if (auto* head = std::get_if<wire::Head>(&part.value())) {
             relay.head = std::move(*head);
-            if (relay.head.content_type != "text/event-stream" || exchange.started()) continue;
+            const bool is_stream = relay.head.status == 200 && relay.head.content_type == "text/event-stream";
+            if (exchange.started() && !is_stream) {
+                // Such as a 400 of a replica with less context: JSON has no place in the stream that goes on.
+                reader->cancel();
+                relay.failure = fmt::format("the stream cannot go on there: status {}", relay.head.status);
+                co_return Outcome::failed;
+            }
+            if (exchange.started() || !is_stream) continue;
             io::HttpHeaders headers = relay.headers();
             headers.add("cache-control", "no-cache");
             dispatcher_.handle_first_byte(relay.attempt.id);
