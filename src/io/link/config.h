@@ -26,7 +26,8 @@ struct LinkConfig {
     Duration hello_timeout = std::chrono::seconds(2);
     // The dialler closes a link that has had no stream for this long; the acceptor after three times as long. 60 s.
     Duration idle_timeout = std::chrono::seconds(60);
-    // A silent link with open streams is pinged this often and dead after two pings without any byte back. 5 s.
+    // A link that is silent under open streams, or since a sync went out, is pinged this often and dead after two pings
+    // without any byte back. 5 s.
     Duration ping_interval = std::chrono::seconds(5);
     // Streams open at once on one link. Default 4096.
     std::uint32_t streams_max = 4096;

@@ -261,12 +261,15 @@ Awaitable<void> Link::watch_loop() {
             continue;
         }
         const auto now = Clock::now();
-        if (streams_.empty()) {
+        if (!streams_.empty()) {
+            busy_ = now;
+        } else if (now - busy_ >= idle_after) {
+            close(wire::GoodbyeCode::closing, "idle");
+            continue;
+        } else if (heard_ >= synced_) {
             pings_unanswered_ = 0;
-            if (now - busy_ >= idle_after) close(wire::GoodbyeCode::closing, "idle");
             continue;
         }
-        busy_ = now;
         if (now - heard_ < config.ping_interval) continue;
         if (pings_unanswered_ >= pings_unanswered_max) {
             context_->log.warn("link", "a peer fell silent", {{"remote_peer", to_string(peer_)}});
@@ -451,7 +454,7 @@ Result<void> Link::send_sync(ByteView message) {
     if (control_bytes_ + message.size() > control_bytes_max) return error(errc::too_many, "sync messages wait");
     ++context_->stats.syncs_sent;
     // A link that carries syncs is not idle.
-    busy_ = Clock::now();
+    busy_ = synced_ = Clock::now();
     queue_control(wire::encode_frame(FrameType::sync, 0, message));
     return success();
 }

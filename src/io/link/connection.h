@@ -165,7 +165,8 @@ class Link : public std::enable_shared_from_this<Link> {
     bool finished_ = false;
     boost::asio::steady_timer timer_;
     std::chrono::steady_clock::time_point heard_;
-    std::chrono::steady_clock::time_point busy_;  // when a stream was last open
+    std::chrono::steady_clock::time_point busy_;      // when a stream was last open
+    std::chrono::steady_clock::time_point synced_{};  // when a sync was last sent
     unsigned pings_unanswered_ = 0;
 };
 
