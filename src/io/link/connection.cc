@@ -463,6 +463,8 @@ Result<void> Link::send_sync(ByteView message) {
 
 void Link::close(wire::GoodbyeCode code, std::string message) {
     if (!usable()) return;
+    // Nobody writes a goodbye yet, and the timer that bounds the hello would be gone.
+    if (!greeted_) return finish(false);
     goodbye_ = wire::encode_goodbye({code, std::move(message)});
     if (code == wire::GoodbyeCode::malformed) {
         control_.clear();

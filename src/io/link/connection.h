@@ -103,7 +103,7 @@ class Link : public std::enable_shared_from_this<Link> {
     // errc::too_large, errc::too_many (too much waits already), errc::broken.
     Result<void> send_sync(ByteView message);
 
-    // Sends what is queued, then the goodbye, then finishes; within a second in any case.
+    // Sends what is queued, then the goodbye, then finishes; within a second in any case. Before the hello: at once.
     void close(wire::GoodbyeCode code, std::string message);
     void finish(bool broken);
 
