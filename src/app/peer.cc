@@ -136,6 +136,21 @@ class StopSwitch {
     std::string refusal_;
 };
 
+// Stops the replicas, whose events go to the data plane, before that is gone: however the peer's life ends.
+class ReplicaStop {
+  public:
+    explicit ReplicaStop(const LocalReplicas& replicas) : replicas_(replicas) {}
+    ReplicaStop(const ReplicaStop&) = delete;
+    ReplicaStop& operator=(const ReplicaStop&) = delete;
+    ~ReplicaStop() {
+        const auto list = replicas_.all();
+        for (const auto& replica : *list) replica->host->stop();
+    }
+
+  private:
+    const LocalReplicas& replicas_;
+};
+
 // Admits nothing new here, lets running answers finish, then closes the door and tells the cluster.
 void drain(const PeerConfig& config, LocalReplicas& replicas, Control& control,
            const std::vector<std::unique_ptr<DataPlane>>& planes, Log& log) {
@@ -232,6 +247,7 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
                     .leave = [&stop] { stop.leave(); },
                     .drain_seconds = config.drain_seconds}};
     std::vector<std::unique_ptr<DataPlane>> planes;
+    const ReplicaStop stop_replicas(*replicas);
     for (std::size_t thread = 0; thread < config.http_threads; ++thread) {
         planes.push_back(std::make_unique<DataPlane>(shared, thread));
         if (auto bound = planes.back()->bind(listen.http, listen.link); !bound)

@@ -17,8 +17,17 @@ ReplicaHost::ReplicaHost(std::unique_ptr<engine::Replica> replica, const wire::R
       thread_([this](std::stop_token stopping) { run(std::move(stopping)); }) {}
 
 ReplicaHost::~ReplicaHost() {
+    stop();
+}
+
+void ReplicaHost::stop() {
+    {
+        const std::lock_guard lock(inbox_mutex_);
+        if (std::exchange(stopped_, true)) return;
+    }
     thread_.request_stop();
     thread_.join();
+    sinks_.clear();
 }
 
 Result<engine::RequestId> ReplicaHost::submit(engine::GenerateRequest request, Sink sink) {
@@ -33,6 +42,10 @@ Result<engine::RequestId> ReplicaHost::submit(engine::GenerateRequest request, S
     const engine::RequestId id{next_request_.fetch_add(1, std::memory_order_relaxed)};
     {
         const std::lock_guard lock(inbox_mutex_);
+        if (stopped_) {
+            in_flight_.fetch_sub(1, std::memory_order_relaxed);
+            return error(engine::errc::busy, "the replica stops");
+        }
         submissions_.push_back({id, std::move(request), std::move(sink)});
     }
     inbox_filled_.notify_one();

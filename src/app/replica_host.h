@@ -32,8 +32,11 @@ class ReplicaHost {
     ReplicaHost(std::unique_ptr<engine::Replica> replica, const wire::ReplicaRecord& limits, Clock clock);
     ReplicaHost(const ReplicaHost&) = delete;
     ReplicaHost& operator=(const ReplicaHost&) = delete;
-    // Ends running requests with FinishReason::cancelled and joins the thread.
     ~ReplicaHost();
+
+    // Ends running requests with FinishReason::cancelled and joins the thread. From then on submit() answers busy, and
+    // no sink is called or kept. From one thread; idempotent.
+    void stop();
 
     ReplicaId id() const { return id_; }
 
@@ -75,6 +78,7 @@ class ReplicaHost {
     std::condition_variable_any inbox_filled_;
     std::vector<Submission> submissions_;
     std::vector<engine::RequestId> cancellations_;
+    bool stopped_ = false;
 
     // Owned by the thread.
     std::unique_ptr<engine::Replica> replica_;
