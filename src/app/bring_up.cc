@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "engine/batch_replica.h"
+#include "engine/null_replica.h"
 #include "io/errc.h"
 #include "io/http/client.h"
 #include "model/llama.h"
@@ -21,32 +22,61 @@ namespace {
 // One deployment a peer for now: what it is called in replica ids.
 constexpr std::string_view deployment = "default";
 
+// What runs a slot, and what its record says of it.
+struct Engine {
+    std::unique_ptr<engine::Replica> replica;
+    std::string version;
+    std::string numerics;
+    std::uint32_t context_tokens = 0;
+};
+
+Engine make_builtin(const PeerConfig& config, const LoadedModel& model) {
+    auto llama = std::make_unique<model::LlamaModel>(model.weights, config.kv_tokens / engine::page_tokens);
+    Engine made;
+    made.version = model.weights->digest().substr(0, 8);
+    made.numerics = llama->numerics();
+    auto batch = std::make_unique<engine::BatchReplica>(std::move(llama),
+                                                        engine::BatchConfig{.in_flight_limit = config.in_flight_limit});
+    made.context_tokens = batch->context_tokens();
+    made.replica = std::move(batch);
+    return made;
+}
+
+Engine make_null(const PeerConfig& config, const LoadedModel& model) {
+    const engine::NullConfig null{.in_flight_limit = config.in_flight_limit,
+                                  .context_tokens = config.kv_tokens,
+                                  .vocab_size = model.tokenizer->size(),
+                                  .prefill_per_token = Duration(config.null_prefill_us),
+                                  .decode_per_token = Duration(config.null_decode_us),
+                                  .jitter_permille = config.null_jitter_permille,
+                                  .answer_tokens = config.null_answer_tokens};
+    return {std::make_unique<engine::NullReplica>(null), "null", "null", config.kv_tokens};
+}
+
 }  // namespace
 
 LocalReplicas::List make_replicas(const PeerConfig& config, const LoadedModel& model, PeerId peer,
                                   const io::SystemClock& clock) {
-    const std::uint32_t pages = config.kv_tokens / engine::page_tokens;
     const std::uint32_t context_max = config.context_tokens == 0 ? UINT32_MAX : config.context_tokens;
     LocalReplicas::List replicas;
     for (std::uint16_t slot = 0; slot < config.replicas; ++slot) {
-        auto llama = std::make_unique<model::LlamaModel>(model.weights, pages);
+        Engine made = model.weights ? make_builtin(config, model) : make_null(config, model);
         auto replica = std::make_shared<LocalReplica>();
-        replica->record.numerics = llama->numerics();
-        auto batch = std::make_unique<engine::BatchReplica>(
-            std::move(llama), engine::BatchConfig{.in_flight_limit = config.in_flight_limit});
-        replica->record.id = {peer, deployment_id(deployment), slot};
-        replica->record.deployment = deployment;
-        replica->record.model = config.model_name;
-        replica->record.version = model.weights->digest().substr(0, 8);
-        replica->record.role = "chat";
-        replica->record.in_flight_limit = config.in_flight_limit;
-        replica->record.context_tokens = std::min(context_max, batch->context_tokens());
-        replica->record.state = wire::ReplicaState::warming;
+        wire::ReplicaRecord& record = replica->record;
+        record.id = {peer, deployment_id(deployment), slot};
+        record.deployment = deployment;
+        record.model = config.model_name;
+        record.version = std::move(made.version);
+        record.numerics = std::move(made.numerics);
+        record.role = "chat";
+        record.in_flight_limit = config.in_flight_limit;
+        record.context_tokens = std::min(context_max, made.context_tokens);
+        record.state = wire::ReplicaState::warming;
         replica->state = wire::ReplicaState::warming;
         replica->tokenizer = model.tokenizer;
         replica->chat_template = model.chat_template;
         replica->host =
-            std::make_unique<ReplicaHost>(std::move(batch), replica->record, [&clock] { return clock.now(); });
+            std::make_unique<ReplicaHost>(std::move(made.replica), record, [&clock] { return clock.now(); });
         replicas.push_back(std::move(replica));
     }
     return replicas;

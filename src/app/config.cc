@@ -81,6 +81,12 @@ Result<void> set_log_level(PeerConfig& config, std::string_view text) {
     return success();
 }
 
+Result<void> set_engine(PeerConfig& config, std::string_view text) {
+    if (text != "builtin" && text != "null") return bad(text, "builtin or null");
+    config.engine = text;
+    return success();
+}
+
 Result<void> set_log_format(PeerConfig& config, std::string_view text) {
     if (text != "text" && text != "json") return bad(text, "text or json");
     config.log_json = text == "json";
@@ -123,6 +129,10 @@ constexpr std::array keys = {
               set_address<&PeerConfig::advertise_link>},
     ConfigKey{"advertise.http", "HOST:PORT", "HTTP address shown to operators. Default: listen.http; as above.",
               set_address<&PeerConfig::advertise_http>},
+    ConfigKey{"model.engine", "ENGINE",
+              "builtin runs the model file on this machine. null has no model and computes nothing: it takes the time "
+              "that null.* say and answers noise, for tests of everything around an engine. Default: builtin.",
+              set_engine},
     ConfigKey{
         "model.path", "FILE",
         "GGUF file of a Llama-family model. Default: SmolLM2-135M-Instruct in the user's cache, where tools/setup "
@@ -146,6 +156,20 @@ constexpr std::array keys = {
               "Tokens of KV cache that one replica holds in memory (23 KB a token for the default model). Default: "
               "16384. Range: 256 to 16777216.",
               set_number<&PeerConfig::kv_tokens, 256, 16'777'216>},
+    ConfigKey{"null.prefill_us", "US",
+              "Microseconds that a null replica takes for each prompt token. Default: 0. Range: 0 to 1000000.",
+              set_number<&PeerConfig::null_prefill_us, 0, 1'000'000>},
+    ConfigKey{"null.decode_us", "US",
+              "Microseconds from one token of a null replica's answer to the next. Default: 1000. Range: 0 to "
+              "60000000.",
+              set_number<&PeerConfig::null_decode_us, 0, 60'000'000>},
+    ConfigKey{"null.jitter_permille", "N",
+              "Thousandths of null.decode_us by which each token comes earlier or later. Default: 0. Range: 0 to 1000.",
+              set_number<&PeerConfig::null_jitter_permille, 0, 1000>},
+    ConfigKey{"null.answer_tokens", "N",
+              "Tokens of a null replica's answer that max_tokens does not cut. Default: 0, as many as max_tokens says. "
+              "Range: 0 to 1000000.",
+              set_number<&PeerConfig::null_answer_tokens, 0, 1'000'000>},
     ConfigKey{"http.threads", "N", "Threads that serve clients and links. Default: 1. Range: 1 to 64.",
               set_number<&PeerConfig::http_threads, 1, 64>},
     ConfigKey{"drain_seconds", "S",
@@ -237,6 +261,7 @@ Result<void> complete_config(PeerConfig& config, const Environment& environment)
     if (config.data_dir.empty()) config.data_dir = fmt::format("{}/exaserve/{}", environment.state_home, port);
     if (config.model_path.empty())
         config.model_path = fmt::format("{}/exaserve/models/SmolLM2-135M-Instruct.Q4_1.gguf", environment.cache_home);
+    if (config.model_name.empty() && config.engine == "null") config.model_name = "null";
     if (config.model_name.empty()) {
         std::string file = config.model_path.substr(config.model_path.rfind('/') + 1);
         if (file.ends_with(".gguf")) file.resize(file.size() - 5);

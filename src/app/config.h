@@ -31,12 +31,18 @@ struct PeerConfig {
     std::string advertise_link;
     std::string advertise_http;
 
+    std::string engine = "builtin";
     std::string model_path;
     std::string model_name;
     std::uint32_t replicas = 1;
     std::uint32_t in_flight_limit = 8;
     std::uint32_t context_tokens = 0;
     std::uint32_t kv_tokens = 16'384;
+
+    std::uint32_t null_prefill_us = 0;
+    std::uint32_t null_decode_us = 1'000;
+    std::uint32_t null_jitter_permille = 0;
+    std::uint32_t null_answer_tokens = 0;
 
     std::uint32_t http_threads = 1;
     std::uint32_t drain_seconds = 60;

@@ -3,9 +3,11 @@
 #include <utility>
 
 #include "app/errc.h"
+#include "base/check.h"
 #include "model/errc.h"
 #include "model/gguf.h"
 #include "model/mapped_file.h"
+#include "model/tiny_model.h"
 
 namespace exa::app {
 
@@ -36,6 +38,20 @@ Result<LoadedModel> load_model(const std::string& path) {
         loaded.chat_template = std::move(chat_template).value();
     else if (chat_template.error().code != model::errc::metadata_missing)
         return bad_model(path, chat_template.error());
+    return loaded;
+}
+
+LoadedModel null_model() {
+    const auto file = model::make_tiny_model({.layers = 1, .d = 8, .heads = 1, .kv_heads = 1, .ff = 8});
+    EXA_CHECK(file.has_value());
+    const auto gguf = model::Gguf::parse(file.value());
+    EXA_CHECK(gguf.has_value());
+    LoadedModel loaded;
+    auto tokenizer = model::Tokenizer::make(gguf.value());
+    auto chat_template = model::ChatTemplate::make(gguf.value());
+    EXA_CHECK(tokenizer.has_value() && chat_template.has_value());
+    loaded.tokenizer = std::move(tokenizer).value();
+    loaded.chat_template = std::move(chat_template).value();
     return loaded;
 }
 

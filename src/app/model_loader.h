@@ -13,12 +13,15 @@
 namespace exa::app {
 
 struct LoadedModel {
-    std::shared_ptr<const model::Weights> weights;
+    std::shared_ptr<const model::Weights> weights;  // null for the null engine
     std::shared_ptr<const model::Tokenizer> tokenizer;
     std::optional<model::ChatTemplate> chat_template;  // nothing: the model is no chat model
 };
 
 // app::errc::bad_model; the detail names the path, and the offset, key or tensor that is wrong.
 Result<LoadedModel> load_model(const std::string& path);
+
+// What the null engine needs of a model: a small tokenizer that takes any text, and ChatML.
+LoadedModel null_model();
 
 }  // namespace exa::app

@@ -25,6 +25,7 @@
 #include "io/crypto/openssl_crypto.h"
 #include "io/errc.h"
 #include "io/log/log.h"
+#include "io/net.h"
 #include "io/random.h"
 #include "io/resolve.h"
 
@@ -92,7 +93,7 @@ wire::PeerRecord first_record(const PeerConfig& config, const DataDir& directory
     record.id = directory.peer_id();
     record.generation = directory.generation();
     record.name = config.name;
-    record.state = wire::PeerState::serving;
+    record.state = wire::PeerState::starting;
     record.gossip = addresses.gossip;
     record.link = addresses.link;
     record.http = addresses.http;
@@ -197,9 +198,11 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
 
     const auto replicas = std::make_shared<LocalReplicas>();
     if (config.replicas > 0) {
-        EXA_TRY(const LoadedModel model, load_model(config.model_path));
+        EXA_TRY(const LoadedModel model,
+                config.engine == "null" ? Result<LoadedModel>(null_model()) : load_model(config.model_path));
         replicas->publish(make_replicas(config, model, directory.peer_id(), clock));
-        log->info("peer", "model loaded", {{"file", config.model_path}, {"model", config.model_name}});
+        log->info("peer", "model loaded",
+                  {{"engine", config.engine}, {"file", config.model_path}, {"model", config.model_name}});
     }
 
     SharedView view;
@@ -246,6 +249,12 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
                     .join = [&control](std::vector<std::string> seeds) { control.join(std::move(seeds)); },
                     .leave = [&stop] { stop.leave(); },
                     .drain_seconds = config.drain_seconds}};
+    if (shared.reuse_port) {
+        asio::io_context context;
+        for (const auto& [key, endpoint] : {std::pair("listen.http", listen.http), {"listen.link", listen.link}})
+            if (auto unused = io::check_tcp_port_free(context, key, endpoint); !unused)
+                return cannot_bind(key, unused.error());
+    }
     std::vector<std::unique_ptr<DataPlane>> planes;
     const ReplicaStop stop_replicas(*replicas);
     for (std::size_t thread = 0; thread < config.http_threads; ++thread) {

@@ -78,8 +78,13 @@ void ReplicaHost::run(std::stop_token stopping) {
         queued_tokens_.store(load.queued_tokens, std::memory_order_relaxed);
         kv_used_permille_.store(load.kv_used_permille, std::memory_order_relaxed);
         if (worked) continue;
+        const TimePoint next = replica_->next_step();
+        const auto filled = [this] { return !submissions_.empty() || !cancellations_.empty(); };
         std::unique_lock lock(inbox_mutex_);
-        inbox_filled_.wait(lock, stopping, [this] { return !submissions_.empty() || !cancellations_.empty(); });
+        if (next == time_never)
+            inbox_filled_.wait(lock, stopping, filled);
+        else
+            inbox_filled_.wait_for(lock, stopping, next - clock_(), filled);
     }
     take_inbox();
     cancel_all();

@@ -70,6 +70,10 @@ class Replica {
     // One batch step (prefill chunks and one token of each decoding request). False when there was nothing to do.
     virtual bool step(TimePoint now) = 0;
 
+    // When step() has something to do again after it returned false; time_never when only submit() or cancel() can
+    // change that.
+    virtual TimePoint next_step() const { return time_never; }
+
     virtual std::optional<TokenEvent> poll_event() = 0;
     virtual ReplicaLoad load() const = 0;
 };

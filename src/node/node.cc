@@ -7,32 +7,47 @@
 
 namespace exa::node {
 
+namespace {
+
+// Events that nobody polls are forgotten, the oldest first.
+constexpr std::size_t events_max = 65'536;
+
+}  // namespace
+
 Node::Node(const Config& config, wire::PeerRecord self, std::uint64_t seed, TimePoint now)
     : membership_(config.membership, config.cluster, self, seed, now) {}
 
 Result<void> Node::handle_packet(TimePoint now, const Endpoint& from, ByteView bytes) {
-    return membership_.handle_packet(now, from, bytes);
+    const auto taken = membership_.handle_packet(now, from, bytes);
+    take_events(now);
+    return taken;
 }
 
 Result<void> Node::handle_sync(TimePoint now, PeerId from, ByteView bytes) {
-    return membership_.handle_sync(now, from, bytes);
+    const auto taken = membership_.handle_sync(now, from, bytes);
+    take_events(now);
+    return taken;
 }
 
 void Node::handle_link_broken(TimePoint now, PeerId peer) {
     membership_.handle_link_broken(now, peer);
+    take_events(now);
 }
 
 void Node::handle_timeout(TimePoint now) {
     membership_.handle_timeout(now);
+    take_events(now);
 }
 
 void Node::join(TimePoint now, std::vector<Endpoint> seeds) {
     membership_.join(now, std::move(seeds));
+    take_events(now);
 }
 
 void Node::leave(TimePoint now) {
     // Leaving twice is leaving.
     if (!membership_.is_over()) EXA_CHECK(membership_.leave(now).has_value());
+    take_events(now);
 }
 
 void Node::set_peer_state(TimePoint now, wire::PeerState state) {
@@ -66,7 +81,20 @@ std::optional<membership::SyncTransmit> Node::poll_sync() {
 }
 
 std::optional<membership::Event> Node::poll_event() {
-    return membership_.poll_event();
+    if (events_.empty()) return std::nullopt;
+    const membership::Event event = events_.front();
+    events_.pop_front();
+    return event;
+}
+
+void Node::take_events(TimePoint now) {
+    while (const auto event = membership_.poll_event()) {
+        if (event->kind == membership::EventKind::joined_cluster &&
+            membership_.record().state == wire::PeerState::starting)
+            set_peer_state(now, wire::PeerState::serving);
+        if (events_.size() == events_max) events_.pop_front();
+        events_.push_back(*event);
+    }
 }
 
 std::shared_ptr<const membership::View> Node::members() {

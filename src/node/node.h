@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -29,7 +30,8 @@ struct Config {
 
 class Node {
   public:
-    // `self` is this life's first record; its version is the node's to count. `seed` makes the node's choices.
+    // `self` is this life's first record; its version is the node's to count. A record that is `starting` becomes
+    // `serving` when the cluster is joined: a newcomer claims its name only then. `seed` makes the node's choices.
     Node(const Config& config, wire::PeerRecord self, std::uint64_t seed, TimePoint now);
 
     // -- what arrives ------------------------------------------------------------------------------------------------
@@ -71,7 +73,10 @@ class Node {
     std::shared_ptr<const router::RoutingView> routing();
 
   private:
+    void take_events(TimePoint now);
+
     membership::Membership membership_;
+    std::deque<membership::Event> events_;
     std::shared_ptr<const router::RoutingView> routing_;
     std::shared_ptr<const membership::View> routed_;  // what routing_ was built from
 };

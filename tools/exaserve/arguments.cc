@@ -6,6 +6,7 @@
 
 #include "app/config.h"
 #include "exaserve/exit_code.h"
+#include "exaserve/plan.h"
 #include "exaserve/version.h"
 
 namespace exa::cli {
@@ -43,8 +44,10 @@ constexpr const char* up_footer =
     "Examples:\n"
     "  exaserve up\n"
     "  exaserve up --peers 5 --replicas 1 --racks 2 --base-port 9000\n"
-    "  exaserve up --model llama.gguf --set model.in_flight_limit=16\n\n"
-    "With --base-port P, peer i (from 0) takes P+i for HTTP, P+100+i for links and P+200+i for gossip. Logs are "
+    "  exaserve up --model llama.gguf --set model.in_flight_limit=16\n"
+    "  exaserve up --peers 32 --replicas 12 --engine null\n\n"
+    "With --base-port P, peer i (from 0) takes P+i for HTTP, P+100+i for links and P+200+i for gossip (P+1000+i and "
+    "P+2000+i with more than 100 peers). Logs are "
     "RUN_DIR/peer-*.log. The exit code is that of the first peer that could not start.";
 
 constexpr const char* peer_footer =
@@ -75,24 +78,25 @@ Options& add_command(CLI::App& app, Command& chosen, std::function<void(CLI::App
 }
 
 void describe_up(CLI::App& command, UpOptions& options) {
-    command.add_option("--peers", options.peers, "Peers to start")->check(CLI::Range(1, 64))->capture_default_str();
+    command.add_option("--peers", options.peers, "Peers to start")
+        ->check(CLI::Range(std::uint32_t{1}, peers_max))
+        ->capture_default_str();
     command.add_option("--replicas", options.replicas, "Replicas of the model on each peer")
         ->check(CLI::Range(0, 64))
         ->capture_default_str();
     command.add_option("--racks", options.racks, "Virtual racks that the peers are spread over; default: one each")
-        ->check(CLI::Range(1, 64));
+        ->check(CLI::Range(std::uint32_t{1}, peers_max));
     command
         .add_option("--model", options.model,
                     "GGUF file of a Llama-family model; default: SmolLM2-135M-Instruct in the user's cache")
         ->type_name("FILE");
     command.add_option("--model-name", options.model_name, "Model name that clients ask for; default: the file's name")
         ->type_name("NAME");
-    // There is one engine so far; the flag keeps scripts that name it working when there are more.
-    auto engine = std::make_shared<std::string>("builtin");
     command
-        .add_option_function<std::string>(
-            "--engine", [engine](const std::string& name) { *engine = name; }, "Engine of the replicas: builtin")
-        ->check(CLI::IsMember({"builtin"}));
+        .add_option("--engine", options.engine,
+                    "Engine of the replicas: builtin, or null (no model, no compute; answers are noise)")
+        ->check(CLI::IsMember({"builtin", "null"}))
+        ->capture_default_str();
     command.add_option("--base-port", options.base_port, "HTTP port of the first peer; see below")
         ->check(CLI::Range(1, 65000))
         ->capture_default_str();

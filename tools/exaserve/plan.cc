@@ -8,21 +8,26 @@ namespace exa::cli {
 
 namespace {
 
+// Any one is enough; a few, so that the first peers may be gone when a later one starts again.
+constexpr std::uint32_t seeds_each = 4;
+
 std::string loopback(std::uint32_t port) {
     return "127.0.0.1:" + std::to_string(port);
 }
 
 PlannedPeer plan_peer(const UpOptions& options, std::uint32_t index) {
     const std::uint32_t racks = options.racks == 0 ? options.peers : options.racks;
+    const std::uint32_t link_port = options.base_port + port_stride(options.peers);
+    const std::uint32_t gossip_port = link_port + port_stride(options.peers);
     PlannedPeer peer;
     peer.name = "peer-" + std::to_string(index + 1);
     peer.http = loopback(options.base_port + index);
     peer.log_file = options.run_dir + "/" + peer.name + ".log";
     peer.data_dir = options.run_dir + "/" + peer.name;
     std::string seeds;
-    for (std::uint32_t other = 0; other < options.peers; ++other) {
+    for (std::uint32_t other = 0; other < std::min(options.peers, seeds_each + 1); ++other) {
         if (other == index) continue;
-        seeds += (seeds.empty() ? "" : ",") + loopback(options.base_port + gossip_port_offset + other);
+        seeds += (seeds.empty() ? "" : ",") + loopback(gossip_port + other);
     }
 
     std::vector<std::pair<std::string, std::string>> keys = {
@@ -30,8 +35,9 @@ PlannedPeer plan_peer(const UpOptions& options, std::uint32_t index) {
         {"rack", "rack-" + std::to_string(index % racks + 1)},
         {"data_dir", peer.data_dir},
         {"listen.http", peer.http},
-        {"listen.link", loopback(options.base_port + link_port_offset + index)},
-        {"listen.gossip", loopback(options.base_port + gossip_port_offset + index)},
+        {"listen.link", loopback(link_port + index)},
+        {"listen.gossip", loopback(gossip_port + index)},
+        {"model.engine", options.engine},
         {"model.replicas", std::to_string(options.replicas)},
         {"drain_seconds", std::to_string(options.drain_seconds)},
     };
@@ -51,7 +57,7 @@ PlannedPeer plan_peer(const UpOptions& options, std::uint32_t index) {
 }  // namespace
 
 Outcome<std::vector<PlannedPeer>> plan_peers(const UpOptions& options) {
-    if (std::uint32_t{options.base_port} + gossip_port_offset + options.peers - 1 > 65535)
+    if (options.base_port + 2 * port_stride(options.peers) + options.peers - 1 > 65535)
         return Failure{exit_usage, "--base-port: " + std::to_string(options.base_port) +
                                        " leaves no room for the peers' ports below 65536"};
     std::vector<PlannedPeer> peers;

@@ -11,12 +11,13 @@
 namespace exa::cli {
 
 struct UpOptions {
-    std::uint32_t peers = 3;     // 1 .. 64
-    std::uint32_t replicas = 2;  // of each peer, 0 .. 64
-    std::uint32_t racks = 0;     // virtual ones, filled in turn; 0: as many as peers
-    std::string model;           // GGUF file; empty: the default model
-    std::string model_name;      // empty: from the file
-    // HTTP ports count up from here, link ports from 100 above, gossip ports from 200 above.
+    std::uint32_t peers = 3;         // 1 .. peers_max
+    std::uint32_t replicas = 2;      // of each peer, 0 .. 64
+    std::uint32_t racks = 0;         // virtual ones, filled in turn; 0: as many as peers
+    std::string engine = "builtin";  // of the replicas: as model.engine
+    std::string model;               // GGUF file; empty: the default model
+    std::string model_name;          // empty: from the file
+    // HTTP ports count up from here, link ports from port_stride() above, gossip ports from twice that above.
     std::uint16_t base_port = 8000;
     std::string run_dir;     // logs and data directories
     std::string ready_file;  // made when every replica is ready; empty: none
@@ -36,8 +37,12 @@ struct PlannedPeer {
     std::vector<std::string> arguments;  // of this program
 };
 
-inline constexpr std::uint16_t link_port_offset = 100;
-inline constexpr std::uint16_t gossip_port_offset = 200;
+inline constexpr std::uint32_t peers_max = 256;
+
+// From one kind of port to the next: 100, or 1000 for more than 100 peers.
+constexpr std::uint32_t port_stride(std::uint32_t peers) {
+    return peers <= 100 ? 100 : 1000;
+}
 
 // exit_usage when the ports do not fit below 65536.
 Outcome<std::vector<PlannedPeer>> plan_peers(const UpOptions& options);

@@ -21,7 +21,7 @@ wire::PeerRecord record(std::uint64_t id) {
     record.id = PeerId{id};
     record.generation = Generation{1};
     record.name = "peer-" + std::to_string(id);
-    record.state = wire::PeerState::serving;
+    record.state = wire::PeerState::starting;
     record.gossip = endpoint(static_cast<std::uint16_t>(1000 + id));
     record.link = endpoint(static_cast<std::uint16_t>(2000 + id));
     record.http = endpoint(static_cast<std::uint16_t>(3000 + id));
@@ -139,6 +139,14 @@ BOOST_AUTO_TEST_CASE(draining_peer_is_marked_in_every_routing_view) {
     const auto view = cluster.nodes.at(2).routing();
     for (const router::ReplicaEntry& entry : view->replicas()) BOOST_TEST(entry.draining);
     BOOST_TEST(view->replicas().size() <= 1U);
+}
+
+BOOST_AUTO_TEST_CASE(starting_peer_serves_once_it_has_joined) {
+    Cluster cluster(2);
+    cluster.run(3s);
+    for (std::uint64_t id = 1; id <= 2; ++id)
+        for (const auto& member : cluster.nodes.at(id).members()->members)
+            BOOST_TEST((member->record.state == wire::PeerState::serving));
 }
 
 BOOST_AUTO_TEST_CASE(leaving_twice_is_leaving_and_orders_behind_it_change_nothing) {
