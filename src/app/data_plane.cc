@@ -127,8 +127,8 @@ Endpoint DataPlane::link_endpoint() const {
     return state_->link_server.endpoint();
 }
 
-bool DataPlane::drain_door(Duration deadline) {
-    return asio::co_spawn(state_->context, state_->http.drain(deadline), asio::use_future).get();
+std::future<bool> DataPlane::drain_door(Duration deadline) {
+    return asio::co_spawn(state_->context, state_->http.drain(deadline), asio::use_future);
 }
 
 }  // namespace exa::app

@@ -4,6 +4,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 
@@ -56,8 +57,9 @@ class DataPlane {
     // Starts the thread. A view must have been published.
     void run();
 
-    // Thread-safe; blocks until the door has answered everything it was asked, or `deadline` has passed: then it cuts.
-    bool drain_door(Duration deadline);
+    // After run(), thread-safe. Ready when the door has answered everything it was asked, or `deadline` has passed:
+    // then it cuts, and the value is false.
+    std::future<bool> drain_door(Duration deadline);
 
   private:
     struct State;

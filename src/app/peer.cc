@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <future>
 #include <iterator>
 #include <memory>
 #include <thread>
@@ -166,8 +167,11 @@ void drain(const PeerConfig& config, LocalReplicas& replicas, Control& control,
     for (const auto& replica : *list) replica->state = wire::ReplicaState::draining;
     while (replicas.serving_now().load() > 0 && left() > Duration(0))
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    // All at once: while one waits, the others would take new requests and have no time left for them.
+    std::vector<std::future<bool>> doors;
+    for (const auto& plane : planes) doors.push_back(plane->drain_door(left()));
     bool all_answered = true;
-    for (const auto& plane : planes) all_answered = plane->drain_door(left()) && all_answered;
+    for (auto& door : doors) all_answered = door.get() && all_answered;
     while (replicas.serving_now().load() > 0 && left() > Duration(0))
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     if (!all_answered || replicas.serving_now().load() > 0)
