@@ -1,11 +1,15 @@
 #include "app/data_plane.h"
 
 #include <algorithm>
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
+#include <chrono>
 #include <thread>
 
 #include "app/metrics.h"
@@ -72,6 +76,16 @@ struct DataPlane::State {
         store_totals();
     }
 
+    asio::awaitable<void> close_links() {
+        links.close();
+        link_server.close();
+        asio::steady_timer pause(context);
+        while (links.stats().links_now + link_server.stats().links_now > 0) {
+            pause.expires_after(std::chrono::milliseconds(10));
+            co_await pause.async_wait(asio::as_tuple(asio::use_awaitable));
+        }
+    }
+
     void set_handlers() {
         links.on_broken([this](PeerId peer) {
             dispatcher.handle_view(shared.view.load()->routing);
@@ -129,6 +143,10 @@ Endpoint DataPlane::link_endpoint() const {
 
 std::future<bool> DataPlane::drain_door(Duration deadline) {
     return asio::co_spawn(state_->context, state_->http.drain(deadline), asio::use_future);
+}
+
+std::future<void> DataPlane::close_links() {
+    return asio::co_spawn(state_->context, state_->close_links(), asio::use_future);
 }
 
 }  // namespace exa::app

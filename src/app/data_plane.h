@@ -60,6 +60,8 @@ class DataPlane {
     // After run(), thread-safe. Ready when the door has answered everything it was asked, or `deadline` has passed:
     // then it cuts, and the value is false.
     std::future<bool> drain_door(Duration deadline);
+    // After run(), thread-safe. Ready when what was queued on links and a goodbye have left, within a second or so.
+    std::future<void> close_links();
 
   private:
     struct State;

@@ -177,6 +177,9 @@ void drain(const PeerConfig& config, LocalReplicas& replicas, Control& control,
     if (!all_answered || replicas.serving_now().load() > 0)
         log.warn("peer", "answers were cut by the drain's deadline");
     control.leave(std::chrono::seconds(3));
+    std::vector<std::future<void>> links;
+    for (const auto& plane : planes) links.push_back(plane->close_links());
+    for (auto& closed : links) closed.get();
     log.info("peer", "left the cluster");
 }
 
