@@ -1,0 +1,103 @@
+#include "sim/checks/mutants.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "wire/gossip.h"
+
+namespace exa::sim {
+
+namespace {
+
+constexpr std::array infos = std::to_array<MutantInfo>({
+    {Mutant::generation_not_persisted, "generation-not-persisted",
+     "a restarted peer comes back under the generation of before", "churn"},
+    {Mutant::lost_refutation, "lost-refutation", "a suspect's answer never leaves it", "pause-resume"},
+    {Mutant::no_indirect_probe, "no-indirect-probe", "nobody asks others, or the link, to try", "udp-pairs"},
+    {Mutant::deaf_to_deaths, "deaf-to-deaths", "the news of a death is not passed on", "crash-one"},
+    {Mutant::silent_joiner, "silent-joiner", "records of others are not passed on", "crash-one"},
+    {Mutant::wrong_incarnation, "wrong-incarnation", "deaths are told of an incarnation that was never", "crash-one"},
+    {Mutant::no_anti_entropy, "no-anti-entropy", "peers never compare", "partition-half"},
+    {Mutant::acks_lost, "acks-lost", "probes are answered to nobody", "crash-one"},
+    {Mutant::eager_undertaker, "eager-undertaker", "one peer calls everybody it speaks of dead", "crash-one"},
+    {Mutant::future_generation, "future-generation", "facts speak of lives that have not been", "crash-one"},
+});
+
+// Everything but what `change` does to it stays as it was; what cannot be read passes as it is.
+template <class Message, class Decode, class Change>
+bool rewrite(Bytes& bytes, ClusterId cluster, Decode decode, Change change) {
+    auto decoded = decode(ByteView(bytes), cluster);
+    if (!decoded) return true;
+    Message message = std::move(decoded).value();
+    if (!change(message)) return false;
+    if (auto encoded = wire::encode(message)) bytes = std::move(encoded).value();
+    return true;
+}
+
+template <class Message>
+bool change_facts(Mutant mutant, Host from, Message& message) {
+    const PeerId sender = message.header.sender;
+    switch (mutant) {
+        case Mutant::lost_refutation:
+            message.header.incarnation = Incarnation{0};
+            std::erase_if(message.facts, [](const wire::Fact& fact) {
+                return fact.standing == wire::Standing::alive && fact.incarnation.value > 0;
+            });
+            for (wire::RecordDelta& record : message.records) record.incarnation = Incarnation{0};
+            break;
+        case Mutant::deaf_to_deaths:
+            std::erase_if(message.facts, [](const wire::Fact& fact) { return fact.standing == wire::Standing::dead; });
+            break;
+        case Mutant::silent_joiner:
+            std::erase_if(message.records, [sender](const wire::RecordDelta& record) { return record.peer != sender; });
+            break;
+        case Mutant::wrong_incarnation:
+            for (wire::Fact& fact : message.facts)
+                if (fact.standing == wire::Standing::dead) ++fact.incarnation.value;
+            break;
+        case Mutant::eager_undertaker:
+            if (from != 0) break;
+            for (const wire::RecordDelta& record : message.records)
+                if (record.peer != sender)
+                    message.facts.push_back(
+                        {record.peer, record.generation, record.incarnation, wire::Standing::dead, sender});
+            break;
+        case Mutant::future_generation:
+            for (wire::Fact& fact : message.facts) ++fact.generation.value;
+            break;
+        default:
+            break;
+    }
+    return true;
+}
+
+}  // namespace
+
+std::span<const MutantInfo> mutants() {
+    return infos;
+}
+
+std::optional<Mutant> parse_mutant(std::string_view name) {
+    const auto at = std::ranges::find(infos, name, &MutantInfo::name);
+    if (at == infos.end()) return std::nullopt;
+    return at->mutant;
+}
+
+bool mutate(Mutant mutant, Host from, bool link, ClusterId cluster, Bytes& bytes) {
+    if (mutant == Mutant::none || mutant == Mutant::generation_not_persisted) return true;
+    if (link)
+        return rewrite<wire::Sync>(bytes, cluster, &wire::decode_sync, [&](wire::Sync& sync) {
+            if (mutant == Mutant::no_anti_entropy && sync.kind == wire::SyncKind::digest) return false;
+            if (mutant == Mutant::no_indirect_probe && sync.kind == wire::SyncKind::ping) return false;
+            if (mutant == Mutant::acks_lost && sync.kind == wire::SyncKind::ack) return false;
+            return change_facts(mutant, from, sync);
+        });
+    return rewrite<wire::Packet>(bytes, cluster, &wire::decode_packet, [&](wire::Packet& packet) {
+        if (mutant == Mutant::no_indirect_probe && packet.kind == wire::PacketKind::ping_request) return false;
+        if (mutant == Mutant::acks_lost && packet.kind == wire::PacketKind::ack) return false;
+        return change_facts(mutant, from, packet);
+    });
+}
+
+}  // namespace exa::sim

@@ -1,0 +1,43 @@
+// Mutants: realistic ways in which a core could be broken, done to it from outside. Each must be caught by some oracle
+// in a short run; one that survives shows a hole in the oracles.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "base/ids.h"
+#include "sim/world/time.h"
+
+namespace exa::sim {
+
+enum class Mutant : std::uint8_t {
+    none,
+    generation_not_persisted,  // a restarted peer comes back under the generation of before
+    lost_refutation,           // a suspect's answer never leaves it
+    no_indirect_probe,         // nobody asks others to try
+    deaf_to_deaths,            // the news of a death is not passed on
+    silent_joiner,             // records of joiners are not passed on
+    wrong_incarnation,         // deaths are told of an incarnation that was never
+    no_anti_entropy,           // peers never compare
+    acks_lost,                 // probes are answered to nobody
+    eager_undertaker,          // one peer calls everybody it speaks of dead
+    future_generation,         // facts speak of lives that have not been
+};
+
+struct MutantInfo {
+    Mutant mutant;
+    std::string_view name;
+    std::string_view about;
+    std::string_view scenario;  // the built-in one that catches it
+};
+
+std::span<const MutantInfo> mutants();
+std::optional<Mutant> parse_mutant(std::string_view name);
+
+// What the mutant does to a datagram (`link` false) or a link message as it leaves `from`. False: it is not sent.
+bool mutate(Mutant mutant, Host from, bool link, ClusterId cluster, Bytes& bytes);
+
+}  // namespace exa::sim

@@ -1,0 +1,355 @@
+#include "sim/checks/oracles.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "membership/config.h"
+
+namespace exa::sim {
+
+using membership::Liveness;
+using Told = membership::EventKind;
+
+namespace {
+
+constexpr std::size_t violations_kept = 100;
+// A peer that was down for so long is not revived by what was still on its way.
+constexpr std::chrono::seconds late_news{15};
+
+bool is_live(Liveness liveness) {
+    return liveness == Liveness::alive || liveness == Liveness::suspect;
+}
+
+std::uint64_t ring_digest(const router::RoutingView& view) {
+    std::uint64_t digest = 0;
+    for (const router::Pool& pool : view.pools()) digest = hash64(pool.hash, pool.ring->digest(), digest);
+    return digest;
+}
+
+}  // namespace
+
+Oracles::Oracles(const Scenario& scenario, Cluster& cluster)
+    : scenario_(scenario),
+      cluster_(cluster),
+      watched_(scenario.watch.begin(), scenario.watch.end()),
+      detect_bound_(scenario.bounds.detect),
+      cells_(cluster.size()) {
+    if (detect_bound_ == Duration{0})
+        detect_bound_ =
+            membership::worst_detection(scenario.cluster.membership, cluster.size()) + std::chrono::seconds{2};
+}
+
+std::string Oracles::name(std::size_t subject) const {
+    return fmt::format("peer {} (generation {})", subjects_[subject].host, subjects_[subject].generation);
+}
+
+void Oracles::violate(std::string_view check, std::string what) {
+    if (!watches(check)) return;
+    ++violation_count_;
+    if (violations_.size() < violations_kept)
+        violations_.push_back({std::string(check), std::move(what), cluster_.now(), cluster_.trace().entries()});
+}
+
+std::optional<std::size_t> Oracles::find(PeerId id) const {
+    const auto at = by_id_.find(id.value);
+    if (at == by_id_.end()) return std::nullopt;
+    return at->second;
+}
+
+std::size_t Oracles::subject_of(const Peer& peer) {
+    const auto [at, fresh] = by_id_.emplace(peer.id.value, subjects_.size());
+    if (fresh)
+        subjects_.push_back(
+            {.id = peer.id, .host = peer.host, .down_at = {}, .incarnation = {}, .ending = {}, .birth = {}});
+    return at->second;
+}
+
+Oracles::Cell& Oracles::cell(Host observer, std::size_t subject) {
+    std::vector<Cell>& row = cells_[observer];
+    if (row.size() <= subject) row.resize(std::max(subjects_.size(), subject + 1));
+    return row[subject];
+}
+
+void Oracles::on_up(WorldTime now, const Peer& peer) {
+    const std::size_t number = subject_of(peer);
+    Subject& subject = subjects_[number];
+    // Two lives under one generation are what a lost write of the generation looks like.
+    if (peer.generation.value <= subject.generation)
+        violate("M4", fmt::format("peer {} starts its life {} with generation {} after {}", peer.host, peer.boot,
+                                  peer.generation.value, subject.generation));
+    subject.generation = peer.generation.value;
+    subject.up = true;
+    subject.ending.reset();
+    ++up_;
+    cells_[peer.host].assign(subjects_.size(), {});
+    News birth{.generation = subject.generation, .at = now, .first = {}, .last = now, .waiting = {}};
+    birth.waiting.resize(cluster_.size());
+    for (Host other = 0; other < cluster_.size(); ++other) {
+        if (other == peer.host || !cluster_.peer(other).is_up()) continue;
+        birth.waiting[other] = 1;
+        ++birth.left;
+    }
+    if (birth.left > 0) subject.birth = std::move(birth);
+    if (!ring_observer_) ring_observer_ = peer.host;
+}
+
+void Oracles::drop_observer(Host host) {
+    for (Subject& subject : subjects_) {
+        for (std::optional<News>* news : {&subject.ending, &subject.birth}) {
+            if (!*news || (*news)->waiting[host] == 0) continue;
+            (*news)->waiting[host] = 0;
+            if (--(*news)->left == 0) news->reset();
+        }
+    }
+}
+
+void Oracles::on_down(WorldTime now, const Peer& peer) {
+    const std::size_t number = subject_of(peer);
+    drop_observer(peer.host);
+    for (Cell& forgotten : cells_[peer.host]) ready_ -= forgotten.ready;
+    cells_[peer.host].clear();
+    Subject& subject = subjects_[number];
+    subject.up = false;
+    subject.down_at = now;
+    subject.incarnation = peer.node->membership().incarnation();
+    subject.birth.reset();
+    --up_;
+    if (ring_observer_ == peer.host) {
+        ring_observer_.reset();
+        for (Host other = 0; other < cluster_.size() && !ring_observer_; ++other)
+            if (other != peer.host && cluster_.peer(other).is_up()) ring_observer_ = other;
+        ring_digest_ = 0;
+    }
+    News ending{.generation = subject.generation, .at = now, .first = {}, .last = now, .waiting = {}};
+    ending.waiting.resize(cluster_.size());
+    for (Host other = 0; other < cluster_.size(); ++other) {
+        if (other == peer.host || !cluster_.peer(other).is_up()) continue;
+        const Cell& known = cell(other, number);
+        if (!known.known || known.generation != subject.generation || !is_live(known.liveness)) continue;
+        ending.waiting[other] = 1;
+        ++ending.left;
+    }
+    if (ending.left > 0) subject.ending = std::move(ending);
+}
+
+void Oracles::heard(WorldTime now, std::optional<News>& news, Host observer, bool ending) {
+    if (!news || news->waiting[observer] == 0) return;
+    news->waiting[observer] = 0;
+    if (!news->first) news->first = now;
+    news->last = now;
+    ++news->told;
+    if (--news->left > 0) return;
+    const double all = seconds_of(now - news->at);
+    if (ending) {
+        measured_.detect_first.push_back(seconds_of(*news->first - news->at));
+        measured_.detect_all.push_back(all);
+        measured_.spread.push_back(seconds_of(now - *news->first));
+    } else {
+        measured_.join_all.push_back(all);
+    }
+    news.reset();
+}
+
+void Oracles::refresh_ready(const Peer& observer, std::size_t subject, Cell& known) {
+    std::uint32_t ready = 0;
+    if (known.known && is_live(known.liveness)) {
+        const membership::Peer* peer = observer.node->membership().roster().find(subjects_[subject].id);
+        if (peer != nullptr)
+            for (const wire::ReplicaRecord& replica : peer->record.replicas)
+                ready += replica.state == wire::ReplicaState::ready ? 1 : 0;
+    }
+    ready_ = ready_ + ready - known.ready;
+    known.ready = ready;
+    const std::uint64_t peers = cluster_.size();
+    if (!measured_.ready_all && up_ == peers && ready_ == peers * (peers - 1) * cluster_.config().replicas)
+        measured_.ready_all = seconds_of(cluster_.now());
+}
+
+void Oracles::note_ring(const Peer& observer) {
+    if (observer.host != ring_observer_) return;
+    const std::uint64_t digest = ring_digest(*observer.node->routing());
+    if (digest == ring_digest_) return;
+    if (ring_digest_ != 0) ++measured_.ring_changes;
+    ring_digest_ = digest;
+}
+
+bool Oracles::is_excused(WorldTime now, const Peer& peer) const {
+    return !peer.is_punctual() || cluster_.fabric().is_cut(peer.host) ||
+           (peer.resumed_at > WorldTime{} && now - peer.resumed_at < detect_bound_);
+}
+
+void Oracles::note_death(WorldTime now, const Peer& observer, std::size_t number, const membership::Event& event) {
+    const Subject& subject = subjects_[number];
+    if (!subject.up || event.generation.value != subject.generation) return;
+    const Peer& peer = cluster_.peer(subject.host);
+    const bool after_heal = last_heal_ > WorldTime{} && now - last_heal_ < detect_bound_;
+    if (after_heal || peer.draining || is_excused(now, peer) || is_excused(now, observer)) {
+        ++measured_.excused_deaths;
+        return;
+    }
+    ++measured_.false_deaths;
+    violate("no-false-deaths", fmt::format("peer {} calls {} dead, which is up", observer.host, name(number)));
+    const auto accuser = find(event.other);
+    if (!accuser) return;
+    std::set<Host>& victims = victims_[subjects_[*accuser].host];
+    if (victims.insert(subject.host).second && victims.size() == scenario_.bounds.killer_victims + 1)
+        violate("M5", fmt::format("peer {} alone had {} peers called dead that are up", subjects_[*accuser].host,
+                                  victims.size()));
+}
+
+void Oracles::on_told(WorldTime now, const Peer& observer, const membership::Event& event) {
+    const auto number = find(event.peer);
+    if (!number || event.peer == observer.id) return;
+    Subject& subject = subjects_[*number];
+    Cell& known = cell(observer.host, *number);
+    if (event.generation.value > subject.generation)
+        violate("M4", fmt::format("peer {} speaks of generation {} of {}", observer.host, event.generation.value,
+                                  name(*number)));
+    if (const membership::Peer* held = observer.node->membership().roster().find(event.peer);
+        held != nullptr && event.generation.value == subject.generation) {
+        const Incarnation latest =
+            subject.up ? cluster_.peer(subject.host).node->membership().incarnation() : subject.incarnation;
+        if (held->incarnation > latest)
+            violate("M4", fmt::format("peer {} holds incarnation {} of {}, which is at {}", observer.host,
+                                      held->incarnation.value, name(*number), latest.value));
+    }
+    switch (event.kind) {
+        case Told::joined:
+        case Told::alive: {
+            const bool was_gone = known.known && !is_live(known.liveness) && known.generation == event.generation.value;
+            if (was_gone && !subject.up && now - subject.down_at > late_news && now - last_heal_ > late_news &&
+                !cluster_.fabric().is_cut(observer.host))
+                violate("M4", fmt::format("peer {} takes {} for alive again, which went down {:.1f} s ago",
+                                          observer.host, name(*number), seconds_of(now - subject.down_at)));
+            if (event.kind == Told::joined && known.known && event.generation.value < known.generation)
+                violate("M4", fmt::format("peer {} goes back to generation {} of {}", observer.host,
+                                          event.generation.value, name(*number)));
+            known.known = true;
+            known.liveness = Liveness::alive;
+            known.generation = event.generation.value;
+            if (known.generation == subject.generation) heard(now, subject.birth, observer.host, false);
+            break;
+        }
+        case Told::suspect:
+            ++measured_.suspicions;
+            known.liveness = Liveness::suspect;
+            break;
+        case Told::dead:
+            known.liveness = Liveness::dead;
+            note_death(now, observer, *number, event);
+            if (event.generation.value == subject.generation) heard(now, subject.ending, observer.host, true);
+            break;
+        case Told::lost:
+            known.liveness = Liveness::lost;
+            break;
+        case Told::left:
+            known.liveness = Liveness::left;
+            if (event.generation.value == subject.generation) heard(now, subject.ending, observer.host, true);
+            break;
+        case Told::forgotten:
+            known.known = false;
+            break;
+        case Told::name_clash:
+            if (event.peer != event.other && find(event.other)) {
+                const Subject& other = subjects_[*find(event.other)];
+                if (subject.host != other.host)
+                    violate("M4", fmt::format("{} and {} share a name", name(*number), name(*find(event.other))));
+            }
+            break;
+        case Told::updated:
+        case Told::id_clash:
+        case Told::joined_cluster:
+        case Told::left_cluster:
+            break;
+    }
+    refresh_ready(observer, *number, known);
+    if (event.kind != Told::suspect && event.kind != Told::lost) note_ring(observer);
+}
+
+void Oracles::sweep(WorldTime now) {
+    for (std::size_t number = 0; number < subjects_.size(); ++number) {
+        std::optional<News>& ending = subjects_[number].ending;
+        if (!ending || ending->overdue) continue;
+        const WorldTime since = std::max(ending->at, last_heal_);
+        if (now - since <= detect_bound_) continue;
+        std::uint32_t late = 0;
+        Host one = 0;
+        for (Host host = 0; host < cluster_.size(); ++host) {
+            if (ending->waiting[host] == 0 || is_excused(now, cluster_.peer(host))) continue;
+            ++late;
+            one = host;
+        }
+        if (late == 0) continue;
+        ending->overdue = true;
+        violate("M2", fmt::format("{:.1f} s after {} went down, {} peers do not know it, one of them peer {}",
+                                  seconds_of(now - ending->at), name(number), late, one));
+    }
+}
+
+bool Oracles::is_settled(const std::vector<Host>& core, std::string& why) {
+    std::vector<std::uint8_t> in_core(cluster_.size());
+    for (const Host host : core) in_core[host] = 1;
+    for (const Host host : core) {
+        const Peer& observer = cluster_.peer(host);
+        if (!observer.is_up()) {
+            why = fmt::format("M1: peer {} stopped by itself", host);
+            return false;
+        }
+        for (std::size_t number = 0; number < subjects_.size(); ++number) {
+            const Subject& subject = subjects_[number];
+            if (subject.host == host && subject.up) continue;
+            const Cell& known = cell(host, number);
+            if (!subject.up) {
+                if (known.known && is_live(known.liveness)) {
+                    why = fmt::format("M2: peer {} still takes {} for alive", host, name(number));
+                    return false;
+                }
+                continue;
+            }
+            if (in_core[subject.host] == 0) continue;
+            if (!known.known || known.liveness != Liveness::alive || known.generation != subject.generation) {
+                why = fmt::format("M1: peer {} does not hold {} for alive", host, name(number));
+                return false;
+            }
+            const membership::Peer* held = observer.node->membership().roster().find(subject.id);
+            const wire::PeerRecord& own = cluster_.peer(subject.host).node->membership().record();
+            if (held == nullptr || held->record.version != own.version) {
+                why = fmt::format("M3: peer {} holds edition {} of the record of {}, which is at {}", host,
+                                  held != nullptr ? held->record.version : 0, name(number), own.version);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+void Oracles::check_rings(const std::vector<Host>& core) {
+    constexpr std::size_t sample = 4;
+    std::optional<std::uint64_t> digest;
+    const bool whole = core.size() == up_;
+    for (std::size_t i = 0; i < std::min(sample, core.size()); ++i) {
+        Peer& peer = cluster_.peer(core[i * (core.size() - 1) / std::max<std::size_t>(sample - 1, 1)]);
+        const auto view = peer.node->routing();
+        for (const router::Pool& pool : view->pools()) {
+            std::vector<ring::RingMember> members(pool.ring->members().begin(), pool.ring->members().end());
+            std::ranges::reverse(members);
+            if (ring::Ring::build(members).digest() != pool.ring->digest())
+                violate("R1", fmt::format("peer {}'s ring depends on the order of its members", peer.host));
+        }
+        const std::uint64_t own = ring_digest(*view);
+        if (whole && digest && *digest != own) violate("R1", fmt::format("peer {} has another ring", peer.host));
+        digest = own;
+    }
+}
+
+void Oracles::check_bounds() {
+    for (Host host = 0; host < cluster_.size(); ++host) {
+        const Peer& peer = cluster_.peer(host);
+        if (peer.is_up() && peer.node->counters().dropped > 0)
+            violate("B1", fmt::format("peer {} dropped {} outputs", host, peer.node->counters().dropped));
+    }
+}
+
+}  // namespace exa::sim

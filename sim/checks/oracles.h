@@ -1,0 +1,127 @@
+// Oracles: what must hold (DESIGN section 13), checked while the world runs, and what is measured on the way.
+//
+// They know the truth (who is up, in which life) and hear what every peer tells its owner; from the two follows who
+// knew what when. Nothing here asks a peer for a view at every event.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "membership/view.h"
+#include "sim/cluster/cluster.h"
+#include "sim/scenarios/scenario.h"
+
+namespace exa::sim {
+
+struct Violation {
+    std::string check;  // "M2"
+    std::string what;
+    WorldTime at;
+    std::uint64_t entry = 0;  // of the trace, for explain
+};
+
+// Seconds, each list in the order things happened.
+struct Measured {
+    std::vector<double> detect_first;  // crash to the first observer that calls it dead
+    std::vector<double> detect_all;    // ... to the last
+    std::vector<double> spread;        // between the two
+    std::vector<double> join_all;      // from a node's start until all that were up then know it
+    std::optional<double> ready_all;   // from the start until every replica is ready in every view
+    std::optional<double> settle;      // of the liveness phase
+    std::uint64_t false_deaths = 0;    // of peers that were up, punctual and in reach
+    std::uint64_t excused_deaths = 0;  // of peers that were up, but stopped or cut off
+    std::uint64_t suspicions = 0;
+    std::uint64_t ring_changes = 0;  // as one observer's dispatcher would have seen them
+};
+
+class Oracles final : public Watcher {
+  public:
+    // Both outlive it.
+    Oracles(const Scenario& scenario, Cluster& cluster);
+
+    void on_up(WorldTime now, const Peer& peer) override;
+    void on_down(WorldTime now, const Peer& peer) override;
+    void on_told(WorldTime now, const Peer& observer, const membership::Event& event) override;
+    // A cut ended or a stopped peer goes on: what is overdue gets its time again.
+    void on_heal(WorldTime now) { last_heal_ = now; }
+
+    // Looks for what is overdue.
+    void sweep(WorldTime now);
+    // Every peer of `core` agrees with the truth about the core and about those that are down. `why` says what is
+    // missing, if anything.
+    bool is_settled(const std::vector<Host>& core, std::string& why);
+    // Once, when all has settled.
+    void check_rings(const std::vector<Host>& core);
+    void check_bounds();
+
+    void violate(std::string_view check, std::string what);
+    bool watches(std::string_view check) const { return watched_.contains(check); }
+    const std::vector<Violation>& violations() const { return violations_; }
+    std::uint64_t violation_count() const { return violation_count_; }
+    Measured& measured() { return measured_; }
+    const Measured& measured() const { return measured_; }
+
+  private:
+    struct Cell {
+        bool known = false;
+        membership::Liveness liveness = membership::Liveness::alive;
+        std::uint64_t generation = 0;
+        std::uint32_t ready = 0;
+    };
+    // A crash, a leave or a birth on its way into all heads.
+    struct News {
+        std::uint64_t generation = 0;
+        WorldTime at;
+        std::optional<WorldTime> first;
+        WorldTime last;
+        std::vector<std::uint8_t> waiting;  // by host
+        std::uint32_t left = 0;
+        std::uint32_t told = 0;
+        bool overdue = false;  // reported already
+    };
+    struct Subject {
+        PeerId id;
+        Host host = 0;
+        std::uint64_t generation = 0;  // of its latest life
+        bool up = false;
+        WorldTime down_at;
+        Incarnation incarnation;  // its last one, of a life that is over
+        std::optional<News> ending;
+        std::optional<News> birth;
+    };
+
+    std::size_t subject_of(const Peer& peer);
+    std::optional<std::size_t> find(PeerId id) const;
+    Cell& cell(Host observer, std::size_t subject);
+    void refresh_ready(const Peer& observer, std::size_t subject, Cell& cell);
+    void note_ring(const Peer& observer);
+    void note_death(WorldTime now, const Peer& observer, std::size_t subject, const membership::Event& event);
+    void heard(WorldTime now, std::optional<News>& news, Host observer, bool ending);
+    void drop_observer(Host host);
+    bool is_excused(WorldTime now, const Peer& peer) const;
+    std::string name(std::size_t subject) const;
+
+    const Scenario& scenario_;
+    Cluster& cluster_;
+    std::set<std::string, std::less<>> watched_;
+    Duration detect_bound_;
+    std::vector<Subject> subjects_;
+    std::unordered_map<std::uint64_t, std::size_t> by_id_;
+    std::vector<std::vector<Cell>> cells_;  // [observer][subject]
+    std::uint64_t ready_ = 0;               // sum over all cells
+    std::uint32_t up_ = 0;
+    WorldTime last_heal_{};
+    std::map<Host, std::set<Host>> victims_;  // by accuser
+    std::optional<Host> ring_observer_;
+    std::uint64_t ring_digest_ = 0;
+    std::vector<Violation> violations_;
+    std::uint64_t violation_count_ = 0;
+    Measured measured_;
+};
+
+}  // namespace exa::sim

@@ -1,0 +1,520 @@
+#include "sim/client/traffic.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/check.h"
+
+namespace exa::sim {
+
+namespace {
+
+constexpr std::uint64_t index_bits = 28;
+constexpr std::uint64_t serial_bits = 28;
+constexpr std::uint64_t index_mask = (std::uint64_t{1} << index_bits) - 1;
+constexpr std::uint64_t serial_mask = (std::uint64_t{1} << serial_bits) - 1;
+
+constexpr std::chrono::seconds look_period{5};  // io/link's ping interval
+constexpr std::uint32_t silent_looks_max = 3;
+constexpr std::chrono::seconds first_byte_timeout{120};
+constexpr std::chrono::seconds idle_timeout{60};
+constexpr std::chrono::milliseconds client_way{1};
+constexpr std::chrono::seconds orphan_time{15};
+constexpr std::size_t head_bytes = 200;
+constexpr std::size_t token_bytes = 220;  // of an SSE event
+constexpr std::size_t waits_kept = 1'000'000;
+
+}  // namespace
+
+Traffic::Traffic(const Scenario& scenario, Cluster& cluster, Oracles& oracles)
+    : scenario_(scenario),
+      load_(scenario.load),
+      cluster_(cluster),
+      oracles_(oracles),
+      arrivals_(cluster.streams().stream("arrivals")),
+      shapes_(cluster.streams().stream("requests")),
+      clients_(cluster.streams().stream("clients")),
+      disconnects_(cluster.streams().stream("disconnects")),
+      tokens_(scenario.load.sessions) {
+    cluster.handle_with(EventKind::arrival, [this](const Event&) { arrive(); });
+    cluster.handle_with(EventKind::step, [this](const Event& event) { step(event); });
+}
+
+void Traffic::start() {
+    if (load_.rate > 0) cluster_.push(WorldTime{load_.from}, EventKind::arrival);
+}
+
+void Traffic::plan_arrival() {
+    const double mean = 1 / (load_.rate * factor_);
+    const double wait = load_.poisson ? -std::log(1 - arrivals_.unit()) * mean : mean;
+    cluster_.push(cluster_.now() + duration_of(wait), EventKind::arrival);
+}
+
+void Traffic::plan(WorldTime at, Step step, std::uint32_t index, std::uint32_t serial, Host host, std::uint32_t boot) {
+    const std::uint64_t arg =
+        static_cast<std::uint64_t>(step) << (index_bits + serial_bits) | (serial & serial_mask) << index_bits | index;
+    cluster_.push(at, EventKind::step, host, arg, boot);
+}
+
+void Traffic::arrive() {
+    const bool past = load_.until > Duration{0} && cluster_.now() >= WorldTime{load_.until};
+    if (stopped_ || past) return;
+    plan_arrival();
+    std::uint32_t index = 0;
+    if (free_.empty()) {
+        index = static_cast<std::uint32_t>(requests_.size());
+        requests_.emplace_back();
+    } else {
+        index = free_.back();
+        free_.pop_back();
+    }
+    Request fresh;
+    fresh.live = true;
+    fresh.serial = requests_[index].serial + 1;
+    fresh.life = requests_[index].life + 1;
+    fresh.born = cluster_.now();
+    fresh.prompt = 1 + static_cast<std::uint32_t>(shapes_.below(2 * load_.prompt_tokens));
+    fresh.answer = 1 + static_cast<std::uint32_t>(shapes_.below(2 * load_.answer_tokens));
+    const double kind = shapes_.unit();
+    const auto number = static_cast<std::size_t>(shapes_.below(load_.sessions));
+    if (kind < load_.hot_share)
+        fresh.session = "hot";
+    else if (kind < load_.hot_share + load_.session_share)
+        fresh.session = tokens_[number].empty() ? fmt::format("client-{}", number) : tokens_[number];
+    const std::uint32_t life = fresh.life;
+    requests_[index] = std::move(fresh);
+    ++counters_.requests;
+    plan(cluster_.now() + look_period, Step::patience, index, life, 0, 0);
+    come(index);
+    // A client whose every entry was down has ended by now.
+    if (!requests_[index].live) return;
+    if (disconnects_.unit() < load_.disconnects) {
+        const Duration after = duration_of(disconnects_.unit());
+        plan(cluster_.now() + after, Step::gone, index, requests_[index].life, 0, 0);
+    }
+}
+
+void Traffic::come(std::uint32_t index) {
+    Request& request = requests_[index];
+    request.entry = static_cast<Host>(clients_.below(cluster_.size()));
+    const Peer& entry = cluster_.peer(request.entry);
+    request.entry_boot = entry.boot;
+    if (!entry.is_up()) {
+        retry_later(index, std::chrono::seconds{1}, Ending::rejected);
+        return;
+    }
+    plan(cluster_.now() + client_way, Step::enter, index, request.serial, request.entry, request.entry_boot);
+}
+
+void Traffic::step(const Event& event) {
+    const auto index = static_cast<std::uint32_t>(event.arg & index_mask);
+    const std::uint64_t serial = event.arg >> index_bits & serial_mask;
+    const auto what = static_cast<Step>(event.arg >> (index_bits + serial_bits));
+    if (what == Step::produce || what == Step::cancel) {
+        const Place& place = places_[index];
+        if (!place.live || (place.serial & serial_mask) != serial) return;
+        if (what == Step::produce)
+            produce(index);
+        else
+            release(index);
+        return;
+    }
+    const Request& request = requests_[index];
+    if (!request.live) return;
+    // The client's own doings are about the request, not about one attempt of it.
+    const bool any_attempt = what == Step::gone || what == Step::patience;
+    if (((any_attempt ? request.life : request.serial) & serial_mask) != serial) return;
+    switch (what) {
+        case Step::come:
+            come(index);
+            break;
+        case Step::enter:
+            enter(index);
+            break;
+        case Step::open:
+            open(index);
+            break;
+        case Step::piece:
+            piece(index);
+            break;
+        case Step::end:
+            ended(index);
+            break;
+        case Step::failed:
+            fail(index, router::Failure::connect_failed);
+            break;
+        case Step::look:
+            look(index);
+            break;
+        case Step::gone:
+            client_gone(index);
+            break;
+        case Step::patience:
+            patience(index);
+            break;
+        case Step::produce:
+        case Step::cancel:
+            break;
+    }
+}
+
+Peer* Traffic::entry_of(const Request& request) {
+    Peer& peer = cluster_.peer(request.entry);
+    return peer.is_up() && peer.boot == request.entry_boot ? &peer : nullptr;
+}
+
+void Traffic::enter(std::uint32_t index) {
+    Request& request = requests_[index];
+    Peer& entry = *entry_of(request);
+    ++entry.entered;
+    request.entered = true;
+    router::RequestMeta meta;
+    meta.wall = entry.clock.wall(cluster_.now());
+    meta.model = "sim";
+    meta.session = request.session;
+    meta.prompt_tokens = request.prompt;
+    meta.resumable = true;
+    entry.dispatcher->handle_view(entry.node->routing());
+    follow(index, entry.dispatcher->begin(cluster_.local_now(entry), meta));
+}
+
+void Traffic::follow(std::uint32_t index, const router::Decision& decision) {
+    if (const auto* next = std::get_if<router::Attempt>(&decision)) {
+        attempt(index, *next);
+    } else if (const auto* reject = std::get_if<router::Reject>(&decision)) {
+        retry_later(index, reject->retry_after.value_or(std::chrono::milliseconds{500}), Ending::rejected);
+    } else if (std::holds_alternative<router::Broken>(decision)) {
+        end(index, Ending::broken);
+    } else {
+        oracles_.violate("Q1", fmt::format("a report about request {} was taken for a late one", index));
+        end(index, Ending::broken);
+    }
+}
+
+void Traffic::attempt(std::uint32_t index, const router::Attempt& next) {
+    Request& request = requests_[index];
+    ++counters_.attempts;
+    ++request.serial;
+    if (next.number > scenario_.cluster.router.attempts_max)
+        oracles_.violate("Q6", fmt::format("request {} is tried for the {}th time", index, next.number));
+    if (request.started) ++counters_.resumed;
+    if (!next.session_token.empty() && request.session.starts_with("client-"))
+        tokens_[static_cast<std::size_t>(std::strtoull(request.session.c_str() + 7, nullptr, 10))] = next.session_token;
+    request.attempt = next;
+    request.target = next.local ? request.entry : host_of(next.link);
+    request.target_boot = cluster_.peer(request.target).boot;
+    request.place.reset();
+    request.silent_looks = 0;
+    request.heard = cluster_.now();
+    request.reply_at = cluster_.now();
+    request.reply_dead = false;
+    plan(cluster_.now() + look_period, Step::look, index, request.serial, request.entry, request.entry_boot);
+    if (next.local) {
+        plan(cluster_.now(), Step::open, index, request.serial, request.target, request.target_boot);
+        return;
+    }
+    const LinkResult sent =
+        cluster_.send_data(request.entry, request.target, next.peer, head_bytes + std::size_t{4} * request.prompt);
+    if (sent.kind == LinkResult::Kind::arrives)
+        plan(sent.at, Step::open, index, request.serial, request.target, request.target_boot);
+    else if (sent.kind == LinkResult::Kind::fails)
+        plan(sent.at, Step::failed, index, request.serial, request.entry, request.entry_boot);
+}
+
+void Traffic::open(std::uint32_t index) {
+    Request& request = requests_[index];
+    Peer& peer = cluster_.peer(request.target);
+    const ReplicaId wanted = request.attempt->replica;
+    Replica* replica = wanted.slot < peer.replicas.size() ? &peer.replicas[wanted.slot] : nullptr;
+    if (replica == nullptr || replica->record().id != wanted || replica->record().model != "sim") {
+        request.code = Code::refused;
+    } else if (replica->record().state != wire::ReplicaState::ready) {
+        request.code = replica->record().state == wire::ReplicaState::draining ? Code::draining : Code::refused;
+    } else if (!replica->admit(request.prompt)) {
+        request.code = Code::busy;
+        request.load = replica->load();
+    } else {
+        if (replica->in_flight() > scenario_.cluster.engine.in_flight_limit)
+            oracles_.violate("Q4", fmt::format("replica {} of peer {} holds {} requests", wanted.slot, peer.host,
+                                               replica->in_flight()));
+        std::uint32_t number = 0;
+        if (free_places_.empty()) {
+            number = static_cast<std::uint32_t>(places_.size());
+            places_.emplace_back();
+        } else {
+            number = free_places_.back();
+            free_places_.pop_back();
+        }
+        Place& place = places_[number];
+        place = {
+            true,  place.serial + 1, peer.host, peer.boot, wanted.slot, request.prompt, request.answer - request.got,
+            index, request.serial};
+        request.place = number;
+        request.code = Code::ok;
+        const Duration first = replica->prefill_time(request.prompt + request.got) +
+                               replica->decode_time(std::min(place.left, load_.chunk_tokens));
+        plan(cluster_.now() + first, Step::produce, number, place.serial, peer.host, peer.boot);
+        return;
+    }
+    reply(index, Step::end, head_bytes);
+}
+
+void Traffic::produce(std::uint32_t number) {
+    Place& place = places_[number];
+    Replica& replica = cluster_.peer(place.host).replicas[place.slot];
+    const std::uint32_t now = std::min(place.left, load_.chunk_tokens);
+    place.left -= now;
+    const bool last = place.left == 0;
+    const Place copy = place;
+    if (last)
+        release(number);
+    else
+        plan(cluster_.now() + replica.decode_time(std::min(place.left, load_.chunk_tokens)), Step::produce, number,
+             place.serial, place.host, place.boot);
+    Request& request = requests_[copy.request];
+    if (!request.live || request.serial != copy.request_serial) return;
+    reply(copy.request, Step::piece, now * token_bytes);
+    if (!last) return;
+    request.place.reset();
+    request.load = replica.load();
+    reply(copy.request, Step::end, head_bytes);
+}
+
+void Traffic::reply(std::uint32_t index, Step what, std::size_t bytes) {
+    Request& request = requests_[index];
+    if (request.reply_dead) return;
+    if (request.target != request.entry) {
+        const Fabric::LinkFate fate = cluster_.fabric().send_link(cluster_.now(), request.target, request.entry, bytes);
+        const Duration held = fate.until == world_never ? Duration{0} : fate.until - cluster_.now();
+        if (!fate.passes && (fate.until == world_never || held > orphan_time)) {
+            request.reply_dead = true;
+            return;
+        }
+        request.reply_at = std::max(request.reply_at, cluster_.now() + fate.delay + (fate.passes ? Duration{0} : held));
+    } else {
+        request.reply_at = std::max(request.reply_at, cluster_.now());
+    }
+    plan(request.reply_at, what, index, request.serial, request.entry, request.entry_boot);
+}
+
+void Traffic::piece(std::uint32_t index) {
+    Request& request = requests_[index];
+    Peer& entry = *entry_of(request);
+    request.heard = cluster_.now();
+    if (!request.attempt->local) entry.dispatcher->handle_peer_ok(request.attempt->peer);
+    entry.dispatcher->handle_accepted(request.attempt->id);
+    if (!request.started) {
+        entry.dispatcher->handle_first_byte(request.attempt->id);
+        request.started = true;
+        if (counters_.first_token_s.size() < waits_kept)
+            counters_.first_token_s.push_back(seconds_of(cluster_.now() - request.born));
+    }
+    const std::uint32_t tokens = std::min(request.answer - request.got, load_.chunk_tokens);
+    request.got += tokens;
+    counters_.tokens += tokens;
+}
+
+void Traffic::ended(std::uint32_t index) {
+    Request& request = requests_[index];
+    Peer& entry = *entry_of(request);
+    const TimePoint local = cluster_.local_now(entry);
+    const router::AttemptId id = request.attempt->id;
+    entry.dispatcher->handle_view(entry.node->routing());
+    switch (request.code) {
+        case Code::ok:
+            if (!entry.dispatcher->handle_finished(local, id, request.load))
+                oracles_.violate("Q1", fmt::format("the end of request {} was taken for a late report", index));
+            end(index, Ending::finished);
+            break;
+        case Code::busy:
+            ++counters_.busy;
+            follow(index, entry.dispatcher->handle_busy(local, id, request.load));
+            break;
+        case Code::draining:
+            follow(index, entry.dispatcher->handle_failed(local, id, router::Failure::draining));
+            break;
+        case Code::refused:
+            follow(index, entry.dispatcher->handle_failed(local, id, router::Failure::refused));
+            break;
+    }
+}
+
+void Traffic::fail(std::uint32_t index, router::Failure failure) {
+    Request& request = requests_[index];
+    Peer& entry = *entry_of(request);
+    const router::AttemptId id = request.attempt->id;
+    const bool link = failure == router::Failure::connect_failed || failure == router::Failure::link_broken;
+    let_go(index);
+    if (link && !request.attempt->local) {
+        if (failure == router::Failure::link_broken)
+            cluster_.data_link_broken(entry, request.target);
+        else
+            entry.dispatcher->handle_peer_broken(cluster_.local_now(entry), request.attempt->peer);
+    }
+    // What the node did about it may have ended this very process.
+    if (entry_of(request) == nullptr) return;
+    entry.dispatcher->handle_view(entry.node->routing());
+    follow(index, entry.dispatcher->handle_failed(cluster_.local_now(entry), id, failure));
+}
+
+void Traffic::look(std::uint32_t index) {
+    Request& request = requests_[index];
+    const Duration silent = cluster_.now() - request.heard;
+    if (silent > (request.started ? idle_timeout : first_byte_timeout)) {
+        fail(index, router::Failure::timeout);
+        return;
+    }
+    if (!request.attempt->local) {
+        const Peer& target = cluster_.peer(request.target);
+        const bool there = cluster_.fabric().reaches(request.entry, request.target, false) &&
+                           cluster_.fabric().reaches(request.target, request.entry, false);
+        if (there && target.is_up() && target.boot != request.target_boot) {
+            fail(index, router::Failure::link_broken);
+            return;
+        }
+        const bool answers = there && target.is_up() && !target.paused && !request.reply_dead;
+        request.silent_looks = answers ? 0 : request.silent_looks + 1;
+        if (request.silent_looks >= silent_looks_max) {
+            fail(index, router::Failure::link_broken);
+            return;
+        }
+    }
+    plan(cluster_.now() + look_period, Step::look, index, request.serial, request.entry, request.entry_boot);
+}
+
+void Traffic::patience(std::uint32_t index) {
+    Request& request = requests_[index];
+    if (request.entry_boot == 0 || entry_of(request) != nullptr) {
+        plan(cluster_.now() + look_period, Step::patience, index, request.life, 0, 0);
+    } else if (request.started) {
+        end(index, Ending::entry_lost);
+    } else {
+        plan(cluster_.now() + look_period, Step::patience, index, request.life, 0, 0);
+        retry_later(index, Duration{0}, Ending::rejected);
+    }
+}
+
+void Traffic::client_gone(std::uint32_t index) {
+    Request& request = requests_[index];
+    Peer* entry = entry_of(request);
+    if (entry != nullptr && request.attempt) {
+        let_go(index);
+        entry->dispatcher->handle_client_gone(cluster_.local_now(*entry), request.attempt->id);
+    }
+    end(index, Ending::abandoned);
+}
+
+// The entry wants no more of the current attempt; the replica hears of it when the cancel arrives, or finds out by
+// itself.
+void Traffic::let_go(std::uint32_t index) {
+    Request& request = requests_[index];
+    if (!request.place) return;
+    const Place& place = places_[*request.place];
+    WorldTime at = cluster_.now();
+    if (place.host != request.entry) {
+        const LinkResult sent = cluster_.send_data(request.entry, place.host, request.attempt->peer, head_bytes);
+        at = sent.kind == LinkResult::Kind::arrives ? sent.at : cluster_.now() + orphan_time;
+    }
+    plan(at, Step::cancel, *request.place, place.serial, place.host, place.boot);
+    request.place.reset();
+}
+
+void Traffic::release(std::uint32_t number) {
+    Place& place = places_[number];
+    place.live = false;
+    free_places_.push_back(number);
+    cluster_.peer(place.host).replicas[place.slot].release(place.prompt);
+}
+
+// As OpenAI's clients do: half a second, doubling to 8 s, less up to a quarter, unless the server names a time.
+void Traffic::retry_later(std::uint32_t index, Duration wait, Ending otherwise) {
+    Request& request = requests_[index];
+    if (request.sdk_retries >= load_.sdk_retries || cluster_.now() - request.born > load_.deadline) {
+        end(index, otherwise);
+        return;
+    }
+    const Duration step =
+        std::min<Duration>(std::chrono::milliseconds{500} * (1 << request.sdk_retries), std::chrono::seconds{8});
+    const Duration pause = std::max(wait, step);
+    leave_entry(request);
+    ++request.sdk_retries;
+    ++counters_.sdk_retries;
+    ++request.serial;
+    request.entry_boot = 0;
+    request.attempt.reset();
+    plan(cluster_.now() + duration_of(seconds_of(pause) * (1 - 0.25 * clients_.unit())), Step::come, index,
+         request.serial, 0, 0);
+}
+
+void Traffic::leave_entry(Request& request) {
+    if (!std::exchange(request.entered, false)) return;
+    if (Peer* entry = entry_of(request)) --entry->entered;
+}
+
+void Traffic::end(std::uint32_t index, Ending ending) {
+    Request& request = requests_[index];
+    EXA_CHECK(request.live);
+    leave_entry(request);
+    switch (ending) {
+        case Ending::finished:
+            ++counters_.finished;
+            if (request.got != request.answer)
+                oracles_.violate(
+                    "Q1", fmt::format("request {} ended with {} of {} tokens", index, request.got, request.answer));
+            break;
+        case Ending::rejected:
+            ++counters_.rejected;
+            break;
+        case Ending::broken:
+            ++counters_.broken;
+            break;
+        case Ending::entry_lost:
+            ++counters_.entry_lost;
+            break;
+        case Ending::abandoned:
+            ++counters_.abandoned;
+            break;
+    }
+    request.live = false;
+    request.attempt.reset();
+    free_.push_back(index);
+}
+
+std::uint64_t Traffic::disconnect(double share) {
+    std::uint64_t cut = 0;
+    for (std::uint32_t index = 0; index < requests_.size(); ++index) {
+        if (!requests_[index].live || disconnects_.unit() >= share) continue;
+        client_gone(index);
+        ++cut;
+    }
+    return cut;
+}
+
+void Traffic::check_end() {
+    for (std::uint32_t index = 0; index < requests_.size(); ++index) {
+        const Request& request = requests_[index];
+        if (request.live && cluster_.now() - request.born > load_.deadline)
+            oracles_.violate("Q1",
+                             fmt::format("request {} of {:.3f} s has no outcome yet", index, seconds_of(request.born)));
+    }
+    const double failures = static_cast<double>(counters_.failed());
+    if (failures > scenario_.bounds.request_failures * static_cast<double>(counters_.requests))
+        oracles_.violate("Q1", fmt::format("{} of {} requests failed", counters_.failed(), counters_.requests));
+    for (Host host = 0; host < cluster_.size(); ++host) {
+        const Peer& peer = cluster_.peer(host);
+        if (!peer.is_up()) continue;
+        const router::Counters& counters = peer.dispatcher->counters();
+        const auto& config = scenario_.cluster.router;
+        if (counters.retries > config.retry_burst + counters.begun * config.retry_ratio_percent / 100)
+            oracles_.violate(
+                "Q6", fmt::format("peer {} made {} retries for {} requests", host, counters.retries, counters.begun));
+        const std::uint64_t ends = counters.finished + counters.rejected + counters.broken + counters.abandoned;
+        if (ends + peer.dispatcher->in_flight() != counters.begun)
+            oracles_.violate("Q1", fmt::format("peer {} began {} requests and ended {}", host, counters.begun, ends));
+    }
+}
+
+}  // namespace exa::sim

@@ -1,0 +1,500 @@
+#include "sim/cluster/cluster.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "sim/process/identity.h"
+
+namespace exa::sim {
+
+namespace {
+
+constexpr std::string_view cluster_name = "exasim";
+constexpr std::string_view deployment = "default";
+// Every peer's monotonic clock starts somewhere in the first day.
+constexpr std::uint64_t clock_start_us_max = 86'400'000'000;
+
+wire::PeerRecord first_record(const Peer& peer) {
+    wire::PeerRecord record;
+    record.id = peer.id;
+    record.generation = peer.generation;
+    record.name = peer.name;
+    record.state = wire::PeerState::serving;
+    record.gossip = endpoint_of(peer.host, gossip_port);
+    record.link = endpoint_of(peer.host, link_port);
+    record.http = endpoint_of(peer.host, http_port);
+    record.region = "sim";
+    record.rack = peer.rack;
+    for (const Replica& replica : peer.replicas) record.replicas.push_back(replica.record());
+    return record;
+}
+
+std::vector<Replica> make_replicas(const ClusterConfig& config, PeerId peer) {
+    std::vector<Replica> replicas;
+    for (std::uint16_t slot = 0; slot < config.replicas; ++slot) {
+        wire::ReplicaRecord record;
+        record.id = {peer, deployment_id(deployment), slot};
+        record.state = wire::ReplicaState::warming;
+        record.deployment = deployment;
+        record.model = "sim";
+        record.version = "1";
+        record.role = "chat";
+        record.numerics = "sim";
+        record.in_flight_limit = config.engine.in_flight_limit;
+        record.context_tokens = 8192;
+        replicas.emplace_back(config.engine, std::move(record));
+    }
+    return replicas;
+}
+
+bool has_bytes(EventKind kind) {
+    return kind == EventKind::datagram || kind == EventKind::sync;
+}
+
+}  // namespace
+
+Cluster::Cluster(const ClusterConfig& config, std::uint64_t seed, const Crypto& crypto)
+    : config_(config),
+      streams_(seed),
+      tokens_(crypto, as_bytes("the simulator's root secret, which guards nothing")),
+      fabric_(config.net, config.peers, streams_),
+      handlers_(static_cast<std::size_t>(EventKind::sweep) + 1) {
+    EXA_CHECK(config.peers > 0 && config.rack_size > 0);
+    peers_.reserve(config.peers);
+    for (Host host = 0; host < config.peers; ++host) {
+        Peer& peer = peers_.emplace_back(host, Disk(streams_.stream("disk", host)));
+        peer.rack = "rack-" + std::to_string(host / config.rack_size);
+        peer.name = "peer-" + std::to_string(host);
+        Rng clock = streams_.stream("clock", host);
+        peer.clock = LocalClock(TimePoint{Duration{static_cast<Duration::rep>(clock.below(clock_start_us_max))}});
+    }
+    for (Host host = 0; host < std::min(config.seeds, config.peers); ++host)
+        seeds_.push_back(endpoint_of(host, gossip_port));
+}
+
+ClusterId Cluster::id() {
+    return cluster_id(cluster_name);
+}
+
+void Cluster::push(WorldTime at, EventKind kind, Host host, std::uint64_t arg, std::uint32_t boot, Host from) {
+    Event event;
+    event.at = std::max(at, now_);
+    event.cause = cause_;
+    event.arg = arg;
+    event.host = host;
+    event.from = from;
+    event.boot = boot;
+    event.kind = kind;
+    queue_.push(event);
+}
+
+bool Cluster::run_until(WorldTime until) {
+    while (!queue_.empty() && queue_.top().at <= until) {
+        const Event event = queue_.pop();
+        now_ = event.at;
+        handle(event);
+        if (trace_.stopped()) return false;
+    }
+    now_ = std::max(now_, until);
+    return true;
+}
+
+void Cluster::note(const Event& event) {
+    TraceEntry entry;
+    entry.cause = event.cause;
+    entry.at = event.at;
+    entry.kind = event.kind;
+    entry.host = event.host;
+    entry.from = event.from;
+    entry.arg = event.arg;
+    if (has_bytes(event.kind)) entry.digest = hash64(bytes_.at(event.slot));
+    trace_.note(entry);
+    cause_ = trace_.entries();
+    if (tap_ && has_bytes(event.kind)) {
+        entry.number = trace_.entries();
+        tap_(entry, bytes_.at(event.slot));
+    }
+}
+
+void Cluster::call_handler(const Event& event) {
+    if (const Handler& handler = handlers_[static_cast<std::size_t>(event.kind)]) handler(event);
+}
+
+void Cluster::handle(const Event& event) {
+    // A timer that was armed anew since is no event at all.
+    if (event.kind == EventKind::timer) {
+        const Peer& peer = peers_[event.host];
+        if (event.boot != peer.boot || event.at != peer.armed_for) return;
+    }
+    ++events_;
+    note(event);
+    switch (event.kind) {
+        case EventKind::told:
+            break;
+        case EventKind::boot:
+            if (peers_[event.host].boot == 0) start(peers_[event.host]);
+            break;
+        case EventKind::serve:
+            if (event.boot == peers_[event.host].boot) serve(peers_[event.host]);
+            break;
+        case EventKind::work: {
+            Peer& peer = peers_[event.host];
+            if (event.boot != peer.boot) break;
+            peer.work_planned = false;
+            work(peer);
+            break;
+        }
+        case EventKind::datagram:
+        case EventKind::sync:
+        case EventKind::link_broken:
+        case EventKind::timer:
+        case EventKind::replica_ready:
+        case EventKind::measure:
+        case EventKind::rejoin:
+            deliver(event);
+            break;
+        case EventKind::step:
+            if (event.boot != 0)
+                deliver(event);
+            else
+                call_handler(event);
+            break;
+        case EventKind::fault:
+        case EventKind::heal:
+        case EventKind::arrival:
+        case EventKind::sweep:
+            call_handler(event);
+            break;
+    }
+}
+
+void Cluster::release(const Event& event) {
+    if (has_bytes(event.kind)) bytes_.take(event.slot);
+}
+
+void Cluster::deliver(const Event& event) {
+    Peer& peer = peers_[event.host];
+    if (!peer.is_up() || (event.boot != 0 && event.boot != peer.boot)) {
+        release(event);
+        return;
+    }
+    if (!peer.paused && now_ >= peer.busy_until && peer.inbox.empty()) {
+        act(peer, event);
+        return;
+    }
+    if (event.kind == EventKind::datagram) {
+        if (peer.inbox_datagrams >= config_.socket_datagrams) {
+            ++overflowed_;
+            release(event);
+            return;
+        }
+        ++peer.inbox_datagrams;
+    }
+    peer.inbox.push_back(event);
+    if (!peer.paused) plan_work(peer, peer.busy_until);
+}
+
+void Cluster::plan_work(Peer& peer, WorldTime at) {
+    if (std::exchange(peer.work_planned, true)) return;
+    push(at, EventKind::work, peer.host, 0, peer.boot);
+}
+
+void Cluster::work(Peer& peer) {
+    while (peer.is_up() && !peer.paused && !peer.inbox.empty()) {
+        if (now_ < peer.busy_until) {
+            plan_work(peer, peer.busy_until);
+            return;
+        }
+        const Event event = peer.inbox.front();
+        peer.inbox.pop_front();
+        if (event.kind == EventKind::datagram) --peer.inbox_datagrams;
+        act(peer, event);
+    }
+}
+
+void Cluster::act(Peer& peer, const Event& event) {
+    const TimePoint local = local_now(peer);
+    if (peer.input_cost > Duration{0}) peer.busy_until = now_ + peer.input_cost;
+    switch (event.kind) {
+        case EventKind::datagram:
+            // What a peer refuses it counts; nothing else follows.
+            (void)peer.node->handle_packet(local, endpoint_of(event.from, gossip_port), bytes_.take(event.slot));
+            break;
+        case EventKind::sync:
+            (void)peer.node->handle_sync(local, peers_[event.from].id, bytes_.take(event.slot));
+            break;
+        case EventKind::link_broken:
+            peer.node->handle_link_broken(local, PeerId{event.arg});
+            break;
+        case EventKind::timer:
+            peer.armed_for = world_never;
+            peer.node->handle_timeout(local);
+            break;
+        case EventKind::replica_ready: {
+            Replica& replica = peer.replicas[event.arg];
+            if (peer.draining) break;
+            replica.set_state(wire::ReplicaState::ready);
+            peer.node->set_replica(local, replica.record());
+            break;
+        }
+        case EventKind::measure:
+            measure(peer);
+            push(now_ + config_.measure_period, EventKind::measure, peer.host, 0, peer.boot);
+            break;
+        case EventKind::rejoin:
+            if (peer.joined) break;
+            peer.node->join(local, seeds_);
+            push(now_ + config_.rejoin_period, EventKind::rejoin, peer.host, 0, peer.boot);
+            break;
+        case EventKind::step:
+            call_handler(event);
+            // A step takes nothing from the node; what it gave to it has been carried out.
+            return;
+        default:
+            break;
+    }
+    pump(peer);
+}
+
+void Cluster::measure(Peer& peer) {
+    // Drained: as app/peer, which first lets running answers finish.
+    if (peer.draining && peer.entered == 0 &&
+        std::ranges::all_of(peer.replicas, [](const Replica& replica) { return replica.in_flight() == 0; })) {
+        peer.node->leave(local_now(peer));
+        return;
+    }
+    std::vector<wire::LoadReport> loads;
+    loads.reserve(peer.replicas.size());
+    for (const Replica& replica : peer.replicas) loads.push_back(replica.load());
+    peer.node->set_loads(local_now(peer), loads);
+}
+
+void Cluster::pump(Peer& peer) {
+    const std::uint32_t boot = peer.boot;
+    while (auto datagram = peer.node->poll_transmit())
+        send_datagram(peer.host, datagram->to, std::move(datagram->bytes));
+    while (auto message = peer.node->poll_sync()) send_sync(peer, std::move(*message));
+    while (const auto event = peer.node->poll_event()) {
+        told(peer, *event);
+        if (peer.boot != boot) return;
+    }
+    arm(peer);
+}
+
+void Cluster::told(Peer& peer, const membership::Event& event) {
+    TraceEntry entry;
+    entry.cause = cause_;
+    entry.at = now_;
+    entry.kind = EventKind::told;
+    entry.host = peer.host;
+    const auto about = hosts_.find(event.peer.value);
+    entry.from = about != hosts_.end() ? about->second : peer.host;
+    entry.arg = static_cast<std::uint64_t>(event.kind);
+    entry.digest = hash64(event.peer.value, event.generation.value, event.other.value);
+    trace_.note(entry);
+    if (watcher_ != nullptr) watcher_->on_told(now_, peer, event);
+    if (event.kind == membership::EventKind::joined_cluster) peer.joined = true;
+    if (event.kind == membership::EventKind::left_cluster) stop(peer);
+    if (event.refuse && peer.is_up()) {
+        // As app/peer does: it stops serving at once; whoever supervises it starts it again.
+        stop(peer);
+        push(now_ + config_.restart_delay, EventKind::boot, peer.host);
+    }
+}
+
+void Cluster::arm(Peer& peer) {
+    const WorldTime next = std::max(now_, peer.clock.when(peer.node->next_timeout()));
+    if (next == peer.armed_for) return;
+    peer.armed_for = next;
+    if (next != world_never) push(next, EventKind::timer, peer.host, 0, peer.boot);
+}
+
+void Cluster::send_datagram(Host from, const Endpoint& to, Bytes bytes) {
+    const Host target = host_of(to);
+    if (target >= peers_.size()) return;
+    if (filter_ && !filter_(from, target, false, bytes)) return;
+    inject(from, target, std::move(bytes));
+}
+
+void Cluster::inject(Host from, Host to, Bytes bytes) {
+    const Fabric::Fate fate = fabric_.send_datagram(now_, from, to, bytes.size());
+    for (std::size_t i = 0; i < fate.copies; ++i) {
+        const bool last = i + 1 == fate.copies;
+        Bytes copy = last ? std::move(bytes) : bytes;
+        if (fate.copy[i].corrupt && !copy.empty()) {
+            const std::uint64_t bit = fabric_.pick(copy.size() * 8);
+            copy[bit / 8] ^= static_cast<std::uint8_t>(1U << (bit % 8));
+        }
+        Event event;
+        event.at = now_ + fate.copy[i].delay;
+        event.cause = cause_;
+        event.host = to;
+        event.from = from;
+        event.slot = bytes_.put(std::move(copy));
+        event.kind = EventKind::datagram;
+        queue_.push(event);
+    }
+}
+
+void Cluster::send_sync(Peer& peer, membership::SyncTransmit message) {
+    if (message.link.port == 0) return;
+    const Host to = host_of(message.link);
+    if (to >= peers_.size()) return;
+    if (filter_ && !filter_(peer.host, to, true, message.bytes)) return;
+    const Peer& other = peers_[to];
+    LinkResult result = links_.send(now_, LinkPool::control, {peer.host, to, peer.boot, other.is_up() ? other.boot : 0},
+                                    message.bytes.size());
+    if (result.kind == LinkResult::Kind::arrives && other.id != message.to) {
+        // Another peer answers at this address: its hello says so.
+        links_.forget(LinkPool::control, peer.host, to);
+        result.kind = LinkResult::Kind::fails;
+    }
+    if (result.kind == LinkResult::Kind::vanishes) return;
+    if (result.kind == LinkResult::Kind::fails) {
+        push(result.at, EventKind::link_broken, peer.host, message.to.value, peer.boot, to);
+        return;
+    }
+    Event event;
+    event.at = result.at;
+    event.cause = cause_;
+    event.host = to;
+    event.from = peer.host;
+    event.boot = other.boot;
+    event.slot = bytes_.put(std::move(message.bytes));
+    event.kind = EventKind::sync;
+    queue_.push(event);
+}
+
+LinkResult Cluster::send_data(Host from, Host to, PeerId id, std::size_t bytes) {
+    const Peer& other = peers_[to];
+    LinkResult result =
+        links_.send(now_, LinkPool::data, {from, to, peers_[from].boot, other.is_up() ? other.boot : 0}, bytes);
+    if (result.kind == LinkResult::Kind::arrives && other.id != id) {
+        links_.forget(LinkPool::data, from, to);
+        result.kind = LinkResult::Kind::fails;
+    }
+    return result;
+}
+
+void Cluster::data_link_broken(Peer& at, Host other) {
+    links_.forget(LinkPool::data, at.host, other);
+    at.dispatcher->handle_peer_broken(local_now(at), peers_[other].id);
+    at.node->handle_link_broken(local_now(at), peers_[other].id);
+    pump(at);
+}
+
+void Cluster::boot(Host host, WorldTime at) {
+    push(at, EventKind::boot, host);
+}
+
+void Cluster::start(Peer& peer) {
+    const PeerId fresh{streams_.stream("identity", std::uint64_t{peer.host} << 32 | peer.wipes).next() | 1};
+    const IdentityOpened opened = open_identity(peer.disk, fresh, persists_);
+    if (!opened.identity) {
+        ++boots_refused_;
+        push(now_ + config_.restart_delay, EventKind::boot, peer.host);
+        return;
+    }
+    peer.boot = ++peer.boots;
+    peer.id = opened.identity->id;
+    peer.generation = opened.identity->generation;
+    hosts_[peer.id.value] = peer.host;
+    push(now_ + opened.took, EventKind::serve, peer.host, 0, peer.boot);
+}
+
+void Cluster::serve(Peer& peer) {
+    const std::uint64_t life = std::uint64_t{peer.host} << 32 | peer.boot;
+    const TimePoint local = local_now(peer);
+    peer.replicas = make_replicas(config_, peer.id);
+    peer.node = std::make_unique<node::Node>(
+        node::Config{.cluster = cluster_id(cluster_name), .membership = config_.membership}, first_record(peer),
+        streams_.seed_of("node", life), local);
+    peer.dispatcher =
+        std::make_unique<router::Dispatcher>(config_.router, tokens_, streams_.stream("dispatcher", life));
+    if (watcher_ != nullptr) watcher_->on_up(now_, peer);
+    peer.node->join(local, seeds_);
+    push(now_ + config_.rejoin_period, EventKind::rejoin, peer.host, 0, peer.boot);
+    measure(peer);
+    push(now_ + config_.measure_period, EventKind::measure, peer.host, 0, peer.boot);
+    for (std::size_t slot = 0; slot < peer.replicas.size(); ++slot)
+        push(now_ + config_.engine.warm * (slot + 1), EventKind::replica_ready, peer.host, slot, peer.boot);
+    pump(peer);
+}
+
+void Cluster::stop(Peer& peer) {
+    if (watcher_ != nullptr && peer.is_up()) watcher_->on_down(now_, peer);
+    peer.node.reset();
+    peer.dispatcher.reset();
+    peer.replicas.clear();
+    for (const Event& event : peer.inbox) release(event);
+    peer.inbox.clear();
+    peer.inbox_datagrams = 0;
+    peer.work_planned = false;
+    peer.paused = false;
+    peer.busy_until = WorldTime{};
+    peer.boot = 0;
+    peer.joined = false;
+    peer.entered = 0;
+    peer.draining = false;
+    peer.armed_for = world_never;
+    links_.forget_all_of(peer.host);
+}
+
+void Cluster::crash(Host host) {
+    Peer& peer = peers_[host];
+    if (peer.boot == 0) return;
+    peer.disk.crash();
+    stop(peer);
+}
+
+void Cluster::wipe(Host host) {
+    peers_[host].disk.wipe();
+    ++peers_[host].wipes;
+}
+
+void Cluster::leave(Host host) {
+    Peer& peer = peers_[host];
+    if (!peer.is_up() || std::exchange(peer.draining, true)) return;
+    peer.node->set_peer_state(local_now(peer), wire::PeerState::draining);
+    for (Replica& replica : peer.replicas) replica.set_state(wire::ReplicaState::draining);
+    measure(peer);
+    pump(peer);
+}
+
+void Cluster::pause(Host host) {
+    if (peers_[host].is_up()) peers_[host].paused = true;
+}
+
+void Cluster::resume(Host host) {
+    Peer& peer = peers_[host];
+    if (!std::exchange(peer.paused, false)) return;
+    peer.resumed_at = now_;
+    if (!peer.inbox.empty()) plan_work(peer, now_);
+}
+
+void Cluster::set_input_cost(Host host, Duration cost) {
+    peers_[host].input_cost = cost;
+    if (cost == Duration{0}) {
+        peers_[host].resumed_at = now_;
+        peers_[host].busy_until = std::min(peers_[host].busy_until, now_);
+        if (!peers_[host].inbox.empty()) plan_work(peers_[host], now_);
+    }
+}
+
+void Cluster::jump_clock(Host host, Duration by) {
+    Peer& peer = peers_[host];
+    if (by >= Duration{0}) peer.clock.jump(now_, by);
+    peer.clock.jump_wall(by);
+    if (peer.is_up()) arm(peer);
+}
+
+void Cluster::set_drift(Host host, std::int64_t ppm) {
+    Peer& peer = peers_[host];
+    peer.clock.set_drift(now_, ppm);
+    if (peer.is_up()) arm(peer);
+}
+
+}  // namespace exa::sim

@@ -1,0 +1,155 @@
+// Cluster: all peers on one time line, one fabric and their own disks. It drives each peer's node and dispatcher in the
+// order that node.h asks for and app/control follows: inputs, then datagrams, link messages and events, then the timer.
+// The views, which are pure functions of the node, are asked for when somebody reads them.
+//
+// One seed decides everything: no clock, no address and no unordered iteration reaches an outcome.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/crypto.h"
+#include "membership/event.h"
+#include "sim/net/fabric.h"
+#include "sim/net/links.h"
+#include "sim/process/peer.h"
+#include "sim/world/byte_pool.h"
+#include "sim/world/event_queue.h"
+#include "sim/world/streams.h"
+#include "sim/world/trace.h"
+
+namespace exa::sim {
+
+struct ClusterConfig {
+    std::uint32_t peers = 256;
+    std::uint32_t replicas = 12;  // of each peer
+    std::uint32_t rack_size = 25;
+    std::uint32_t seeds = 3;  // the first hosts are everybody's seeds
+    Duration measure_period = std::chrono::seconds{1};
+    Duration rejoin_period = std::chrono::seconds{10};
+    Duration restart_delay = std::chrono::seconds{5};  // of a process that refused to serve
+    std::uint32_t socket_datagrams = 160;              // a paused peer's receive buffer
+    membership::Config membership;
+    router::Config router;
+    NetConfig net;
+    EngineConfig engine;
+};
+
+// Who is told what happens; the oracles and the metrics. Called in the middle of an event: it must not act.
+class Watcher {
+  public:
+    virtual ~Watcher() = default;
+    virtual void on_up(WorldTime now, const Peer& peer) = 0;
+    virtual void on_down(WorldTime now, const Peer& peer) = 0;
+    virtual void on_told(WorldTime now, const Peer& observer, const membership::Event& event) = 0;
+};
+
+class Cluster {
+  public:
+    // A hand for events of the kinds that are not the cluster's own (fault, heal, arrival, step, sweep). A step that
+    // names a process waits while that one is stopped or busy, and is dropped when it is gone.
+    using Handler = std::function<void(const Event&)>;
+    // Sees every message of membership before the fabric does and may change it; false drops it. For mutants and
+    // attackers.
+    using Filter = std::function<bool(Host from, Host to, bool link, Bytes& bytes)>;
+    // Sees the bytes of each message as it is handled, with its trace entry.
+    using Tap = std::function<void(const TraceEntry& entry, const Bytes& bytes)>;
+
+    // `crypto` outlives it.
+    Cluster(const ClusterConfig& config, std::uint64_t seed, const Crypto& crypto);
+
+    const ClusterConfig& config() const { return config_; }
+    static ClusterId id();  // as its packets carry it
+    WorldTime now() const { return now_; }
+    std::size_t size() const { return peers_.size(); }
+    Peer& peer(Host host) { return peers_[host]; }
+    const Peer& peer(Host host) const { return peers_[host]; }
+    TimePoint local_now(const Peer& peer) const { return peer.clock.at(now_); }
+    Fabric& fabric() { return fabric_; }
+    const Fabric& fabric() const { return fabric_; }
+    const Streams& streams() const { return streams_; }
+    Trace& trace() { return trace_; }
+    const router::SessionTokens& tokens() const { return tokens_; }
+    const BytePool& bytes() const { return bytes_; }
+    const EventQueue& queue() const { return queue_; }
+    std::uint64_t events() const { return events_; }
+    std::uint64_t datagrams_overflowed() const { return overflowed_; }
+    std::uint64_t boots_refused() const { return boots_refused_; }
+
+    void watch(Watcher* watcher) { watcher_ = watcher; }
+    void handle_with(EventKind kind, Handler handler) {
+        handlers_[static_cast<std::size_t>(kind)] = std::move(handler);
+    }
+    void filter(Filter filter) { filter_ = std::move(filter); }
+    void tap(Tap tap) { tap_ = std::move(tap); }
+    void keep_generations(bool persists) { persists_ = persists; }
+
+    void push(WorldTime at, EventKind kind, Host host = 0, std::uint64_t arg = 0, std::uint32_t boot = 0,
+              Host from = 0);
+    // Runs everything up to `until`; false when the trace's listener ended the run.
+    bool run_until(WorldTime until);
+
+    // Orders, from a handler or between runs.
+    void boot(Host host, WorldTime at);
+    void crash(Host host);
+    void wipe(Host host);
+    void leave(Host host);
+    void pause(Host host);
+    void resume(Host host);
+    void set_input_cost(Host host, Duration cost);
+    void jump_clock(Host host, Duration by);
+    void set_drift(Host host, std::int64_t ppm);
+    // Puts bytes of no peer's making on the fabric.
+    void inject(Host from, Host to, Bytes bytes);
+    // Something other than the cluster used the node of this peer: carries out what follows.
+    void pump(Peer& peer);
+    // A message of the data plane to the peer of this id; the result says when and whether it arrives.
+    LinkResult send_data(Host from, Host to, PeerId id, std::size_t bytes);
+    // The data plane of `at` found its link to `other` broken.
+    void data_link_broken(Peer& at, Host other);
+
+  private:
+    void handle(const Event& event);
+    void deliver(const Event& event);
+    void act(Peer& peer, const Event& event);
+    void release(const Event& event);
+    void work(Peer& peer);
+    void plan_work(Peer& peer, WorldTime at);
+    void start(Peer& peer);
+    void serve(Peer& peer);
+    void send_datagram(Host from, const Endpoint& to, Bytes bytes);
+    void send_sync(Peer& peer, membership::SyncTransmit message);
+    void call_handler(const Event& event);
+    void told(Peer& peer, const membership::Event& event);
+    void arm(Peer& peer);
+    void measure(Peer& peer);
+    void stop(Peer& peer);
+    void note(const Event& event);
+
+    ClusterConfig config_;
+    Streams streams_;
+    router::SessionTokens tokens_;
+    Fabric fabric_;
+    Links links_{fabric_};
+    EventQueue queue_;
+    BytePool bytes_;
+    Trace trace_;
+    std::vector<Peer> peers_;
+    std::unordered_map<std::uint64_t, Host> hosts_;  // by peer id; only looked up
+    std::vector<Endpoint> seeds_;
+    Watcher* watcher_ = nullptr;
+    std::vector<Handler> handlers_;
+    Filter filter_;
+    Tap tap_;
+    bool persists_ = true;
+    WorldTime now_{};
+    std::uint64_t cause_ = 0;
+    std::uint64_t events_ = 0;
+    std::uint64_t overflowed_ = 0;
+    std::uint64_t boots_refused_ = 0;
+};
+
+}  // namespace exa::sim

@@ -1,0 +1,30 @@
+#include "sim/errc.h"
+
+#include <string>
+
+namespace exa::sim {
+
+namespace {
+
+class Category final : public std::error_category {
+  public:
+    const char* name() const noexcept override { return "exa.sim"; }
+    std::string message(int code) const override {
+        switch (static_cast<errc>(code)) {
+            case errc::bad_scenario:
+                return "not a scenario that can be run";
+            case errc::bad_trace:
+                return "not a usable trace file";
+        }
+        return "unknown error";
+    }
+};
+
+}  // namespace
+
+std::error_code make_error_code(errc code) {
+    static const Category category;
+    return {static_cast<int>(code), category};
+}
+
+}  // namespace exa::sim

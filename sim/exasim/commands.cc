@@ -1,0 +1,268 @@
+#include "sim/exasim/commands.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "base/result.h"
+#include "sim/errc.h"
+#include "sim/report/describe_packet.h"
+#include "sim/report/outcome_json.h"
+#include "sim/report/trace_file.h"
+#include "sim/run/run.h"
+
+namespace exa::sim {
+
+namespace {
+
+constexpr std::size_t chain_max = 16;
+
+struct Prepared {
+    TraceHeader header;
+    Scenario scenario;
+    RunOptions options;
+    RunIdentity identity;
+};
+
+int usage(const Error& failure) {
+    std::fputs(fmt::format("exasim: {}\n", failure.message()).c_str(), stderr);
+    return static_cast<int>(Verdict::usage);
+}
+
+Result<std::string> text_of(const std::string& scenario) {
+    const auto all = built_in_scenarios();
+    const auto known = std::ranges::find(all, scenario, &BuiltIn::name);
+    if (known != all.end()) return std::string(known->text);
+    std::ifstream file(scenario);
+    if (scenario.find('.') == scenario.npos || !file)
+        return error(errc::bad_scenario,
+                     fmt::format("'{}' is neither a built-in scenario (exasim list) nor a file", scenario));
+    return std::string{std::istreambuf_iterator<char>(file), {}};
+}
+
+// Settings whose words a shell would take apart are quoted.
+std::string quoted(const std::string& word) {
+    if (word.find_first_of(" \"'[]{}$*?#;&|<>()") == word.npos) return word;
+    std::string out = "'";
+    for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return out + "'";
+}
+
+Result<Prepared> prepare(TraceHeader header) {
+    auto parsed = parse_scenario(header.scenario, header.text, header.settings);
+    if (!parsed) return std::move(parsed).error();
+    Prepared prepared;
+    prepared.scenario = std::move(parsed).value();
+    prepared.options.seed = header.seed;
+    if (!header.mutant.empty()) {
+        const auto mutant = parse_mutant(header.mutant);
+        if (!mutant) return error(errc::bad_scenario, fmt::format("there is no mutant '{}'", header.mutant));
+        prepared.options.mutant = *mutant;
+    }
+    std::string command = fmt::format("exasim run {} --seed {}", quoted(header.scenario), header.seed);
+    for (const Setting& setting : header.settings)
+        command += fmt::format(" --set {}", quoted(setting.key + "=" + setting.value));
+    if (!header.mutant.empty()) command += " --mutant " + header.mutant;
+    prepared.identity = {header.scenario, prepared.scenario.hash, header.seed, EXASIM_COMMIT, std::move(command)};
+    prepared.header = std::move(header);
+    return prepared;
+}
+
+Result<Prepared> prepare(const RunArguments& arguments) {
+    EXA_TRY(std::string text, text_of(arguments.scenario));
+    TraceHeader header{arguments.scenario, std::move(text), {}, arguments.seed, arguments.mutant};
+    if (arguments.peers > 0) header.settings.push_back({"cluster.peers", std::to_string(arguments.peers)});
+    if (arguments.replicas >= 0) header.settings.push_back({"cluster.replicas", std::to_string(arguments.replicas)});
+    for (const std::string& setting : arguments.set) {
+        const auto equals = setting.find('=');
+        if (equals == setting.npos)
+            return error(errc::bad_scenario, fmt::format("--set {}: accepted is key=value", setting));
+        header.settings.push_back({setting.substr(0, equals), setting.substr(equals + 1)});
+    }
+    return prepare(std::move(header));
+}
+
+// The only look at a real clock; it reaches the report alone.
+class Stopwatch {
+  public:
+    double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+  private:
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+int run_command(const RunArguments& arguments) {
+    auto prepared = prepare(arguments);
+    if (!prepared) return usage(prepared.error());
+    Prepared& run_it = prepared.value();
+    std::ofstream file;
+    if (!arguments.trace.empty()) {
+        file.open(arguments.trace);
+        if (!file) return usage(error(errc::bad_trace, arguments.trace + " cannot be written"));
+        file << to_line(run_it.header);
+        run_it.options.listener = [&file](const TraceEntry& entry) {
+            file << to_line(entry);
+            return true;
+        };
+    }
+    const Stopwatch watch;
+    const Outcome outcome = run(run_it.scenario, run_it.options);
+    const double wall_s = watch.seconds();
+    std::fputs((arguments.json ? to_json(run_it.identity, outcome, wall_s) : to_text(run_it.identity, outcome, wall_s))
+                   .c_str(),
+               stdout);
+    return static_cast<int>(outcome.verdict);
+}
+
+int list_command(bool json) {
+    for (const BuiltIn& scenario : built_in_scenarios()) {
+        const auto parsed = parse_scenario(scenario.name, scenario.text, {});
+        if (!parsed) return usage(parsed.error());
+        if (json)
+            std::fputs(fmt::format("{{\"name\":\"{}\",\"about\":\"{}\",\"watch\":[\"{}\"]}}\n", scenario.name,
+                                   parsed.value().about, fmt::join(parsed.value().watch, "\",\""))
+                           .c_str(),
+                       stdout);
+        else
+            std::fputs(fmt::format("{:<24} {}\n{:<24} watches {}\n", scenario.name, parsed.value().about, "",
+                                   fmt::join(parsed.value().watch, " "))
+                           .c_str(),
+                       stdout);
+    }
+    return 0;
+}
+
+int check_command(const RunArguments& arguments) {
+    auto prepared = prepare(arguments);
+    if (!prepared) return usage(prepared.error());
+    Prepared& run_it = prepared.value();
+    std::vector<std::uint64_t> hashes;
+    run_it.options.listener = [&hashes](const TraceEntry& entry) {
+        hashes.push_back(entry.hash);
+        return true;
+    };
+    const Outcome first = run(run_it.scenario, run_it.options);
+    std::optional<TraceEntry> diverged;
+    run_it.options.listener = [&](const TraceEntry& entry) {
+        if (entry.number <= hashes.size() && hashes[entry.number - 1] == entry.hash) return true;
+        diverged = entry;
+        return false;
+    };
+    const Outcome second = run(run_it.scenario, run_it.options);
+    const bool same = !diverged && first.trace_hash == second.trace_hash && first.trace_entries == second.trace_entries;
+    if (arguments.json) {
+        std::fputs(fmt::format("{{\"ok\":{},\"scenario\":\"{}\",\"seed\":{},\"trace_hash\":\"{}\",\"entries\":{},"
+                               "\"first_diverging\":{}}}\n",
+                               same, run_it.identity.scenario, run_it.identity.seed, hex(first.trace_hash),
+                               first.trace_entries, diverged ? std::to_string(diverged->number) : "null")
+                       .c_str(),
+                   stdout);
+    } else if (same) {
+        std::fputs(
+            fmt::format("same twice: {} entries, trace {}\n", first.trace_entries, hex(first.trace_hash)).c_str(),
+            stdout);
+    } else {
+        std::fputs(fmt::format("NOT DETERMINISTIC: first diverging event\n{}\nagain: {}\n",
+                               diverged ? describe(*diverged) : "the second run is shorter", run_it.identity.command)
+                       .c_str(),
+                   stdout);
+    }
+    if (!same) return static_cast<int>(Verdict::non_determinism);
+    return static_cast<int>(first.verdict);
+}
+
+int explain_command(const RunArguments& arguments, std::uint64_t number) {
+    auto prepared = prepare(arguments);
+    if (!prepared) return usage(prepared.error());
+    Prepared& run_it = prepared.value();
+    std::vector<TraceEntry> entries;
+    std::string content;
+    std::vector<TraceEntry> effects;
+    std::uint64_t after = 0;
+    run_it.options.listener = [&](const TraceEntry& entry) {
+        if (entry.number <= number) {
+            entries.push_back(entry);
+            return true;
+        }
+        if (entry.kind == EventKind::told && entry.cause == number) effects.push_back(entry);
+        return ++after < 256;
+    };
+    run_it.options.tap = [&](const TraceEntry& entry, const Bytes& bytes) {
+        if (entry.number == number) content = describe_message(entry.kind == EventKind::sync, bytes);
+    };
+    run(run_it.scenario, run_it.options);
+    if (number == 0 || entries.size() < number)
+        return usage(
+            error(errc::bad_trace, fmt::format("the run has {} events, there is no event {}", entries.size(), number)));
+    std::string text = describe(entries.back()) + "\n" + content;
+    for (const TraceEntry& effect : effects) text += "  then " + describe(effect) + "\n";
+    text += "because of\n";
+    std::uint64_t cause = entries.back().cause;
+    for (std::size_t depth = 0; depth < chain_max && cause != 0; ++depth) {
+        text += "  " + describe(entries[cause - 1]) + "\n";
+        cause = entries[cause - 1].cause;
+    }
+    text += cause == 0 ? "  the start\n" : "  ...\n";
+    std::fputs(text.c_str(), stdout);
+    return 0;
+}
+
+int replay_command(const std::string& path) {
+    auto opened = TraceReader::open(path);
+    if (!opened) return usage(opened.error());
+    TraceReader& reader = opened.value();
+    auto prepared = prepare(reader.header());
+    if (!prepared) return usage(prepared.error());
+    Prepared& run_it = prepared.value();
+    std::string expected;
+    std::optional<TraceEntry> diverged;
+    run_it.options.listener = [&](const TraceEntry& entry) {
+        expected = reader.next();
+        if (expected == to_line(entry)) return true;
+        diverged = entry;
+        return false;
+    };
+    const Stopwatch watch;
+    const Outcome outcome = run(run_it.scenario, run_it.options);
+    if (!diverged && reader.next().empty()) {
+        std::fputs(to_text(run_it.identity, outcome, watch.seconds()).c_str(), stdout);
+        return static_cast<int>(outcome.verdict);
+    }
+    std::fputs(fmt::format("the run differs from the file\nfile  {}here  {}", expected.empty() ? "ended\n" : expected,
+                           diverged ? to_line(*diverged) : "ended\n")
+                   .c_str(),
+               stdout);
+    return static_cast<int>(Verdict::non_determinism);
+}
+
+int mutants_command(const RunArguments& arguments) {
+    int survivors = 0;
+    for (const MutantInfo& info : mutants()) {
+        RunArguments one = arguments;
+        one.mutant = info.name;
+        one.scenario = info.scenario;
+        auto prepared = prepare(one);
+        if (!prepared) return usage(prepared.error());
+        const Outcome outcome = run(prepared.value().scenario, prepared.value().options);
+        const bool caught = outcome.verdict == Verdict::invariant || outcome.verdict == Verdict::liveness;
+        const std::string how = !outcome.violations.empty()
+                                    ? outcome.violations.front().check + ": " + outcome.violations.front().what
+                                    : outcome.liveness;
+        std::fputs(
+            fmt::format("{:<8} {:<26} {:<18} {}\n", caught ? "caught" : "SURVIVES", info.name, info.scenario, how)
+                .c_str(),
+            stdout);
+        survivors += caught ? 0 : 1;
+    }
+    return static_cast<int>(survivors > 0 ? Verdict::invariant : Verdict::pass);
+}
+
+}  // namespace exa::sim

@@ -1,0 +1,60 @@
+// exasim: the cluster on a virtual clock, network and disk. See `exasim --help`.
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+
+#include "sim/exasim/commands.h"
+
+namespace {
+
+void add_run_options(CLI::App& command, exa::sim::RunArguments& arguments) {
+    command.add_option("scenario", arguments.scenario, "A built-in scenario (exasim list) or a TOML file")->required();
+    command.add_option("--peers", arguments.peers, "Peers; the scenario's own number without it");
+    command.add_option("--replicas", arguments.replicas, "Replicas of each peer");
+    command.add_option("--seed", arguments.seed, "Decides every chance of the run; 1 without it");
+    command.add_option("--set", arguments.set, "KEY=VALUE of the scenario, as net.loss=0.1 or fault.0.count=3");
+    command.add_option("--mutant", arguments.mutant, "Break the core in this way (exasim mutants)");
+    command.add_flag("--json", arguments.json, "One JSON object");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app("exasim: a whole cluster on a virtual clock, network and disk, replayable by seed");
+    app.require_subcommand(1);
+    app.footer(
+        "Exit codes: 0 pass, 1 an invariant is broken, 2 usage, 3 the cluster did not settle, 4 two runs differ,\n"
+        "5 a fault never took effect. Scenarios and output: docs/simulator.md");
+    exa::sim::RunArguments arguments;
+    std::uint64_t entry = 0;
+    std::string path;
+    bool json = false;
+
+    auto* run = app.add_subcommand("run", "Run a scenario and judge it");
+    add_run_options(*run, arguments);
+    run->add_option("--trace", arguments.trace, "Write every event to this file");
+    auto* list = app.add_subcommand("list", "The built-in scenarios");
+    list->add_flag("--json", json, "One JSON object a line");
+    auto* check = app.add_subcommand("check", "Run twice and compare every event");
+    add_run_options(*check, arguments);
+    auto* explain = app.add_subcommand("explain", "What an event was, what it carried, and what led to it");
+    add_run_options(*explain, arguments);
+    explain->add_option("--event", entry, "Its number, as a violation or a trace names it")->required();
+    auto* replay = app.add_subcommand("replay", "Run a trace file's run again and compare every event with it");
+    replay->add_option("file", path, "Written by run --trace")->required();
+    auto* mutants = app.add_subcommand("mutants", "Break the core in each known way: an oracle must notice every one");
+    mutants->add_option("--peers", arguments.peers, "Peers; each scenario's own number without it");
+    mutants->add_option("--seed", arguments.seed, "Of each run; 1 without it");
+
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& wrong) {
+        return app.exit(wrong) == 0 ? 0 : 2;
+    }
+    if (*run) return exa::sim::run_command(arguments);
+    if (*list) return exa::sim::list_command(json);
+    if (*check) return exa::sim::check_command(arguments);
+    if (*explain) return exa::sim::explain_command(arguments, entry);
+    if (*replay) return exa::sim::replay_command(path);
+    return exa::sim::mutants_command(arguments);
+}

@@ -1,0 +1,188 @@
+#include "sim/net/fabric.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace exa::sim {
+
+namespace {
+
+Duration uniform(Rng& rng, Duration least, Duration most) {
+    if (most <= least) return least;
+    return least +
+           Duration{static_cast<Duration::rep>(rng.below(static_cast<std::uint64_t>((most - least).count()) + 1))};
+}
+
+}  // namespace
+
+Fabric::Fabric(const NetConfig& config, std::size_t hosts, const Streams& streams)
+    : config_(config),
+      streams_(streams),
+      latency_(streams.stream("latency")),
+      loss_(streams.stream("loss")),
+      duplicate_(streams.stream("duplicate")),
+      corruption_(streams.stream("corruption")),
+      free_at_(hosts) {}
+
+std::uint32_t Fabric::add(Rule rule, std::uint64_t* effects) {
+    EXA_CHECK(rule.from.size() == free_at_.size() && rule.to.size() == free_at_.size());
+    Active active{next_rule_, std::move(rule), streams_.stream("rule", next_rule_), effects, {}};
+    if (active.rule.kind == RuleKind::bandwidth) active.free_at.resize(free_at_.size());
+    rules_.push_back(std::move(active));
+    return next_rule_++;
+}
+
+void Fabric::remove(std::uint32_t number) {
+    std::erase_if(rules_, [number](const Active& active) { return active.number == number; });
+}
+
+Duration Fabric::latency() {
+    Duration time = uniform(latency_, config_.latency_min, config_.latency_max);
+    if (config_.tail > 0 && latency_.unit() < config_.tail)
+        time += uniform(latency_, Duration{0}, config_.latency_tail);
+    return time;
+}
+
+bool Fabric::queue(WorldTime now, WorldTime& free_at, std::size_t bytes, double rate, bool may_drop,
+                   Duration& wait) const {
+    const WorldTime start = std::max(now, free_at);
+    if (may_drop && start - now > config_.queue_time) return false;
+    free_at = start + duration_of(static_cast<double>(bytes) / rate);
+    wait += free_at - now;
+    return true;
+}
+
+Fabric::Fate Fabric::send_datagram(WorldTime now, Host from, Host to, std::size_t bytes) {
+    ++datagrams_;
+    datagram_bytes_ += bytes;
+    Fate fate;
+    Fate::Copy first{latency(), false};
+    std::size_t copies = 1;
+    if (config_.bandwidth > 0 && !queue(now, free_at_[from], bytes, config_.bandwidth, true, first.delay)) return fate;
+    if (config_.duplicate > 0 && duplicate_.unit() < config_.duplicate) ++copies;
+    for (Active& active : rules_) {
+        const Rule& rule = active.rule;
+        if (!applies(rule, from, to)) continue;
+        const auto hit = [&] {
+            if (rule.chance < 1 && active.rng.unit() >= rule.chance) return false;
+            ++*active.effects;
+            return true;
+        };
+        switch (rule.kind) {
+            case RuleKind::cut:
+            case RuleKind::cut_udp:
+                ++*active.effects;
+                return fate;
+            case RuleKind::loss:
+                if (hit()) return fate;
+                break;
+            case RuleKind::duplicate:
+                if (hit()) copies = std::min(copies + 1, fate.copy.size());
+                break;
+            case RuleKind::reorder:
+                if (hit()) first.delay += uniform(active.rng, Duration{0}, rule.time);
+                break;
+            case RuleKind::corrupt:
+                if (hit()) first.corrupt = true;
+                break;
+            case RuleKind::delay:
+                ++*active.effects;
+                first.delay += rule.time;
+                break;
+            case RuleKind::clog:
+                ++*active.effects;
+                if (rule.until == world_never) return fate;
+                first.delay += std::max(Duration{0}, rule.until - now);
+                break;
+            case RuleKind::bandwidth: {
+                const Duration before = first.delay;
+                if (!queue(now, active.free_at[from], bytes, rule.rate, true, first.delay)) {
+                    ++*active.effects;
+                    return fate;
+                }
+                if (first.delay - before > std::chrono::milliseconds{1}) ++*active.effects;
+                break;
+            }
+        }
+    }
+    for (std::size_t i = 0; i < copies; ++i) {
+        if (config_.loss > 0 && loss_.unit() < config_.loss) continue;
+        Fate::Copy& copy = fate.copy[fate.copies++];
+        copy = first;
+        if (i > 0) copy.delay += latency();
+    }
+    return fate;
+}
+
+Fabric::LinkFate Fabric::send_link(WorldTime now, Host from, Host to, std::size_t bytes) {
+    ++link_messages_;
+    link_bytes_ += bytes;
+    LinkFate fate;
+    fate.delay = latency();
+    // A lost segment is sent again after TCP's least timeout, which doubles.
+    const auto lose = [&fate](Rng& rng, double chance, std::uint64_t* effects) {
+        Duration wait = std::chrono::milliseconds{200};
+        for (int i = 0; i < 8 && rng.unit() < chance; ++i) {
+            if (effects != nullptr) ++*effects;
+            fate.delay += wait;
+            wait *= 2;
+        }
+    };
+    if (config_.loss > 0) lose(loss_, config_.loss, nullptr);
+    if (config_.bandwidth > 0) queue(now, free_at_[from], bytes, config_.bandwidth, false, fate.delay);
+    for (Active& active : rules_) {
+        const Rule& rule = active.rule;
+        if (!applies(rule, from, to)) continue;
+        switch (rule.kind) {
+            case RuleKind::cut:
+                ++*active.effects;
+                fate.passes = false;
+                fate.until = rule.until;
+                return fate;
+            case RuleKind::loss:
+                lose(active.rng, rule.chance, active.effects);
+                break;
+            case RuleKind::delay:
+                ++*active.effects;
+                fate.delay += rule.time;
+                break;
+            case RuleKind::clog:
+                ++*active.effects;
+                if (rule.until == world_never) {
+                    fate.passes = false;
+                    return fate;
+                }
+                fate.delay += std::max(Duration{0}, rule.until - now);
+                break;
+            case RuleKind::bandwidth:
+                queue(now, active.free_at[from], bytes, rule.rate, false, fate.delay);
+                break;
+            case RuleKind::cut_udp:
+            case RuleKind::duplicate:
+            case RuleKind::reorder:
+            case RuleKind::corrupt:
+                break;
+        }
+    }
+    return fate;
+}
+
+bool Fabric::reaches(Host from, Host to, bool udp) const {
+    return std::ranges::none_of(rules_, [&](const Active& active) {
+        const RuleKind kind = active.rule.kind;
+        const bool cuts = kind == RuleKind::cut || kind == RuleKind::clog || (udp && kind == RuleKind::cut_udp);
+        return cuts && applies(active.rule, from, to);
+    });
+}
+
+bool Fabric::is_cut(Host host) const {
+    return std::ranges::any_of(rules_, [host](const Active& active) {
+        const RuleKind kind = active.rule.kind;
+        const bool cuts = kind == RuleKind::cut || kind == RuleKind::clog || kind == RuleKind::cut_udp;
+        return cuts && (active.rule.from[host] != 0 || active.rule.to[host] != 0);
+    });
+}
+
+}  // namespace exa::sim

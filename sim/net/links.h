@@ -1,0 +1,62 @@
+// Links: peer links between hosts, as io/link keeps them: dialled when needed, ordered, closed when idle. A peer that
+// crashed sends no reset: a dial to it times out, and what is sent on an open link to it vanishes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "sim/net/fabric.h"
+#include "sim/world/time.h"
+
+namespace exa::sim {
+
+// Each process has two pools of links: the control strand's and the data plane's.
+enum class LinkPool : std::uint8_t { control, data };
+
+// What the two ends are right now; a process is named by its boot number, 0: down.
+struct LinkEnds {
+    Host from = 0;
+    Host to = 0;
+    std::uint32_t from_boot = 0;
+    std::uint32_t to_boot = 0;
+};
+
+struct LinkResult {
+    enum class Kind : std::uint8_t {
+        arrives,  // at `at`, behind everything sent on this link before
+        fails,    // the sender learns at `at` that the link is broken or cannot be opened
+        vanishes  // nobody learns anything
+    };
+    Kind kind = Kind::arrives;
+    WorldTime at;
+    bool dialled = false;
+};
+
+class Links {
+  public:
+    explicit Links(Fabric& fabric) : fabric_(fabric) {}
+
+    LinkResult send(WorldTime now, LinkPool pool, const LinkEnds& ends, std::size_t bytes);
+    // The sender's own knowledge is gone: its process ended, or it gave the link up.
+    void forget(LinkPool pool, Host from, Host to);
+    void forget_all_of(Host from);
+    std::size_t open() const { return links_.size(); }
+
+  private:
+    struct Key {
+        Host from;
+        LinkPool pool;
+        Host to;
+        auto operator<=>(const Key&) const = default;
+    };
+    struct Link {
+        std::uint32_t to_boot = 0;
+        WorldTime last_arrival;
+        WorldTime used;
+    };
+
+    Fabric& fabric_;
+    std::map<Key, Link> links_;
+};
+
+}  // namespace exa::sim

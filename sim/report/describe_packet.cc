@@ -1,0 +1,57 @@
+#include "sim/report/describe_packet.h"
+
+#include <fmt/format.h>
+
+#include "base/ids.h"
+#include "sim/cluster/cluster.h"
+#include "wire/gossip.h"
+
+namespace exa::sim {
+
+namespace {
+
+constexpr const char* kinds[] = {"ping", "ack", "nack", "ping_request", "gossip"};
+constexpr const char* sync_kinds[] = {"ping", "ack", "digest", "updates"};
+constexpr const char* standings[] = {"alive", "suspect", "dead", "left"};
+
+template <class Message>
+std::string items(const Message& message) {
+    std::string text;
+    for (const wire::Fact& fact : message.facts)
+        text += fmt::format("    fact    {} generation {} incarnation {} is {}{}\n", to_string(fact.subject),
+                            fact.generation.value, fact.incarnation.value, standings[static_cast<int>(fact.standing)],
+                            fact.accuser.value != 0 ? " says " + to_string(fact.accuser) : "");
+    for (const wire::RecordDelta& record : message.records)
+        text += fmt::format("    record  {} generation {} editions {}..{}{}, {} replicas\n", to_string(record.peer),
+                            record.generation.value, record.base, record.version,
+                            record.card ? " of " + record.card->name : "", record.replicas.size());
+    for (const wire::LoadGroup& load : message.loads)
+        text += fmt::format("    loads   {} number {} part {}, {} reports\n", to_string(load.peer), load.number,
+                            load.part, load.reports.size());
+    return text;
+}
+
+}  // namespace
+
+std::string describe_message(bool link, const Bytes& bytes) {
+    if (link) {
+        const auto sync = wire::decode_sync(bytes, Cluster::id());
+        if (!sync) return fmt::format("    {} bytes: {}\n", bytes.size(), sync.error().message());
+        const wire::Sync& message = sync.value();
+        return fmt::format("    {} seq {} of {} generation {} incarnation {}, {} bytes, {} digest entries, {} wants\n",
+                           sync_kinds[static_cast<int>(message.kind)], message.seq, to_string(message.header.sender),
+                           message.header.generation.value, message.header.incarnation.value, bytes.size(),
+                           message.digest.size(), message.wants.size()) +
+               items(message);
+    }
+    const auto packet = wire::decode_packet(bytes, Cluster::id());
+    if (!packet) return fmt::format("    {} bytes: {}\n", bytes.size(), packet.error().message());
+    const wire::Packet& message = packet.value();
+    return fmt::format("    {} seq {} of {} generation {} incarnation {} about {}, {} bytes\n",
+                       kinds[static_cast<int>(message.kind)], message.seq, to_string(message.header.sender),
+                       message.header.generation.value, message.header.incarnation.value, to_string(message.target),
+                       bytes.size()) +
+           items(message);
+}
+
+}  // namespace exa::sim

@@ -1,0 +1,30 @@
+// The outcome of a run as JSON (docs/simulator.md lists the keys) and as lines for people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/run/run.h"
+
+namespace exa::sim {
+
+// What was run, for the report and for whoever wants to run it again.
+struct RunIdentity {
+    std::string scenario;  // as given on the command line
+    std::uint64_t hash = 0;
+    std::uint64_t seed = 0;
+    std::string commit;
+    std::string command;  // that runs it again
+};
+
+std::string to_json(const RunIdentity& identity, const Outcome& outcome, double wall_s);
+std::string to_text(const RunIdentity& identity, const Outcome& outcome, double wall_s);
+
+// The value below which `percent` of them lie (nearest rank); 0 of none.
+double percentile(std::vector<double> values, double percent);
+
+std::string hex(std::uint64_t value);
+
+}  // namespace exa::sim

@@ -1,0 +1,153 @@
+#include "sim/run/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "io/crypto/openssl_crypto.h"
+#include "sim/scenarios/director.h"
+
+namespace exa::sim {
+
+namespace {
+
+constexpr std::chrono::seconds sweep_period{1};
+// The core of the liveness phase must agree with the truth at so many looks in a row.
+constexpr std::uint32_t settled_looks = 3;
+
+// A random set of peers that are up and punctual and reach one another, as the world is now; two thirds of them or
+// more.
+std::vector<Host> pick_core(const Cluster& cluster, Rng rng) {
+    std::vector<Host> candidates;
+    for (Host host = 0; host < cluster.size(); ++host)
+        if (cluster.peer(host).is_punctual() && !cluster.peer(host).draining) candidates.push_back(host);
+    rng.shuffle(std::span(candidates));
+    const auto reach = [&](Host a, Host b) {
+        return cluster.fabric().reaches(a, b, true) && cluster.fabric().reaches(b, a, true);
+    };
+    std::vector<Host> best;
+    // A start in another part of a partition finds another core: the largest of a few is taken.
+    for (std::size_t start = 0; start < std::min<std::size_t>(candidates.size(), 8); ++start) {
+        std::vector<Host> core;
+        for (std::size_t i = 0; i < candidates.size(); ++i) {
+            const Host host = candidates[(start + i) % candidates.size()];
+            if (std::ranges::all_of(core, [&](Host other) { return reach(host, other); })) core.push_back(host);
+        }
+        if (core.size() > best.size()) best = std::move(core);
+    }
+    std::ranges::sort(best);
+    return best;
+}
+
+bool settle(const Scenario& scenario, Cluster& cluster, Oracles& oracles, Outcome& outcome) {
+    const std::vector<Host> core = pick_core(cluster, cluster.streams().stream("core"));
+    const WorldTime start = cluster.now();
+    std::uint32_t looks = 0;
+    while (cluster.now() - start < scenario.bounds.settle) {
+        if (!cluster.run_until(cluster.now() + sweep_period)) return false;
+        looks = oracles.is_settled(core, outcome.liveness) ? looks + 1 : 0;
+        if (looks < settled_looks) continue;
+        oracles.measured().settle = seconds_of(cluster.now() - start - sweep_period * (settled_looks - 1));
+        outcome.liveness.clear();
+        oracles.check_rings(core);
+        return true;
+    }
+    return true;
+}
+
+void collect_effects(const Scenario& scenario, const Cluster& cluster, const Director& director, const Traffic& traffic,
+                     Outcome& outcome) {
+    outcome.faults = director.effects_by_kind();
+    outcome.faults["restart_refused"] = cluster.boots_refused();
+    outcome.faults["socket_overflow"] = cluster.datagrams_overflowed();
+    outcome.faults["client_gone"] = traffic.counters().abandoned;
+    outcome.faults["busy"] = traffic.counters().busy;
+    outcome.faults["resumed"] = traffic.counters().resumed;
+    outcome.faults["false_death"] = outcome.measured.false_deaths + outcome.measured.excused_deaths;
+    outcome.faults["detection"] = outcome.measured.detect_all.size();
+    outcome.faults["suspicion"] = outcome.measured.suspicions;
+    for (std::size_t entry = 0; entry < scenario.plan.size(); ++entry)
+        if (director.effects()[entry] == 0)
+            outcome.without_effect.push_back(fmt::format("fault.{} ({})", entry, to_string(scenario.plan[entry].kind)));
+    for (const std::string& name : scenario.must_happen)
+        if (outcome.faults[name] == 0) outcome.without_effect.push_back(name);
+    std::erase_if(outcome.faults, [](const auto& fault) { return fault.second == 0; });
+}
+
+}  // namespace
+
+Outcome run(const Scenario& scenario, const RunOptions& options) {
+    const io::OpenSslCrypto crypto;
+    Cluster cluster(scenario.cluster, options.seed, crypto);
+    Oracles oracles(scenario, cluster);
+    Director director(scenario, cluster, oracles);
+    Traffic traffic(scenario, cluster, oracles);
+    director.drive_clients([&](double factor) { traffic.set_factor(factor); },
+                           [&](double share) { return traffic.disconnect(share); });
+    cluster.watch(&oracles);
+    cluster.trace().listen(options.listener);
+    cluster.tap(options.tap);
+    cluster.keep_generations(options.mutant != Mutant::generation_not_persisted);
+    cluster.filter([&](Host from, Host to, bool link, Bytes& bytes) {
+        if (!mutate(options.mutant, from, link, cluster.id(), bytes)) return false;
+        if (!link) director.remember(from, to, bytes);
+        return true;
+    });
+    cluster.handle_with(EventKind::sweep, [&](const Event&) {
+        oracles.sweep(cluster.now());
+        cluster.push(cluster.now() + sweep_period, EventKind::sweep);
+    });
+
+    Rng starts = cluster.streams().stream("start");
+    const auto spread = static_cast<std::uint64_t>(scenario.start_spread.count());
+    for (Host host = 0; host < cluster.size(); ++host)
+        cluster.boot(host, WorldTime{Duration{static_cast<Duration::rep>(starts.below(spread + 1))}});
+    cluster.push(WorldTime{sweep_period}, EventKind::sweep);
+    director.start();
+    traffic.start();
+
+    Outcome outcome;
+    bool whole = cluster.run_until(WorldTime{scenario.measure_from});
+    const Fabric& fabric = cluster.fabric();
+    const std::uint64_t bytes = fabric.datagram_bytes();
+    const std::uint64_t packets = fabric.datagrams();
+    const std::uint64_t link_bytes = fabric.link_bytes();
+    whole = whole && cluster.run_until(WorldTime{scenario.duration});
+    const double shares = static_cast<double>(cluster.size()) * seconds_of(scenario.duration - scenario.measure_from);
+    if (shares > 0) {
+        outcome.bytes_per_peer_s = static_cast<double>(fabric.datagram_bytes() - bytes) / shares;
+        outcome.packets_per_peer_s = static_cast<double>(fabric.datagrams() - packets) / shares;
+        outcome.link_bytes_per_peer_s = static_cast<double>(fabric.link_bytes() - link_bytes) / shares;
+    }
+    director.freeze();
+    traffic.stop();
+    if (whole) whole = settle(scenario, cluster, oracles, outcome);
+    // Requests under way have their time to end, too.
+    const WorldTime last = cluster.now() + scenario.load.deadline;
+    while (whole && traffic.under_way() > 0 && cluster.now() < last)
+        whole = cluster.run_until(cluster.now() + sweep_period);
+    if (whole) {
+        traffic.check_end();
+        oracles.check_bounds();
+    }
+
+    outcome.trace_hash = cluster.trace().hash();
+    outcome.trace_entries = cluster.trace().entries();
+    outcome.events = cluster.events();
+    outcome.virtual_time = cluster.now().time_since_epoch();
+    outcome.violations = oracles.violations();
+    outcome.violation_count = oracles.violation_count();
+    outcome.measured = oracles.measured();
+    outcome.traffic = traffic.counters();
+    collect_effects(scenario, cluster, director, traffic, outcome);
+    if (outcome.violation_count > 0)
+        outcome.verdict = Verdict::invariant;
+    else if (!outcome.liveness.empty())
+        outcome.verdict = Verdict::liveness;
+    else if (!outcome.without_effect.empty())
+        outcome.verdict = Verdict::no_effect;
+    return outcome;
+}
+
+}  // namespace exa::sim

@@ -1,0 +1,119 @@
+// Scenario: what a run does, as a TOML file says it (docs/simulator.md). The plan of faults is a list apart from the
+// seed: the seed decides chances, the plan what is done and when.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "sim/cluster/cluster.h"
+
+namespace exa::sim {
+
+enum class FaultKind : std::uint8_t {
+    crash,       // silent; back after for_s
+    leave,       // by its own word
+    pause,       // the process is stopped
+    slow,        // every input costs `ms`
+    clock_jump,  // by `ms`; back by as much only on the wall clock
+    drift,       // by `ppm`
+    cut,         // between the chosen and the rest (or `to`)
+    cut_udp,
+    loss,
+    duplicate,
+    reorder,
+    corrupt,
+    delay,
+    clog,
+    bandwidth,  // of the chosen, `rate` bytes a second
+    disk_full,
+    disk_lies,
+    disk_corrupt,
+    disk_slow,
+    garbage,     // datagrams of random bytes
+    replay,      // datagrams of the past again
+    forge,       // well-formed datagrams of another cluster
+    load,        // `factor` times the clients' rate
+    disconnect,  // clients go away in the middle
+};
+
+std::string_view to_string(FaultKind kind);
+
+// One entry of the plan.
+struct Fault {
+    FaultKind kind = FaultKind::crash;
+    Duration at{0};
+    Duration lasts{0};        // 0: for good
+    Duration every{0};        // again after this ...
+    std::uint32_t times = 1;  // ... so often in all
+    // Who: exactly one of these; none means everybody.
+    std::uint32_t count = 0;
+    double share = 0;
+    std::int64_t rack = -1;  // -1: none; -2: a random one
+    std::vector<Host> hosts;
+    std::vector<Host> to;  // cut and the other network faults: only towards these
+    bool one_way = false;  // cut: only from the chosen to the rest
+    bool keep_disk = true;
+    double chance = 1;
+    Duration time{0};
+    std::int64_t ppm = 0;
+    double rate = 0;
+};
+
+struct Load {
+    double rate = 0;  // requests a second of all clients; 0: none
+    bool poisson = true;
+    Duration from{0};
+    Duration until{0};  // 0: the end
+    std::uint32_t sessions = 1000;
+    double session_share = 0.5;  // of requests that belong to a session
+    double hot_share = 0;        // of requests that belong to one single session
+    std::uint32_t prompt_tokens = 200;
+    std::uint32_t answer_tokens = 64;
+    std::uint32_t chunk_tokens = 16;
+    double disconnects = 0;  // of requests whose client goes away in the middle
+    std::uint32_t sdk_retries = 2;
+    Duration deadline = std::chrono::seconds{120};
+};
+
+struct Bounds {
+    Duration detect{0};  // M2; 0: what membership promises for this many peers, and 2 s for the news
+    Duration settle = std::chrono::seconds{60};
+    std::uint32_t killer_victims = 2;  // M5: false deaths that one accuser may cause
+    double request_failures = 1;       // of requests; more is a violation of Q1's second half
+};
+
+struct Scenario {
+    std::string name;
+    std::string about;
+    std::uint64_t hash = 0;  // of the text and the settings
+    ClusterConfig cluster;
+    Duration duration = std::chrono::seconds{30};
+    Duration start_spread = std::chrono::seconds{1};  // the hosts boot at random within it
+    Duration measure_from{0};                         // traffic is counted from here
+    std::vector<Fault> plan;
+    Load load;
+    Bounds bounds;
+    std::vector<std::string> watch;
+    std::vector<std::string> must_happen;
+};
+
+struct Setting {
+    std::string key;  // dotted: "cluster.peers", "fault.0.count"
+    std::string value;
+};
+
+// `text` is TOML. Settings are applied on top of it, in order. Errors: errc::bad_scenario, naming the key.
+Result<Scenario> parse_scenario(std::string_view name, std::string_view text, std::span<const Setting> settings);
+
+struct BuiltIn {
+    std::string_view name;
+    std::string_view text;
+};
+// The scenarios that are part of the program, by name.
+std::span<const BuiltIn> built_in_scenarios();
+
+}  // namespace exa::sim

@@ -1,0 +1,88 @@
+#include "sim/world/event_queue.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace exa::sim {
+
+namespace {
+
+constexpr std::size_t arity = 4;
+
+}  // namespace
+
+const char* to_string(EventKind kind) {
+    switch (kind) {
+        case EventKind::told:
+            return "told";
+        case EventKind::datagram:
+            return "datagram";
+        case EventKind::sync:
+            return "sync";
+        case EventKind::link_broken:
+            return "link_broken";
+        case EventKind::timer:
+            return "timer";
+        case EventKind::work:
+            return "work";
+        case EventKind::boot:
+            return "boot";
+        case EventKind::serve:
+            return "serve";
+        case EventKind::replica_ready:
+            return "replica_ready";
+        case EventKind::measure:
+            return "measure";
+        case EventKind::rejoin:
+            return "rejoin";
+        case EventKind::fault:
+            return "fault";
+        case EventKind::heal:
+            return "heal";
+        case EventKind::arrival:
+            return "arrival";
+        case EventKind::step:
+            return "step";
+        case EventKind::sweep:
+            return "sweep";
+    }
+    return "?";
+}
+
+void EventQueue::push(Event event) {
+    event.order = next_order_++;
+    std::size_t at = heap_.size();
+    heap_.push_back(event);
+    while (at > 0) {
+        const std::size_t parent = (at - 1) / arity;
+        if (!before(event, heap_[parent])) break;
+        heap_[at] = heap_[parent];
+        at = parent;
+    }
+    heap_[at] = event;
+}
+
+Event EventQueue::pop() {
+    EXA_CHECK(!heap_.empty());
+    const Event first = heap_.front();
+    const Event last = heap_.back();
+    heap_.pop_back();
+    if (heap_.empty()) return first;
+    std::size_t at = 0;
+    while (true) {
+        const std::size_t child = at * arity + 1;
+        if (child >= heap_.size()) break;
+        std::size_t least = child;
+        const std::size_t end = std::min(child + arity, heap_.size());
+        for (std::size_t i = child + 1; i < end; ++i)
+            if (before(heap_[i], heap_[least])) least = i;
+        if (!before(heap_[least], last)) break;
+        heap_[at] = heap_[least];
+        at = least;
+    }
+    heap_[at] = last;
+    return first;
+}
+
+}  // namespace exa::sim
