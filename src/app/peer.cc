@@ -12,8 +12,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <future>
-#include <iterator>
 #include <memory>
+#include <sstream>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -76,12 +76,15 @@ Result<Bytes> root_secret(const PeerConfig& config, const Crypto& crypto) {
         const Digest derived = crypto.hkdf_sha256(as_bytes(config.cluster), as_bytes("exaserve"), as_bytes("root"));
         return Bytes(derived.begin(), derived.end());
     }
-    std::ifstream file(config.root_secret_file, std::ios::binary);
-    Bytes secret{std::istreambuf_iterator<char>(file), {}};
+    const std::ifstream file(config.root_secret_file, std::ios::binary);
+    if (!file) return error(errc::usage, fmt::format("root_secret_file: {} cannot be read", config.root_secret_file));
+    std::ostringstream text;
+    text << file.rdbuf();
+    const ByteView secret = as_bytes(text.view());
     if (secret.size() < 32)
         return error(errc::usage, fmt::format("root_secret_file: {} holds {} bytes, 32 or more are needed",
                                               config.root_secret_file, secret.size()));
-    return secret;
+    return Bytes(secret.begin(), secret.end());
 }
 
 Error cannot_bind(std::string_view what, const Error& cause) {
