@@ -269,8 +269,11 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
     const ReplicaStop stop_replicas(*replicas);
     for (std::size_t thread = 0; thread < config.http_threads; ++thread) {
         planes.push_back(std::make_unique<DataPlane>(shared, thread));
-        if (auto bound = planes.back()->bind(listen.http, listen.link); !bound)
-            return cannot_bind("listen.http or listen.link", bound.error());
+        // Of port 0 the system chooses once, for all of them.
+        const DataPlane& first = *planes.front();
+        auto bound = thread == 0 ? planes.back()->bind(listen.http, listen.link)
+                                 : planes.back()->bind(first.http_endpoint(), first.link_endpoint());
+        if (!bound) return cannot_bind("listen.http or listen.link", bound.error());
     }
     auto gossip = control.bind(listen.gossip);
     if (!gossip) return cannot_bind("listen.gossip", gossip.error());
