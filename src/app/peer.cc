@@ -1,6 +1,7 @@
 #include "app/peer.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -107,6 +108,17 @@ wire::PeerRecord first_record(const PeerConfig& config, const DataDir& directory
     return record;
 }
 
+// A log's reader that goes away must not end the peer, and a shell's usual limit of 1,024 descriptors is less than what
+// HttpConfig and LinkConfig allow.
+void prepare_process() {
+    std::signal(SIGPIPE, SIG_IGN);
+    rlimit files{};
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+    files.rlim_cur = files.rlim_max;
+    // With less the peer serves fewer at a time: accepting waits for descriptors.
+    setrlimit(RLIMIT_NOFILE, &files);
+}
+
 // Turns a signal, an operator's order or a refusal into the reason to stop, on the main thread.
 class StopSwitch {
   public:
@@ -194,6 +206,7 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
     log_config.format = config.log_json ? io::LogFormat::json : io::LogFormat::text;
     log_config.peer = config.name;
     EXA_TRY(const std::unique_ptr<Log> log, io::make_log(log_config));
+    prepare_process();
 
     EXA_TRY(const Addresses listen,
             resolve_all(config.listen_gossip, config.listen_link, config.listen_http, "listen"));
