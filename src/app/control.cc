@@ -1,6 +1,7 @@
 #include "app/control.h"
 
 #include <algorithm>
+#include <atomic>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -31,6 +32,9 @@ using membership::EventKind;
 constexpr std::chrono::seconds resolve_again{10};
 constexpr std::chrono::seconds load_period{1};
 constexpr std::size_t seeds_max = 128;
+
+// Bytes of link messages that wait for the strand. More are dropped, which anti-entropy makes good.
+constexpr std::size_t syncs_waiting_max = 64 * 1024 * 1024;
 
 struct EventText {
     LogLevel level;
@@ -204,6 +208,7 @@ struct Control::State {
     TimePoint armed_for = time_never;
     std::unique_ptr<node::Node> node;
     std::uint64_t gossip_refused = 0;
+    std::atomic<std::size_t> syncs_waiting = 0;
     std::vector<std::string> seeds;
     std::uint64_t join_order = 0;
     bool joined = false;
@@ -244,8 +249,16 @@ void Control::join(std::vector<std::string> seeds) {
 }
 
 void Control::handle_sync(PeerId from, Bytes message) {
-    asio::post(state_->context,
-               [state = state_.get(), from, message = std::move(message)] { state->take_sync(from, message); });
+    State* const state = state_.get();
+    const std::size_t size = message.size();
+    if (state->syncs_waiting.fetch_add(size) > syncs_waiting_max) {
+        state->syncs_waiting.fetch_sub(size);
+        return;
+    }
+    asio::post(state->context, [state, from, size, message = std::move(message)] {
+        state->syncs_waiting.fetch_sub(size);
+        state->take_sync(from, message);
+    });
 }
 
 void Control::handle_link_broken(PeerId peer) {
