@@ -112,6 +112,8 @@ struct Control::State {
         if (sent || sent.error().code == io::errc::closed) co_return;
         parts.log.debug("membership", "no link for a message",
                         {{"to", to_string(to)}, {"error", sent.error().message()}});
+        // One that is short of descriptors itself must not suspect everybody.
+        if (sent.error().code == io::errc::system) co_return;
         node->handle_link_broken(parts.clock.now(), to);
         pump();
     }

@@ -207,6 +207,8 @@ asio::awaitable<Entry::Outcome> Entry::attempt(Relay& relay) {
         const std::error_code code = reader.error().code;
         if (code == io::errc::too_large) co_return Outcome::failed;
         if (code == io::errc::broken) co_return Outcome::link_broken;
+        // A bound of this peer: no fault of the other one.
+        if (code == io::errc::too_many || code == io::errc::system) co_return Outcome::busy;
         co_return Outcome::connect_failed;
     }
     if (!attempt.local) dispatcher_.handle_peer_ok(attempt.peer);

@@ -83,8 +83,8 @@ class LinkPool {
     LinkPool& operator=(const LinkPool&) = delete;
 
     // Opens a stream to `expect` at `to`; PeerId 0 takes whoever listens. Errors: connect_failed, timed_out,
-    // wrong_cluster, wrong_version, wrong_peer, too_large, too_many, broken, closed. Except for broken, nothing of the
-    // request was sent.
+    // wrong_cluster, wrong_version, wrong_peer, too_large, too_many, system (out of descriptors or memory here),
+    // broken, closed. Except for broken, nothing of the request was sent.
     Awaitable<Result<std::shared_ptr<LinkStream>>> open(Endpoint to, PeerId expect, wire::Open open);
 
     // Queues a membership message; success means that it was queued on a live link. Errors as of open().

@@ -27,6 +27,12 @@ struct Dial {
     Error failure;
 };
 
+// This process lacks something, which says nothing about the other side.
+bool is_our_own(const boost::system::error_code& code) {
+    return code == asio::error::no_descriptors || code == asio::error::no_memory ||
+           code == asio::error::no_buffer_space || code == boost::system::errc::too_many_files_open_in_system;
+}
+
 }  // namespace
 
 struct LinkPool::State : std::enable_shared_from_this<LinkPool::State> {
@@ -103,7 +109,9 @@ Awaitable<Result<std::shared_ptr<Link>>> LinkPool::State::connect(Endpoint to, P
     const auto [code] = co_await socket->async_connect(to_asio_tcp(to), as_result);
     timer.cancel();
     if (*late) co_return error(errc::timed_out, "connection to " + to_string(to));
-    if (code) co_return error(errc::connect_failed, to_string(to) + " (" + code.message() + ")");
+    if (code)
+        co_return error(is_our_own(code) ? errc::system : errc::connect_failed,
+                        to_string(to) + " (" + code.message() + ")");
     auto link = std::make_shared<Link>(shared, make_tcp_transport(std::move(*socket)), Link::Role::dialler);
     all.insert(link);
     if (auto greeted = co_await link->greet(expect); !greeted) co_return greeted.error();
