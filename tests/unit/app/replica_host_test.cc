@@ -6,7 +6,10 @@
 #include <condition_variable>
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include "engine/errc.h"
 
@@ -173,6 +176,23 @@ BOOST_AUTO_TEST_CASE(destruction_ends_what_runs_as_cancelled) {
     const auto heard = ears.wait_for_ends(2);
     BOOST_TEST(
         std::ranges::count_if(heard, [](const auto& event) { return event.finish == FinishReason::cancelled; }) == 2);
+}
+
+BOOST_AUTO_TEST_CASE(stopped_host_answers_busy_and_keeps_no_sink) {
+    Ears ears;
+    const auto host = make_host();
+    const auto held = std::make_shared<int>();
+    const auto sink = [held, hear = ears.sink()](std::vector<TokenEvent> batch) { hear(std::move(batch)); };
+    const auto references = held.use_count();
+    BOOST_TEST(host->submit(request(1, endless), sink).has_value());
+    host->stop();
+    host->stop();
+    BOOST_TEST(held.use_count() == references);
+    BOOST_TEST((ears.wait_for_ends(1).back().finish == FinishReason::cancelled));
+    const auto late = host->submit(request(2, 1), sink);
+    BOOST_REQUIRE(!late.has_value());
+    BOOST_TEST((late.error().code == engine::errc::busy));
+    BOOST_TEST(host->load().in_flight == 0U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
