@@ -33,7 +33,8 @@ bool is_loopback(const Endpoint& endpoint) {
     return endpoint.is_v4() ? endpoint.address[12] == 127 : endpoint.address == v6;
 }
 
-std::string percent_decoded(std::string_view text) {
+// RFC 3986, section 2.1. In a query a plus is a space, as HTML forms and most clients write it.
+std::string percent_decoded(std::string_view text, bool plus_is_space) {
     std::string decoded;
     for (std::size_t i = 0; i < text.size(); ++i) {
         std::array<std::uint8_t, 1> byte{};
@@ -41,7 +42,7 @@ std::string percent_decoded(std::string_view text) {
             decoded.push_back(static_cast<char>(byte[0]));
             i += 2;
         } else {
-            decoded.push_back(text[i] == '+' ? ' ' : text[i]);
+            decoded.push_back(plus_is_space && text[i] == '+' ? ' ' : text[i]);
         }
     }
     return decoded;
@@ -54,8 +55,8 @@ std::string query_value(std::string_view query, std::string_view name) {
         const std::string_view field = query.substr(0, query.find('&'));
         query.remove_prefix(std::min(field.size() + 1, query.size()));
         const auto equals = field.find('=');
-        if (percent_decoded(field.substr(0, equals)) != name) continue;
-        return equals == field.npos ? std::string{} : percent_decoded(field.substr(equals + 1));
+        if (percent_decoded(field.substr(0, equals), true) != name) continue;
+        return equals == field.npos ? std::string{} : percent_decoded(field.substr(equals + 1), true);
     }
     return {};
 }
@@ -102,7 +103,7 @@ io::HttpResponse Door::models(std::string_view id) const {
         model.context_tokens = std::max(model.context_tokens, pool.context_tokens_max);
     }
     if (!id.empty()) {
-        const std::string name = percent_decoded(id);
+        const std::string name = percent_decoded(id, false);
         const auto found = models.find(name);
         if (found == models.end()) return to_response(openai::model_not_found(name));
         return json_response(200, openai::model_json(found->second));

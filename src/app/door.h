@@ -49,7 +49,7 @@ class Door {
     DoorActions actions_;
 };
 
-// The value of `name` in a query string, percent-decoded (RFC 3986); empty when absent.
+// The value of `name` in a query string, percent-decoded, a plus being a space; empty when absent.
 std::string query_value(std::string_view query, std::string_view name);
 
 }  // namespace exa::app
