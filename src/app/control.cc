@@ -186,7 +186,8 @@ struct Control::State {
         asio::steady_timer pause(context);
         while (true) {
             std::vector<wire::LoadReport> loads;
-            for (const auto& replica : *parts.replicas->all()) loads.push_back(replica->host->load());
+            const auto replicas = parts.replicas->all();
+            for (const auto& replica : *replicas) loads.push_back(replica->host->load());
             node->set_loads(parts.clock.now(), loads);
             pump();
             pause.expires_after(load_period);
