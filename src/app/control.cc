@@ -121,7 +121,7 @@ struct Control::State {
     void handle(const Event& event) {
         const EventText text = text_of(event.kind);
         parts.log.write(text.level, "membership", text.text,
-                        {{"peer", to_string(event.peer)},
+                        {{"remote_peer", to_string(event.peer)},
                          {"generation", std::to_string(event.generation.value)},
                          {"other", to_string(event.other)}});
         if (event.refuse && parts.on_refused) std::exchange(parts.on_refused, nullptr)(text.text);
