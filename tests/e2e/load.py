@@ -109,7 +109,7 @@ class Load:
         self.lock = threading.Lock()
 
     def add(self, ports: list[int], stream: bool) -> None:
-        thread = threading.Thread(target=self._run, args=(Client(ports, stream), len(self.threads)))
+        thread = threading.Thread(target=self._run, args=(Client(ports, stream), len(self.threads)), daemon=True)
         self.threads.append(thread)
         thread.start()
 
