@@ -129,6 +129,8 @@ Result<void> WarmUp::generate(const LocalReplica& replica) const {
     EXA_TRY(const io::HttpReply reply, io::http_call(call));
     if (reply.status != 200)
         return error(io::errc::malformed, fmt::format("status {}: {}", reply.status, reply.body.substr(0, 200)));
+    if (reply.headers.find("x-exaserve-replica") != to_string(replica.record.id))
+        return error(io::errc::malformed, "another peer answers there");
     return success();
 }
 

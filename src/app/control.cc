@@ -101,8 +101,14 @@ struct Control::State {
         while (auto message = node->poll_sync())
             asio::co_spawn(context, send_sync(std::move(*message)), asio::detached);
         while (const auto event = node->poll_event()) handle(*event);
-        publish();
+        publish_soon();
         arm();
+    }
+
+    // Once for all that arrives in one turn of the loop: a view costs O(peers + replicas).
+    void publish_soon() {
+        if (std::exchange(publish_due, true)) return;
+        asio::post(context, [this] { publish(); });
     }
 
     asio::awaitable<void> send_sync(membership::SyncTransmit message) {
@@ -136,9 +142,12 @@ struct Control::State {
     }
 
     void publish() {
+        publish_due = false;
         auto members = node->members();
         const auto before = parts.view.load();
-        if (before && before->members == members && before->draining == draining) return;
+        if (before && before->members == members && before->draining == draining &&
+            before->gossip_refused == gossip_refused)
+            return;
         auto next = std::make_shared<ControlView>();
         next->members = std::move(members);
         next->routing = node->routing();
@@ -216,6 +225,7 @@ struct Control::State {
     std::uint64_t join_order = 0;
     bool joined = false;
     bool draining = false;
+    bool publish_due = false;
 
     std::mutex left_mutex;
     std::condition_variable left_changed;

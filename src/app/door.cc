@@ -160,10 +160,11 @@ io::HttpResponse Door::route(const io::HttpRequest& request) {
 }
 
 io::HttpResponse Door::admin_post(std::string_view what, const io::HttpRequest& request) const {
-    if (!is_loopback(request.remote)) {
+    // A browser names the page that a request comes from; no page gives orders.
+    if (!is_loopback(request.remote) || request.headers.find("origin")) {
         openai::ApiError error = openai::unauthorized();
         error.status = 403;
-        error.message = "operator's orders are taken from loopback addresses only";
+        error.message = "operator's orders are taken from loopback addresses only, and from no web page";
         return to_response(error);
     }
     if (what == "leave") {

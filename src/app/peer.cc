@@ -307,8 +307,8 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
                {"link", to_string(advertise.link)},
                {"rack", config.rack}});
 
-    const WarmUp warm_up(
-        {.door = to_string(advertise.http), .secret = entry.warm_up_secret}, replicas->all(),
+    auto warm_up = std::make_unique<WarmUp>(
+        WarmUpConfig{.door = to_string(advertise.http), .secret = entry.warm_up_secret}, replicas->all(),
         [&](ReplicaId id) {
             const auto replica = replicas->find(id);
             auto warming = wire::ReplicaState::warming;
@@ -320,6 +320,7 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
         },
         *log);
     EXA_TRY(stop.wait());
+    warm_up.reset();
     drain(config, *replicas, control, planes, *log);
     return success();
 }

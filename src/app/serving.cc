@@ -34,6 +34,13 @@ struct Job {
     openai::Shape shape = openai::Shape::chat;
 };
 
+// Refuses what cannot fit whatever its tokens are: encoding megabytes would stall everybody on this thread.
+openai::ApiResult<void> check_length(std::string_view field, std::size_t bytes, const LocalReplica& replica) {
+    const std::size_t least = replica.tokenizer->tokens_at_least(bytes);
+    if (least < replica.record.context_tokens) return boost::outcome_v2::success();
+    return openai::context_length_exceeded(field, least, replica.record.context_tokens);
+}
+
 openai::ApiResult<Job> make_job(const wire::Open& open, const LocalReplica& replica) {
     Job job;
     if (open.kind == wire::RequestKind::chat) {
@@ -41,8 +48,12 @@ openai::ApiResult<Job> make_job(const wire::Open& open, const LocalReplica& repl
         BOOST_OUTCOME_TRY(auto request, openai::parse_chat(open.body));
         std::vector<model::ChatMessage> messages;
         messages.reserve(request.messages.size());
-        for (openai::Message& message : request.messages)
+        std::size_t bytes = 0;
+        for (openai::Message& message : request.messages) {
+            bytes += message.content.size();
             messages.push_back({std::string(to_string(message.role)), std::move(message.content)});
+        }
+        BOOST_OUTCOME_TRY(check_length("messages", bytes, replica));
         if (!replica.chat_template)
             return openai::unsupported_parameter("messages", "this model has no chat template; use /v1/completions");
         auto prompt = replica.chat_template->render(*replica.tokenizer, messages);
@@ -54,6 +65,7 @@ openai::ApiResult<Job> make_job(const wire::Open& open, const LocalReplica& repl
     job.shape = openai::Shape::completion;
     BOOST_OUTCOME_TRY(auto request, openai::parse_completion(open.body));
     if (const auto* text = std::get_if<std::string>(&request.prompt)) {
+        BOOST_OUTCOME_TRY(check_length("prompt", text->size(), replica));
         // Raw completions write their own markup; only chat messages must not be able to.
         job.prompt = replica.tokenizer->encode(*text, {.add_bos = true, .parse_special = true});
     } else {

@@ -60,8 +60,10 @@ Tokenizer::Tokenizer(Vocabulary vocabulary, std::variant<Bpe, Spm> merger, bool 
     }
     const bool bytes_are_spelled = std::holds_alternative<Bpe>(merger_);
     pieces_.reserve(vocabulary_.size());
-    for (TokenId token = 0; token < vocabulary_.size(); ++token)
+    for (TokenId token = 0; token < vocabulary_.size(); ++token) {
         pieces_.push_back(make_piece(vocabulary_, token, bytes_are_spelled));
+        longest_piece_ = std::max({longest_piece_, pieces_.back().size(), vocabulary_.text(token).size()});
+    }
     for (const auto token : {vocabulary_.eos(), vocabulary_.eot()})
         if (token) ends_[*token] = true;
     for (const std::string_view name : end_names)

@@ -59,6 +59,8 @@ class Tokenizer {
     std::optional<TokenId> find_special(std::string_view text) const { return vocabulary_.find_special(text); }
     std::string_view spelling(TokenId token) const { return vocabulary_.text(token); }  // of a token below size()
     std::uint32_t size() const { return vocabulary_.size(); }
+    // What a text of so many bytes has at least. O(1): a text far too long is refused without encoding it.
+    std::size_t tokens_at_least(std::size_t bytes) const { return bytes / longest_piece_; }
 
   private:
     Tokenizer(Vocabulary vocabulary, std::variant<Bpe, Spm> merger, bool add_bos);
@@ -71,6 +73,7 @@ class Tokenizer {
     std::vector<TokenId> specials_;                                                // by first byte, the longer first
     std::array<std::pair<std::uint32_t, std::uint32_t>, 256> specials_by_byte_{};  // ranges of specials_
     std::vector<std::string> pieces_;
+    std::size_t longest_piece_ = 1;  // bytes of text that one token can stand for
     std::vector<bool> ends_;
 };
 
