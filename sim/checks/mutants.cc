@@ -15,7 +15,7 @@ constexpr std::array infos = std::to_array<MutantInfo>({
      "a restarted peer comes back under the generation of before", "churn"},
     {Mutant::lost_refutation, "lost-refutation", "a suspect's answer never leaves it", "pause-resume"},
     {Mutant::no_indirect_probe, "no-indirect-probe", "nobody asks others, or the link, to try", "udp-pairs"},
-    {Mutant::deaf_to_deaths, "deaf-to-deaths", "the news of a death is not passed on", "crash-one"},
+    {Mutant::deaf_to_bad_news, "deaf-to-bad-news", "suspicions and deaths are not passed on", "crash-one"},
     {Mutant::silent_joiner, "silent-joiner", "records of others are not passed on", "crash-one"},
     {Mutant::wrong_incarnation, "wrong-incarnation", "deaths are told of an incarnation that was never", "crash-one"},
     {Mutant::no_anti_entropy, "no-anti-entropy", "peers never compare", "partition-half"},
@@ -46,8 +46,10 @@ bool change_facts(Mutant mutant, Host from, Message& message) {
             });
             for (wire::RecordDelta& record : message.records) record.incarnation = Incarnation{0};
             break;
-        case Mutant::deaf_to_deaths:
-            std::erase_if(message.facts, [](const wire::Fact& fact) { return fact.standing == wire::Standing::dead; });
+        case Mutant::deaf_to_bad_news:
+            std::erase_if(message.facts, [](const wire::Fact& fact) {
+                return fact.standing == wire::Standing::dead || fact.standing == wire::Standing::suspect;
+            });
             break;
         case Mutant::silent_joiner:
             std::erase_if(message.records, [sender](const wire::RecordDelta& record) { return record.peer != sender; });

@@ -18,7 +18,7 @@ enum class Mutant : std::uint8_t {
     generation_not_persisted,  // a restarted peer comes back under the generation of before
     lost_refutation,           // a suspect's answer never leaves it
     no_indirect_probe,         // nobody asks others to try
-    deaf_to_deaths,            // the news of a death is not passed on
+    deaf_to_bad_news,          // suspicions and deaths are not passed on
     silent_joiner,             // records of joiners are not passed on
     wrong_incarnation,         // deaths are told of an incarnation that was never
     no_anti_entropy,           // peers never compare

@@ -91,7 +91,7 @@ void Oracles::on_up(WorldTime now, const Peer& peer) {
         birth.waiting[other] = 1;
         ++birth.left;
     }
-    if (birth.left > 0) subject.birth = std::move(birth);
+    if (birth.left > 0 && now >= WorldTime{scenario_.measure_from}) subject.birth = std::move(birth);
     if (!ring_observer_) ring_observer_ = peer.host;
 }
 
@@ -171,7 +171,7 @@ void Oracles::note_ring(const Peer& observer) {
     if (observer.host != ring_observer_) return;
     const std::uint64_t digest = ring_digest(*observer.node->routing());
     if (digest == ring_digest_) return;
-    if (ring_digest_ != 0) ++measured_.ring_changes;
+    if (ring_digest_ != 0 && cluster_.now() >= WorldTime{scenario_.measure_from}) ++measured_.ring_changes;
     ring_digest_ = digest;
 }
 
@@ -197,6 +197,17 @@ void Oracles::note_death(WorldTime now, const Peer& observer, std::size_t number
     if (victims.insert(subject.host).second && victims.size() == scenario_.bounds.killer_victims + 1)
         violate("M5", fmt::format("peer {} alone had {} peers called dead that are up", subjects_[*accuser].host,
                                   victims.size()));
+}
+
+void Oracles::note_suspicion(const Peer& observer, std::size_t number) {
+    ++measured_.suspicions;
+    const Subject& subject = subjects_[number];
+    const Peer& peer = cluster_.peer(subject.host);
+    // Cut or not: a peer that somebody in reach can ask for is not to be suspected.
+    if (!subject.up || peer.draining || !peer.is_punctual() || !observer.is_punctual()) return;
+    if (++false_suspicions_ == scenario_.bounds.suspicions + std::uint64_t{1})
+        violate("no-false-suspicions",
+                fmt::format("peer {} suspects {}, which is up and answers", observer.host, name(number)));
 }
 
 void Oracles::on_told(WorldTime now, const Peer& observer, const membership::Event& event) {
@@ -233,8 +244,8 @@ void Oracles::on_told(WorldTime now, const Peer& observer, const membership::Eve
             break;
         }
         case Told::suspect:
-            ++measured_.suspicions;
             known.liveness = Liveness::suspect;
+            note_suspicion(observer, *number);
             break;
         case Told::dead:
             known.liveness = Liveness::dead;
@@ -252,12 +263,6 @@ void Oracles::on_told(WorldTime now, const Peer& observer, const membership::Eve
             known.known = false;
             break;
         case Told::name_clash:
-            if (event.peer != event.other && find(event.other)) {
-                const Subject& other = subjects_[*find(event.other)];
-                if (subject.host != other.host)
-                    violate("M4", fmt::format("{} and {} share a name", name(*number), name(*find(event.other))));
-            }
-            break;
         case Told::updated:
         case Told::id_clash:
         case Told::joined_cluster:
@@ -297,6 +302,10 @@ bool Oracles::is_settled(const std::vector<Host>& core, std::string& why) {
             why = fmt::format("M1: peer {} stopped by itself", host);
             return false;
         }
+        if (!observer.joined) {
+            why = fmt::format("M1: peer {} has not finished joining", host);
+            return false;
+        }
         for (std::size_t number = 0; number < subjects_.size(); ++number) {
             const Subject& subject = subjects_[number];
             if (subject.host == host && subject.up) continue;
@@ -309,6 +318,10 @@ bool Oracles::is_settled(const std::vector<Host>& core, std::string& why) {
                 continue;
             }
             if (in_core[subject.host] == 0) continue;
+            if (cluster_.peer(subject.host).name == observer.name) {
+                why = fmt::format("M4: peer {} and {} share a name", host, name(number));
+                return false;
+            }
             if (!known.known || known.liveness != Liveness::alive || known.generation != subject.generation) {
                 why = fmt::format("M1: peer {} does not hold {} for alive", host, name(number));
                 return false;

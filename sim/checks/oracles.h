@@ -101,6 +101,7 @@ class Oracles final : public Watcher {
     void refresh_ready(const Peer& observer, std::size_t subject, Cell& cell);
     void note_ring(const Peer& observer);
     void note_death(WorldTime now, const Peer& observer, std::size_t subject, const membership::Event& event);
+    void note_suspicion(const Peer& observer, std::size_t subject);
     void heard(WorldTime now, std::optional<News>& news, Host observer, bool ending);
     void drop_observer(Host host);
     bool is_excused(WorldTime now, const Peer& peer) const;
@@ -115,6 +116,7 @@ class Oracles final : public Watcher {
     std::vector<std::vector<Cell>> cells_;  // [observer][subject]
     std::uint64_t ready_ = 0;               // sum over all cells
     std::uint32_t up_ = 0;
+    std::uint64_t false_suspicions_ = 0;
     WorldTime last_heal_{};
     std::map<Host, std::set<Host>> victims_;  // by accuser
     std::optional<Host> ring_observer_;

@@ -25,6 +25,7 @@ constexpr std::chrono::milliseconds client_way{1};
 constexpr std::chrono::seconds orphan_time{15};
 constexpr std::size_t head_bytes = 200;
 constexpr std::size_t token_bytes = 220;  // of an SSE event
+constexpr std::uint32_t list_length = 8;
 constexpr std::size_t waits_kept = 1'000'000;
 
 }  // namespace
@@ -78,6 +79,7 @@ void Traffic::arrive() {
     fresh.born = cluster_.now();
     fresh.prompt = 1 + static_cast<std::uint32_t>(shapes_.below(2 * load_.prompt_tokens));
     fresh.answer = 1 + static_cast<std::uint32_t>(shapes_.below(2 * load_.answer_tokens));
+    fresh.slow = load_.slow_readers > 0 && shapes_.unit() < load_.slow_readers;
     const double kind = shapes_.unit();
     const auto number = static_cast<std::size_t>(shapes_.below(load_.sessions));
     if (kind < load_.hot_share)
@@ -99,10 +101,14 @@ void Traffic::arrive() {
 
 void Traffic::come(std::uint32_t index) {
     Request& request = requests_[index];
+    const auto is_open = [this](Host host) { return cluster_.peer(host).is_up() && !cluster_.peer(host).door_closed; };
     request.entry = static_cast<Host>(clients_.below(cluster_.size()));
+    // A client that was turned away goes on through its list of entries.
+    for (std::uint32_t more = 0; request.sdk_retries > 0 && more < list_length && !is_open(request.entry); ++more)
+        request.entry = static_cast<Host>(clients_.below(cluster_.size()));
     const Peer& entry = cluster_.peer(request.entry);
     request.entry_boot = entry.boot;
-    if (!entry.is_up()) {
+    if (!is_open(request.entry)) {
         retry_later(index, std::chrono::seconds{1}, Ending::rejected);
         return;
     }
@@ -249,13 +255,19 @@ void Traffic::open(std::uint32_t index) {
             free_places_.pop_back();
         }
         Place& place = places_[number];
-        place = {
-            true,  place.serial + 1, peer.host, peer.boot, wanted.slot, request.prompt, request.answer - request.got,
-            index, request.serial};
+        place = {.live = true,
+                 .serial = place.serial + 1,
+                 .host = peer.host,
+                 .boot = peer.boot,
+                 .slot = wanted.slot,
+                 .prompt = request.prompt,
+                 .left = request.answer - request.got,
+                 .slow = request.slow,
+                 .request = index,
+                 .request_serial = request.serial};
         request.place = number;
         request.code = Code::ok;
-        const Duration first = replica->prefill_time(request.prompt + request.got) +
-                               replica->decode_time(std::min(place.left, load_.chunk_tokens));
+        const Duration first = replica->prefill_time(request.prompt + request.got) + piece_time(place, *replica);
         plan(cluster_.now() + first, Step::produce, number, place.serial, peer.host, peer.boot);
         return;
     }
@@ -272,8 +284,7 @@ void Traffic::produce(std::uint32_t number) {
     if (last)
         release(number);
     else
-        plan(cluster_.now() + replica.decode_time(std::min(place.left, load_.chunk_tokens)), Step::produce, number,
-             place.serial, place.host, place.boot);
+        plan(cluster_.now() + piece_time(place, replica), Step::produce, number, place.serial, place.host, place.boot);
     Request& request = requests_[copy.request];
     if (!request.live || request.serial != copy.request_serial) return;
     reply(copy.request, Step::piece, now * token_bytes);
@@ -420,6 +431,12 @@ void Traffic::let_go(std::uint32_t index) {
     }
     plan(at, Step::cancel, *request.place, place.serial, place.host, place.boot);
     request.place.reset();
+}
+
+Duration Traffic::piece_time(const Place& place, const Replica& replica) const {
+    const std::uint32_t tokens = std::min(place.left, load_.chunk_tokens);
+    const Duration ready = replica.decode_time(tokens);
+    return place.slow ? std::max(ready, duration_of(tokens / load_.slow_tokens)) : ready;
 }
 
 void Traffic::release(std::uint32_t number) {

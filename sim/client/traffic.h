@@ -84,6 +84,7 @@ class Traffic {
         std::uint32_t got = 0;  // tokens that the client has
         std::uint32_t pieces_due = 0;
         bool started = false;
+        bool slow = false;
         std::uint32_t sdk_retries = 0;
         std::uint32_t silent_looks = 0;
         WorldTime born;
@@ -102,6 +103,7 @@ class Traffic {
         std::uint16_t slot = 0;
         std::uint32_t prompt = 0;
         std::uint32_t left = 0;
+        bool slow = false;  // its client reads slowly
         std::uint32_t request = 0;
         std::uint32_t request_serial = 0;
     };
@@ -124,6 +126,8 @@ class Traffic {
     void patience(std::uint32_t index);
     void client_gone(std::uint32_t index);
     void let_go(std::uint32_t index);
+    // Until the next piece of a place is ready, and its client ready for it.
+    Duration piece_time(const Place& place, const Replica& replica) const;
     void release(std::uint32_t place);
     void retry_later(std::uint32_t index, Duration wait, Ending otherwise);
     void leave_entry(Request& request);

@@ -67,12 +67,16 @@ Cluster::Cluster(const ClusterConfig& config, std::uint64_t seed, const Crypto& 
     for (Host host = 0; host < config.peers; ++host) {
         Peer& peer = peers_.emplace_back(host, Disk(streams_.stream("disk", host)));
         peer.rack = "rack-" + std::to_string(host / config.rack_size);
-        peer.name = "peer-" + std::to_string(host);
+        peer.name = name_of(host);
         Rng clock = streams_.stream("clock", host);
         peer.clock = LocalClock(TimePoint{Duration{static_cast<Duration::rep>(clock.below(clock_start_us_max))}});
     }
     for (Host host = 0; host < std::min(config.seeds, config.peers); ++host)
         seeds_.push_back(endpoint_of(host, gossip_port));
+}
+
+std::string Cluster::name_of(Host host) {
+    return "peer-" + std::to_string(host);
 }
 
 ClusterId Cluster::id() {
@@ -260,9 +264,10 @@ void Cluster::act(Peer& peer, const Event& event) {
 }
 
 void Cluster::measure(Peer& peer) {
-    // Drained: as app/peer, which first lets running answers finish.
-    if (peer.draining && peer.entered == 0 &&
-        std::ranges::all_of(peer.replicas, [](const Replica& replica) { return replica.in_flight() == 0; })) {
+    // As app/peer drains: running answers finish, then the door closes, then what came in through it ends.
+    const auto idle = [](const Replica& replica) { return replica.in_flight() == 0; };
+    if (peer.draining && std::ranges::all_of(peer.replicas, idle) && std::exchange(peer.door_closed, true) &&
+        peer.entered == 0) {
         peer.node->leave(local_now(peer));
         return;
     }
@@ -300,6 +305,7 @@ void Cluster::told(Peer& peer, const membership::Event& event) {
     if (event.kind == membership::EventKind::left_cluster) stop(peer);
     if (event.refuse && peer.is_up()) {
         // As app/peer does: it stops serving at once; whoever supervises it starts it again.
+        ++lives_refused_;
         stop(peer);
         push(now_ + config_.restart_delay, EventKind::boot, peer.host);
     }
@@ -439,6 +445,7 @@ void Cluster::stop(Peer& peer) {
     peer.joined = false;
     peer.entered = 0;
     peer.draining = false;
+    peer.door_closed = false;
     peer.armed_for = world_never;
     links_.forget_all_of(peer.host);
 }

@@ -63,6 +63,7 @@ class Cluster {
 
     const ClusterConfig& config() const { return config_; }
     static ClusterId id();  // as its packets carry it
+    static std::string name_of(Host host);
     WorldTime now() const { return now_; }
     std::size_t size() const { return peers_.size(); }
     Peer& peer(Host host) { return peers_[host]; }
@@ -78,6 +79,7 @@ class Cluster {
     std::uint64_t events() const { return events_; }
     std::uint64_t datagrams_overflowed() const { return overflowed_; }
     std::uint64_t boots_refused() const { return boots_refused_; }
+    std::uint64_t lives_refused() const { return lives_refused_; }
 
     void watch(Watcher* watcher) { watcher_ = watcher; }
     void handle_with(EventKind kind, Handler handler) {
@@ -150,6 +152,7 @@ class Cluster {
     std::uint64_t events_ = 0;
     std::uint64_t overflowed_ = 0;
     std::uint64_t boots_refused_ = 0;
+    std::uint64_t lives_refused_ = 0;  // by the cluster: a clash of names or identities
 };
 
 }  // namespace exa::sim

@@ -8,9 +8,12 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/result.h"
+#include "exasim_commit.h"
 #include "sim/errc.h"
 #include "sim/report/describe_packet.h"
 #include "sim/report/outcome_json.h"
@@ -22,6 +25,8 @@ namespace exa::sim {
 namespace {
 
 constexpr std::size_t chain_max = 16;
+// Large enough for every built-in scenario that names hosts.
+constexpr std::uint32_t mutant_peers = 32;
 
 struct Prepared {
     TraceHeader header;
@@ -69,7 +74,7 @@ Result<Prepared> prepare(TraceHeader header) {
     for (const Setting& setting : header.settings)
         command += fmt::format(" --set {}", quoted(setting.key + "=" + setting.value));
     if (!header.mutant.empty()) command += " --mutant " + header.mutant;
-    prepared.identity = {header.scenario, prepared.scenario.hash, header.seed, EXASIM_COMMIT, std::move(command)};
+    prepared.identity = {header.scenario, prepared.scenario.hash, header.seed, commit, std::move(command)};
     prepared.header = std::move(header);
     return prepared;
 }
@@ -245,12 +250,25 @@ int replay_command(const std::string& path) {
 
 int mutants_command(const RunArguments& arguments) {
     int survivors = 0;
+    std::set<std::string_view> controls;
     for (const MutantInfo& info : mutants()) {
         RunArguments one = arguments;
         one.mutant = info.name;
+        if (one.peers == 0) one.peers = mutant_peers;
         one.scenario = info.scenario;
         auto prepared = prepare(one);
         if (!prepared) return usage(prepared.error());
+        // The whole core must pass where the broken one fails, or nothing is shown.
+        if (controls.insert(info.scenario).second) {
+            RunOptions whole = prepared.value().options;
+            whole.mutant = Mutant::none;
+            const Verdict verdict = run(prepared.value().scenario, whole).verdict;
+            std::fputs(fmt::format("{:<8} {:<26} {:<18}\n", verdict == Verdict::pass ? "passes" : "FAILS", "none",
+                                   info.scenario)
+                           .c_str(),
+                       stdout);
+            survivors += verdict == Verdict::pass ? 0 : 1;
+        }
         const Outcome outcome = run(prepared.value().scenario, prepared.value().options);
         const bool caught = outcome.verdict == Verdict::invariant || outcome.verdict == Verdict::liveness;
         const std::string how = !outcome.violations.empty()

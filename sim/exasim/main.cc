@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
     auto* replay = app.add_subcommand("replay", "Run a trace file's run again and compare every event with it");
     replay->add_option("file", path, "Written by run --trace")->required();
     auto* mutants = app.add_subcommand("mutants", "Break the core in each known way: an oracle must notice every one");
-    mutants->add_option("--peers", arguments.peers, "Peers; each scenario's own number without it");
+    mutants->add_option("--peers", arguments.peers, "Peers; 32 without it");
     mutants->add_option("--seed", arguments.seed, "Of each run; 1 without it");
 
     try {

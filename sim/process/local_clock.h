@@ -2,6 +2,8 @@
 // or slow and may jump forward (a machine that was suspended), but never back; its wall clock may jump either way.
 #pragma once
 
+#include <algorithm>
+
 #include "base/time.h"
 #include "sim/world/time.h"
 
@@ -25,6 +27,8 @@ class LocalClock {
         __extension__ using Wide = __int128;
         const Wide wait = Wide{(local - local_).count()} * 1'000'000 / (1'000'000 + ppm_);
         WorldTime guess = world_ + Duration{static_cast<Duration::rep>(wait)};
+        // Two roundings may put it on either side.
+        guess = std::max(world_, guess - Duration{3});
         while (at(guess) < local) guess += Duration{1};
         return guess;
     }

@@ -39,6 +39,7 @@ struct Peer {
     std::vector<Replica> replicas;
     bool joined = false;
     bool draining = false;
+    bool door_closed = false;   // the last stage of a drain: clients are turned away
     std::uint32_t entered = 0;  // requests of clients that came in here and have not ended
     WorldTime armed_for = world_never;
 

@@ -60,6 +60,7 @@ void collect_effects(const Scenario& scenario, const Cluster& cluster, const Dir
                      Outcome& outcome) {
     outcome.faults = director.effects_by_kind();
     outcome.faults["restart_refused"] = cluster.boots_refused();
+    outcome.faults["refused"] = cluster.lives_refused();
     outcome.faults["socket_overflow"] = cluster.datagrams_overflowed();
     outcome.faults["client_gone"] = traffic.counters().abandoned;
     outcome.faults["busy"] = traffic.counters().busy;

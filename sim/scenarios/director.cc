@@ -30,7 +30,8 @@ bool is_rule(FaultKind kind) {
 }
 
 bool is_attack(FaultKind kind) {
-    return kind == FaultKind::garbage || kind == FaultKind::replay || kind == FaultKind::forge;
+    return kind == FaultKind::garbage || kind == FaultKind::replay || kind == FaultKind::forge ||
+           kind == FaultKind::oversize;
 }
 
 RuleKind rule_kind(FaultKind kind) {
@@ -62,7 +63,8 @@ Director::Director(const Scenario& scenario, Cluster& cluster, Oracles& oracles)
     : scenario_(scenario), cluster_(cluster), oracles_(oracles), effects_(scenario.plan.size()) {
     for (std::size_t entry = 0; entry < scenario.plan.size(); ++entry) {
         rngs_.push_back(cluster.streams().stream("fault", entry));
-        remembers_ = remembers_ || scenario.plan[entry].kind == FaultKind::replay;
+        remembers_ = remembers_ || scenario.plan[entry].kind == FaultKind::replay ||
+                     scenario.plan[entry].kind == FaultKind::oversize;
     }
     cluster.handle_with(EventKind::fault, [this](const Event& event) { begin(event); });
     cluster.handle_with(EventKind::heal, [this](const Event& event) { end(event); });
@@ -98,8 +100,8 @@ std::vector<Host> Director::pick(std::size_t entry) {
     Rng& rng = rngs_[entry];
     if (!fault.hosts.empty()) return fault.hosts;
     std::vector<Host> candidates;
-    const bool needs_up =
-        fault.kind == FaultKind::crash || fault.kind == FaultKind::leave || fault.kind == FaultKind::pause;
+    const bool needs_up = fault.kind == FaultKind::crash || fault.kind == FaultKind::leave ||
+                          fault.kind == FaultKind::pause || fault.kind == FaultKind::name_steal;
     for (Host host = 0; host < cluster_.size(); ++host)
         if (!needs_up || cluster_.peer(host).is_up()) candidates.push_back(host);
     if (fault.rack != -1) {
@@ -204,6 +206,15 @@ void Director::apply(std::size_t entry, Active& active) {
                 ++effects;
                 cluster_.set_drift(host, fault.ppm);
                 break;
+            case FaultKind::name_steal: {
+                const Host victim = (host + 1 + static_cast<Host>(rngs_[entry].below(cluster_.size() - 1))) %
+                                    static_cast<Host>(cluster_.size());
+                effects += peer.boot != 0 && cluster_.peer(victim).is_up() ? 1 : 0;
+                cluster_.crash(host);
+                peer.name = cluster_.peer(victim).name;
+                cluster_.boot(host, cluster_.now());
+                break;
+            }
             case FaultKind::disk_full:
                 peer.disk.faults().full = true;
                 break;
@@ -258,6 +269,11 @@ void Director::end(const Event& event) {
             case FaultKind::drift:
                 cluster_.set_drift(host, 0);
                 break;
+            case FaultKind::name_steal:
+                cluster_.crash(host);
+                peer.name = Cluster::name_of(host);
+                cluster_.boot(host, cluster_.now());
+                break;
             case FaultKind::disk_full:
                 effects_[active.entry] += peer.disk.effects().writes_refused;
                 peer.disk.faults().full = false;
@@ -305,8 +321,9 @@ void Director::attack(std::uint64_t number, Active& active) {
         cluster_.inject(from, to, std::move(bytes).value());
         ++effects_[active.entry];
     } else if (!past_.empty()) {
-        const Packet& packet = past_[rng.below(past_.size())];
-        cluster_.inject(packet.from, packet.to, packet.bytes);
+        Packet packet = past_[rng.below(past_.size())];
+        if (fault.kind == FaultKind::oversize) packet.bytes.resize(2000 + rng.below(60'000), 0xff);
+        cluster_.inject(packet.from, packet.to, std::move(packet.bytes));
         ++effects_[active.entry];
     }
     cluster_.push(cluster_.now() + std::max(Duration{1}, duration_of(1 / fault.rate)), EventKind::heal, 0, number);

@@ -17,12 +17,12 @@ namespace exa::sim {
 namespace {
 
 constexpr std::array kind_names = std::to_array<std::string_view>(
-    {"crash",     "leave",        "pause",     "slow",    "clock_jump", "drift", "cut",       "cut_udp",
-     "loss",      "duplicate",    "reorder",   "corrupt", "delay",      "clog",  "bandwidth", "disk_full",
-     "disk_lies", "disk_corrupt", "disk_slow", "garbage", "replay",     "forge", "load",      "disconnect"});
+    {"crash",     "leave",   "pause",   "slow",  "clock_jump", "drift",      "cut",       "cut_udp",   "loss",
+     "duplicate", "reorder", "corrupt", "delay", "clog",       "bandwidth",  "disk_full", "disk_lies", "disk_corrupt",
+     "disk_slow", "garbage", "replay",  "forge", "oversize",   "name_steal", "load",      "disconnect"});
 
 constexpr std::array checks = std::to_array<std::string_view>(
-    {"M1", "M2", "M3", "M4", "M5", "R1", "Q1", "Q3", "Q4", "Q6", "B1", "no-false-deaths"});
+    {"M1", "M2", "M3", "M4", "M5", "R1", "Q1", "Q3", "Q4", "Q6", "B1", "no-false-deaths", "no-false-suspicions"});
 
 Error bad(std::string detail) {
     return error(errc::bad_scenario, std::move(detail));
@@ -220,6 +220,8 @@ Result<void> read_load(const toml::table& table, Load& load) {
     reader.integer("prompt_tokens", load.prompt_tokens, 1, 8000);
     reader.integer("answer_tokens", load.answer_tokens, 1, 8000);
     reader.integer("chunk_tokens", load.chunk_tokens, 1, 8000);
+    reader.number("slow_readers", load.slow_readers, 0, 1);
+    reader.number("slow_tokens_s", load.slow_tokens, 0.1, 1e6);
     reader.number("disconnects", load.disconnects, 0, 1);
     reader.integer("sdk_retries", load.sdk_retries, 0, 10);
     reader.time("deadline_s", load.deadline, s, 0.1);
@@ -230,6 +232,7 @@ Result<void> read_bounds(const toml::table& table, Bounds& bounds) {
     Reader reader(table, "bounds.");
     reader.time("detect_s", bounds.detect, s);
     reader.time("settle_s", bounds.settle, s);
+    reader.integer("suspicions", bounds.suspicions, 0, 1'000'000);
     reader.integer("killer_victims", bounds.killer_victims, 0, 100000);
     reader.number("request_failures", bounds.request_failures, 0, 1);
     return reader.finish();
@@ -263,7 +266,7 @@ Result<Fault> read_fault(const toml::table& table, std::size_t number, std::uint
     reader.number("rate", fault.rate, 0, 1e12);
     if (fault.times > 1 && fault.every <= Duration{0}) reader.fail("every_s", "more than 0 when times is more than 1");
     if ((fault.kind == FaultKind::bandwidth || fault.kind == FaultKind::load || fault.kind == FaultKind::garbage ||
-         fault.kind == FaultKind::replay || fault.kind == FaultKind::forge) &&
+         fault.kind == FaultKind::replay || fault.kind == FaultKind::forge || fault.kind == FaultKind::oversize) &&
         fault.rate <= 0)
         reader.fail("rate", "more than 0");
     EXA_TRY(reader.finish());

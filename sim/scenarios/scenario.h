@@ -36,6 +36,8 @@ enum class FaultKind : std::uint8_t {
     garbage,     // datagrams of random bytes
     replay,      // datagrams of the past again
     forge,       // well-formed datagrams of another cluster
+    oversize,    // datagrams of the past with a long tail
+    name_steal,  // starts again under the name of another; for_s: until its own
     load,        // `factor` times the clients' rate
     disconnect,  // clients go away in the middle
 };
@@ -74,6 +76,8 @@ struct Load {
     std::uint32_t prompt_tokens = 200;
     std::uint32_t answer_tokens = 64;
     std::uint32_t chunk_tokens = 16;
+    double slow_readers = 0;  // of requests, whose clients take slow_tokens a second
+    double slow_tokens = 10;
     double disconnects = 0;  // of requests whose client goes away in the middle
     std::uint32_t sdk_retries = 2;
     Duration deadline = std::chrono::seconds{120};
@@ -82,6 +86,7 @@ struct Load {
 struct Bounds {
     Duration detect{0};  // M2; 0: what membership promises for this many peers, and 2 s for the news
     Duration settle = std::chrono::seconds{60};
+    std::uint32_t suspicions = 0;      // no-false-suspicions: so many are let pass
     std::uint32_t killer_victims = 2;  // M5: false deaths that one accuser may cause
     double request_failures = 1;       // of requests; more is a violation of Q1's second half
 };

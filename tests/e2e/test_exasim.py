@@ -1,0 +1,79 @@
+"""exasim as its users see it: exit codes, JSON, replay, explain."""
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+EXASIM = str(pathlib.Path(os.environ["EXASERVE_BUILD"]) / "exasim")
+
+
+def exasim(*args):
+    return subprocess.run([EXASIM, *args], capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_json_of_a_run_holds_what_is_promised():
+    done = exasim("run", "crash-one", "--peers", "12", "--replicas", "2", "--seed", "5", "--json")
+    assert done.returncode == 0, done.stdout
+    out = json.loads(done.stdout)
+    assert out["ok"] and out["scenario"] == "crash-one" and out["seed"] == 5
+    for key in ("trace_hash", "events", "virtual_s", "wall_s", "realtime_factor", "faults", "violations"):
+        assert key in out
+    for key in ("detect_all_s", "view_spread_s", "join_all_s", "ready_all_s", "ring_changes", "bytes_per_peer_s",
+                "false_deaths"):
+        assert key in out["metrics"]
+    assert out["faults"]["crash"] == 3
+    assert out["metrics"]["detect_all_s"]["count"] == 3
+
+
+def test_a_failure_names_its_command_and_that_command_fails_alike():
+    first = exasim("run", "canary", "--seed", "3", "--set", "cluster.peers=8", "--json")
+    assert first.returncode == 1
+    out = json.loads(first.stdout)
+    assert not out["ok"] and out["violations"][0]["check"] == "M2"
+    again = exasim(*out["replay"].split()[1:], "--json")
+    assert again.returncode == 1
+    assert json.loads(again.stdout)["trace_hash"] == out["trace_hash"]
+
+
+@pytest.mark.parametrize("args", [
+    ("run", "no-such-scenario"),
+    ("run", "canary", "--set", "net.los=1"),
+    ("run", "canary", "--set", "nonsense"),
+    ("run", "canary", "--mutant", "no-such-mutant"),
+    ("run",),
+    ("explain", "canary", "--event", "999999999"),
+    ("replay", "/nonexistent"),
+])
+def test_what_cannot_be_run_is_a_usage_error(args):
+    done = exasim(*args)
+    assert done.returncode == 2
+    assert done.stderr or done.stdout
+
+
+def test_a_fault_without_effect_has_its_own_exit_code():
+    assert exasim("run", "crash-one", "--peers", "6", "--set", "fault.0.at_s=500").returncode == 5
+
+
+def test_a_trace_replays_and_a_changed_one_does_not(tmp_path):
+    trace = tmp_path / "trace.jsonl"
+    assert exasim("run", "crash-one", "--peers", "6", "--trace", str(trace)).returncode == 0
+    assert exasim("replay", str(trace)).returncode == 0
+    lines = trace.read_text().splitlines(keepends=True)
+    lines[500] = lines[500].replace('"h":"', '"h":"0')
+    trace.write_text("".join(lines))
+    done = exasim("replay", str(trace))
+    assert done.returncode == 4
+    assert "differs" in done.stdout
+
+
+def test_explain_says_what_an_event_was_and_why():
+    done = exasim("explain", "crash-one", "--peers", "6", "--event", "1500")
+    assert done.returncode == 0
+    assert "1500" in done.stdout and "because of" in done.stdout
+
+
+def test_list_names_every_scenario_once():
+    names = [json.loads(line)["name"] for line in exasim("list", "--json").stdout.splitlines()]
+    assert "crash-one" in names and len(names) == len(set(names)) > 20

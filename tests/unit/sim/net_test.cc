@@ -1,0 +1,179 @@
+// Fabric and links.
+#include <boost/test/unit_test.hpp>
+
+#include "sim/net/fabric.h"
+#include "sim/net/links.h"
+
+using namespace exa;
+using namespace exa::sim;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+namespace {
+
+constexpr std::size_t hosts = 4;
+
+HostSet only(std::initializer_list<Host> members) {
+    HostSet set(hosts);
+    for (const Host host : members) set[host] = 1;
+    return set;
+}
+
+Rule make(RuleKind kind, HostSet from, HostSet to) {
+    Rule rule;
+    rule.kind = kind;
+    rule.from = std::move(from);
+    rule.to = std::move(to);
+    return rule;
+}
+
+WorldTime at(int ms) {
+    return WorldTime{milliseconds{ms}};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(net)
+
+BOOST_AUTO_TEST_CASE(a_one_way_cut_stops_one_way_and_counts) {
+    Fabric fabric({}, hosts, Streams(1));
+    std::uint64_t effects = 0;
+    const auto rule = fabric.add(make(RuleKind::cut, only({0}), only({1})), &effects);
+    BOOST_TEST(fabric.send_datagram(at(0), 0, 1, 100).copies == 0U);
+    BOOST_TEST(fabric.send_datagram(at(0), 1, 0, 100).copies == 1U);
+    BOOST_TEST(fabric.send_datagram(at(0), 0, 2, 100).copies == 1U);
+    BOOST_TEST(!fabric.send_link(at(0), 0, 1, 100).passes);
+    BOOST_TEST(effects == 2U);
+    BOOST_TEST(!fabric.reaches(0, 1, false));
+    BOOST_TEST(fabric.reaches(1, 0, false));
+    fabric.remove(rule);
+    BOOST_TEST(fabric.send_datagram(at(0), 0, 1, 100).copies == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_udp_cut_lets_links_pass) {
+    Fabric fabric({}, hosts, Streams(1));
+    std::uint64_t effects = 0;
+    fabric.add(make(RuleKind::cut_udp, only({0}), only({1})), &effects);
+    BOOST_TEST(fabric.send_datagram(at(0), 0, 1, 100).copies == 0U);
+    BOOST_TEST(fabric.send_link(at(0), 0, 1, 100).passes);
+    BOOST_TEST(fabric.reaches(0, 1, false));
+    BOOST_TEST(!fabric.reaches(0, 1, true));
+}
+
+BOOST_AUTO_TEST_CASE(loss_loses_about_its_share) {
+    Fabric fabric({}, hosts, Streams(1));
+    std::uint64_t effects = 0;
+    Rule rule = make(RuleKind::loss, only({0, 1, 2, 3}), only({0, 1, 2, 3}));
+    rule.chance = 0.3;
+    fabric.add(rule, &effects);
+    std::size_t arrived = 0;
+    for (int i = 0; i < 10'000; ++i) arrived += fabric.send_datagram(at(i), 0, 1, 100).copies;
+    BOOST_TEST(arrived > 6700U);
+    BOOST_TEST(arrived < 7300U);
+    BOOST_TEST(arrived + effects == 10'000U);
+}
+
+BOOST_AUTO_TEST_CASE(taking_one_rule_out_leaves_the_chances_of_the_others) {
+    const auto fates = [](bool with_reorder) {
+        Fabric fabric({}, hosts, Streams(1));
+        static std::uint64_t effects = 0;
+        Rule loss = make(RuleKind::loss, only({0}), only({1}));
+        loss.chance = 0.5;
+        fabric.add(loss, &effects);
+        if (with_reorder) {
+            Rule reorder = make(RuleKind::reorder, only({0}), only({1}));
+            reorder.chance = 0.5;
+            reorder.time = milliseconds{50};
+            fabric.add(reorder, &effects);
+        }
+        std::vector<std::size_t> copies;
+        for (int i = 0; i < 200; ++i) copies.push_back(fabric.send_datagram(at(i), 0, 1, 100).copies);
+        return copies;
+    };
+    BOOST_TEST(fates(true) == fates(false), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_clog_holds_until_it_ends) {
+    Fabric fabric({}, hosts, Streams(1));
+    std::uint64_t effects = 0;
+    Rule rule = make(RuleKind::clog, only({0}), only({1}));
+    rule.until = at(5000);
+    fabric.add(rule, &effects);
+    const auto fate = fabric.send_datagram(at(1000), 0, 1, 100);
+    BOOST_TEST(fate.copies == 1U);
+    BOOST_TEST((at(1000) + fate.copy[0].delay >= at(5000)));
+    BOOST_TEST(effects == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(bandwidth_queues_and_then_drops) {
+    NetConfig config;
+    config.bandwidth = 100'000;
+    config.queue_time = milliseconds{50};
+    Fabric fabric(config, hosts, Streams(1));
+    std::size_t arrived = 0;
+    Duration longest{0};
+    for (int i = 0; i < 100; ++i) {
+        const auto fate = fabric.send_datagram(at(0), 0, 1, 1000);
+        arrived += fate.copies;
+        if (fate.copies > 0) longest = std::max(longest, fate.copy[0].delay);
+    }
+    // 10 ms each: those that start within 50 ms.
+    BOOST_TEST(arrived == 6U);
+    BOOST_TEST((longest >= milliseconds{60}));
+}
+
+BOOST_AUTO_TEST_CASE(a_link_keeps_its_order_and_dials_once) {
+    NetConfig config;
+    config.latency_max = milliseconds{50};
+    Fabric fabric(config, hosts, Streams(1));
+    Links links(fabric);
+    const LinkEnds ends{0, 1, 1, 1};
+    const LinkResult first = links.send(at(0), LinkPool::control, ends, 10);
+    BOOST_TEST(first.dialled);
+    WorldTime last = first.at;
+    for (int i = 1; i < 100; ++i) {
+        const LinkResult next = links.send(at(i), LinkPool::control, ends, 10);
+        BOOST_TEST(!next.dialled);
+        BOOST_TEST((next.kind == LinkResult::Kind::arrives));
+        BOOST_TEST((next.at >= last));
+        last = next.at;
+    }
+    BOOST_TEST(links.open() == 1U);
+    BOOST_TEST(links.send(at(200), LinkPool::data, ends, 10).dialled);
+}
+
+BOOST_AUTO_TEST_CASE(a_crash_is_silent) {
+    Fabric fabric({}, hosts, Streams(1));
+    Links links(fabric);
+    links.send(at(0), LinkPool::control, {0, 1, 1, 1}, 10);
+    // On the open link nothing comes back; a dial times out.
+    BOOST_TEST((links.send(at(10), LinkPool::control, {0, 1, 1, 0}, 10).kind == LinkResult::Kind::vanishes));
+    const LinkResult dial = links.send(at(10), LinkPool::control, {0, 2, 1, 0}, 10);
+    BOOST_TEST((dial.kind == LinkResult::Kind::fails));
+    BOOST_TEST((dial.at == at(10) + NetConfig{}.connect_timeout));
+}
+
+BOOST_AUTO_TEST_CASE(a_restarted_process_resets_an_old_link) {
+    Fabric fabric({}, hosts, Streams(1));
+    Links links(fabric);
+    links.send(at(0), LinkPool::control, {0, 1, 1, 1}, 10);
+    const LinkResult reset = links.send(at(10), LinkPool::control, {0, 1, 1, 2}, 10);
+    BOOST_TEST((reset.kind == LinkResult::Kind::fails));
+    BOOST_TEST((reset.at < at(20)));
+    BOOST_TEST((links.send(at(30), LinkPool::control, {0, 1, 1, 2}, 10).kind == LinkResult::Kind::arrives));
+}
+
+BOOST_AUTO_TEST_CASE(what_was_sent_into_a_cut_comes_after_it) {
+    Fabric fabric({}, hosts, Streams(1));
+    Links links(fabric);
+    links.send(at(0), LinkPool::control, {0, 1, 1, 1}, 10);
+    std::uint64_t effects = 0;
+    Rule rule = make(RuleKind::cut, only({0}), only({1}));
+    rule.until = at(10'000);
+    fabric.add(rule, &effects);
+    const LinkResult held = links.send(at(1000), LinkPool::control, {0, 1, 1, 1}, 10);
+    BOOST_TEST((held.kind == LinkResult::Kind::arrives));
+    BOOST_TEST((held.at > at(10'000)));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

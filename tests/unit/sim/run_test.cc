@@ -1,0 +1,142 @@
+// Whole runs: the verdicts, determinism, and oracles that notice.
+#include "sim/run/run.h"
+
+#include <boost/test/unit_test.hpp>
+#include <set>
+#include <string>
+
+#include "sim/report/outcome_json.h"
+#include "sim/report/trace_file.h"
+
+using namespace exa;
+using namespace exa::sim;
+
+namespace {
+
+Scenario make(const std::string& text) {
+    auto parsed = parse_scenario("test", text, {});
+    BOOST_REQUIRE(parsed.has_value());
+    return std::move(parsed).value();
+}
+
+const std::string small =
+    "watch = ['M1', 'M2', 'M3', 'M4', 'M5', 'R1', 'B1', 'no-false-deaths']\nduration_s = 40\n"
+    "[cluster]\npeers = 8\nreplicas = 2\n";
+
+const std::string crash = "[[fault]]\nkind = 'crash'\nat_s = 10\ncount = 1\n";
+
+std::vector<std::uint64_t> hashes(const Scenario& scenario, std::uint64_t seed) {
+    std::vector<std::uint64_t> all;
+    RunOptions options;
+    options.seed = seed;
+    options.listener = [&](const TraceEntry& entry) {
+        all.push_back(entry.hash);
+        return true;
+    };
+    run(scenario, options);
+    return all;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(run_)
+
+BOOST_AUTO_TEST_CASE(one_seed_is_one_history_and_another_seed_another) {
+    const Scenario scenario = make(small + crash);
+    const auto first = hashes(scenario, 1);
+    BOOST_TEST(first.size() > 1000U);
+    BOOST_TEST(first == hashes(scenario, 1), boost::test_tools::per_element());
+    BOOST_TEST((first != hashes(scenario, 2)));
+}
+
+BOOST_AUTO_TEST_CASE(a_crash_is_measured_and_passes) {
+    const Outcome outcome = run(make(small + crash), {});
+    BOOST_TEST((outcome.verdict == Verdict::pass));
+    BOOST_REQUIRE(outcome.measured.detect_all.size() == 1U);
+    BOOST_TEST(outcome.measured.detect_all[0] > 2.0);
+    BOOST_TEST(outcome.measured.detect_all[0] < 10.0);
+    BOOST_TEST(outcome.measured.false_deaths == 0U);
+    BOOST_TEST(outcome.measured.ready_all.has_value());
+    BOOST_TEST(outcome.faults.at("crash") == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_bound_that_cannot_hold_is_an_invariant_violation) {
+    const Outcome outcome = run(make(small + "[bounds]\ndetect_s = 0.01\n" + crash), {});
+    BOOST_TEST((outcome.verdict == Verdict::invariant));
+    BOOST_REQUIRE(!outcome.violations.empty());
+    BOOST_TEST(outcome.violations[0].check == "M2");
+    BOOST_TEST(outcome.violations[0].entry > 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_cluster_that_cannot_join_does_not_settle) {
+    // Nothing passes between the seeds and the others from the first moment on, links neither; the core of the liveness
+    // phase is one side, so the others never learn of each other.
+    const Outcome outcome =
+        run(make(small + "[bounds]\nsettle_s = 10\n[[fault]]\nkind = 'cut'\nhosts = [0, 1, 2]\n"), {});
+    BOOST_TEST((outcome.verdict == Verdict::liveness));
+    BOOST_TEST(!outcome.liveness.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_fault_without_effect_is_a_failure) {
+    const Outcome late = run(make(small + "[[fault]]\nkind = 'crash'\nat_s = 9999\ncount = 1\n"), {});
+    BOOST_TEST((late.verdict == Verdict::no_effect));
+    const Outcome missing = run(make("must_happen = ['busy']\n" + small), {});
+    BOOST_TEST((missing.verdict == Verdict::no_effect));
+}
+
+BOOST_AUTO_TEST_CASE(every_request_ends_once_with_all_its_tokens) {
+    const Outcome outcome = run(make("watch = ['Q1', 'Q4', 'Q6']\nduration_s = 30\n[cluster]\npeers = 6\nreplicas = 2\n"
+                                     "[load]\nrate = 40\nfrom_s = 5\ndisconnects = 0.1\n" +
+                                     crash),
+                                {});
+    BOOST_TEST((outcome.verdict == Verdict::pass));
+    const TrafficCounters& traffic = outcome.traffic;
+    BOOST_TEST(traffic.requests > 500U);
+    BOOST_TEST(traffic.finished + traffic.rejected + traffic.broken + traffic.entry_lost + traffic.abandoned ==
+               traffic.requests);
+    BOOST_TEST(traffic.finished > traffic.requests * 8 / 10);
+    BOOST_TEST(traffic.abandoned > 0U);
+}
+
+BOOST_AUTO_TEST_CASE(overload_is_refused_by_the_receivers_and_passes) {
+    const Outcome outcome =
+        run(make("watch = ['Q1', 'Q4', 'Q6']\nmust_happen = ['busy']\nduration_s = 30\n[cluster]\n"
+                 "peers = 4\nreplicas = 1\n[engine]\nin_flight_limit = 2\n[load]\nrate = 60\nfrom_s = 5\n"),
+            {});
+    BOOST_TEST((outcome.verdict == Verdict::pass));
+    BOOST_TEST(outcome.traffic.rejected > 0U);
+    BOOST_TEST(outcome.traffic.finished > 0U);
+}
+
+BOOST_AUTO_TEST_CASE(mutants_have_names_and_scenarios) {
+    std::set<std::string_view> names;
+    for (const MutantInfo& info : mutants()) {
+        BOOST_TEST(names.insert(info.name).second);
+        BOOST_TEST((parse_mutant(info.name) == info.mutant));
+        const auto all = built_in_scenarios();
+        BOOST_TEST(std::ranges::count(all, info.scenario, &BuiltIn::name) == 1);
+    }
+    BOOST_TEST(names.size() >= 10U);
+    BOOST_TEST(!parse_mutant("none").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(mutants_leave_bytes_they_cannot_read_alone) {
+    Bytes bytes{1, 2, 3};
+    BOOST_TEST(mutate(Mutant::acks_lost, 0, false, Cluster::id(), bytes));
+    BOOST_TEST((bytes == Bytes{1, 2, 3}));
+}
+
+BOOST_AUTO_TEST_CASE(percentiles_are_of_the_nearest_rank) {
+    BOOST_TEST(percentile({}, 50) == 0.0);
+    BOOST_TEST(percentile({3, 1, 2}, 50) == 2.0);
+    BOOST_TEST(percentile({3, 1, 2}, 100) == 3.0);
+    BOOST_TEST(percentile({3, 1, 2}, 1) == 1.0);
+}
+
+BOOST_AUTO_TEST_CASE(a_trace_file_that_is_none_is_named) {
+    const auto opened = TraceReader::open("/nonexistent/trace");
+    BOOST_REQUIRE(!opened.has_value());
+    BOOST_TEST(opened.error().detail.find("/nonexistent/trace") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
