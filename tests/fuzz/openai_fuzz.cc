@@ -1,0 +1,14 @@
+// Request bodies from anyone: parsed or answered with an error, at the entry and at the target alike.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "openai/request.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string_view body(reinterpret_cast<const char*>(data), size);
+    (void)exa::openai::peek(body);
+    (void)exa::openai::parse_chat(body);
+    (void)exa::openai::parse_completion(body);
+    return 0;
+}
