@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "app/responses.h"
 #include "base/bytes.h"
 #include "openai/error.h"
 #include "openai/models.h"

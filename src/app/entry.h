@@ -7,14 +7,15 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "app/relay.h"
 #include "app/serving.h"
 #include "app/shared_view.h"
 #include "io/clock/system_clock.h"
 #include "io/http/server.h"
 #include "io/link/link.h"
-#include "openai/error.h"
 #include "router/dispatcher.h"
 
 namespace exa::app {
@@ -46,12 +47,10 @@ class Entry {
                                         wire::RequestKind kind);
 
   private:
-    struct Relay;
-    enum class Outcome : std::uint8_t;
-
-    boost::asio::awaitable<Outcome> attempt(Relay& relay);
+    boost::asio::awaitable<Outcome> attempt(Relay& relay, router::Attempt attempt);
     boost::asio::awaitable<Result<std::shared_ptr<ReplyReader>>> open(const router::Attempt& attempt, wire::Open open);
-    boost::asio::awaitable<Outcome> relay_reply(Relay& relay, std::shared_ptr<ReplyReader> reader);
+    // Tells the dispatcher how an attempt ended. Nothing: so has the request.
+    std::optional<router::Decision> report(const Relay& relay, Outcome outcome);
     boost::asio::awaitable<void> warm_up(Relay& relay, ReplicaId replica);
 
     EntryConfig config_;
@@ -61,11 +60,5 @@ class Entry {
     const SharedView& shared_;
     const io::SystemClock& clock_;
 };
-
-// The HTTP answer for a request that the router could not place.
-io::HttpResponse to_response(const router::Reject& reject, std::string_view model);
-
-// An ApiError as an HTTP answer.
-io::HttpResponse to_response(const openai::ApiError& error);
 
 }  // namespace exa::app

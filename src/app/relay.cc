@@ -1,0 +1,108 @@
+#include "app/relay.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <variant>
+
+namespace exa::app {
+
+namespace asio = boost::asio;
+
+namespace {
+
+Outcome outcome_of(wire::EndCode code) {
+    switch (code) {
+        case wire::EndCode::ok:
+            return Outcome::finished;
+        case wire::EndCode::busy:
+            return Outcome::busy;
+        case wire::EndCode::draining:
+            return Outcome::draining;
+        case wire::EndCode::not_found:
+        case wire::EndCode::wrong_version:
+            return Outcome::refused;
+        case wire::EndCode::deadline:
+            return Outcome::timed_out;
+        case wire::EndCode::failed:
+        case wire::EndCode::cancelled:
+        case wire::EndCode::too_long:
+            return Outcome::failed;
+    }
+    return Outcome::failed;
+}
+
+}  // namespace
+
+Relay::Relay(std::shared_ptr<io::HttpExchange> exchange, wire::Open open)
+    : exchange_(std::move(exchange)), open_(std::move(open)) {}
+
+wire::Open Relay::begin(router::Attempt attempt) {
+    attempt_ = std::move(attempt);
+    if (!attempt_.session_token.empty()) session_token_ = attempt_.session_token;
+    head_ = {};
+    whole_body_.clear();
+    load_.reset();
+    wire::Open open = open_;
+    open.replica = attempt_.replica;
+    open.session_position = attempt_.position;
+    open.resumed = exchange_->started();
+    return open;
+}
+
+asio::awaitable<std::optional<Outcome>> Relay::take(ReplyPart part) {
+    if (auto* head = std::get_if<wire::Head>(&part)) co_return co_await take_head(std::move(*head));
+    if (auto* data = std::get_if<wire::Data>(&part)) co_return co_await take_data(std::move(*data));
+    co_return co_await take_end(std::get<wire::End>(std::move(part)));
+}
+
+asio::awaitable<std::optional<Outcome>> Relay::take_head(wire::Head head) {
+    head_ = std::move(head);
+    const bool is_stream = head_.status == 200 && head_.content_type == "text/event-stream";
+    if (!exchange_->started()) {
+        if (!is_stream) co_return std::nullopt;
+        io::HttpHeaders fields = headers();
+        fields.add("cache-control", "no-cache");
+        if (!co_await exchange_->start(head_.status, std::move(fields))) co_return Outcome::client_gone;
+        co_return std::nullopt;
+    }
+    if (is_stream) co_return std::nullopt;
+    // Such as a 400 of a replica with less context: JSON has no place in the stream that goes on.
+    failure_ = fmt::format("the stream cannot go on there: status {}", head_.status);
+    co_return Outcome::failed;
+}
+
+asio::awaitable<std::optional<Outcome>> Relay::take_data(wire::Data data) {
+    if (!exchange_->started()) {
+        whole_body_ += data.bytes;
+        co_return std::nullopt;
+    }
+    if (!data.tokens.empty() && data.offset != open_.tokens.size()) {
+        failure_ = "the answer's token offsets are not contiguous";
+        co_return Outcome::failed;
+    }
+    open_.tokens.insert(open_.tokens.end(), data.tokens.begin(), data.tokens.end());
+    if (!data.bytes.empty() && !co_await exchange_->write(std::move(data.bytes))) co_return Outcome::client_gone;
+    co_return std::nullopt;
+}
+
+asio::awaitable<std::optional<Outcome>> Relay::take_end(wire::End end) {
+    load_ = end.load;
+    failure_ = std::move(end.message);
+    if (end.code != wire::EndCode::ok) co_return outcome_of(end.code);
+    if (exchange_->started()) {
+        co_return co_await exchange_->finish() ? Outcome::finished : Outcome::client_gone;
+    }
+    io::HttpResponse response{head_.status, headers(), std::move(whole_body_)};
+    co_return co_await exchange_->respond(std::move(response)) ? Outcome::finished : Outcome::client_gone;
+}
+
+io::HttpHeaders Relay::headers() const {
+    io::HttpHeaders headers{{"content-type", head_.content_type},
+                            {"x-request-id", open_.x_request_id},
+                            {"x-exaserve-replica", to_string(attempt_.replica)}};
+    if (!session_token_.empty()) headers.add("x-session-id", session_token_);
+    return headers;
+}
+
+}  // namespace exa::app

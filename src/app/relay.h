@@ -1,0 +1,66 @@
+// Relay: one client's request over all its attempts: what is sent to a replica, what came back, what the client has
+// got.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "app/reply.h"
+#include "io/http/server.h"
+#include "router/dispatcher.h"
+
+namespace exa::app {
+
+// How an attempt ended.
+enum class Outcome : std::uint8_t {
+    finished,
+    client_gone,
+    busy,
+    draining,
+    refused,
+    connect_failed,
+    link_broken,
+    timed_out,
+    failed,
+};
+
+class Relay {
+  public:
+    // `open` is the request as every attempt sends it, but for the replica.
+    Relay(std::shared_ptr<io::HttpExchange> exchange, wire::Open open);
+
+    io::HttpExchange& exchange() { return *exchange_; }
+    const router::Attempt& attempt() const { return attempt_; }
+    const std::string& request_id() const { return open_.x_request_id; }
+    // What rode on the end of the last attempt, if anything did.
+    const std::optional<wire::LoadReport>& load() const { return load_; }
+    // Why the last attempt failed, for people.
+    const std::string& failure() const { return failure_; }
+    void set_failure(std::string failure) { failure_ = std::move(failure); }
+
+    // Begins an attempt; returns what to send. A stream that the client has seen a part of resumes from its tokens.
+    wire::Open begin(router::Attempt attempt);
+
+    // Takes one part of the reply and passes on to the client what can be passed on. Nothing while more is to come.
+    boost::asio::awaitable<std::optional<Outcome>> take(ReplyPart part);
+
+  private:
+    boost::asio::awaitable<std::optional<Outcome>> take_head(wire::Head head);
+    boost::asio::awaitable<std::optional<Outcome>> take_data(wire::Data data);
+    boost::asio::awaitable<std::optional<Outcome>> take_end(wire::End end);
+    io::HttpHeaders headers() const;
+
+    std::shared_ptr<io::HttpExchange> exchange_;
+    wire::Open open_;            // its tokens are what the client has got
+    std::string session_token_;  // minted here; empty when the client brought a session
+    router::Attempt attempt_;
+    wire::Head head_;         // of the current attempt, once it came
+    std::string whole_body_;  // of an answer that is not a stream
+    std::optional<wire::LoadReport> load_;
+    std::string failure_;
+};
+
+}  // namespace exa::app

@@ -1,0 +1,17 @@
+// The HTTP answers that are errors.
+#pragma once
+
+#include <string_view>
+
+#include "io/http/message.h"
+#include "openai/error.h"
+#include "router/dispatcher.h"
+
+namespace exa::app {
+
+io::HttpResponse to_response(const openai::ApiError& error);
+
+// For a request that the router could not place.
+io::HttpResponse to_response(const router::Reject& reject, std::string_view model);
+
+}  // namespace exa::app
