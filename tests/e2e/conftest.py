@@ -1,5 +1,5 @@
 import pytest
-from cluster import DEFAULT_MODEL, make_tiny_model
+from cluster import DEFAULT_MODEL, Cluster, make_tiny_model
 from load import Answers
 
 PROMPTS = ["Hello there", "Count the ways", "What is a ring?", "Tell me about trees and rivers"]
@@ -35,3 +35,19 @@ def answers():
         return answers
 
     return make
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory, steady_model):
+    with Cluster(tmp_path_factory.mktemp("cluster"), steady_model) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def cluster(running):
+    """All three peers, whatever the test before has done to them."""
+    for peer in running.peers:
+        if peer.process.poll() is not None:
+            peer.start()
+    running.wait_ready(60)
+    return running

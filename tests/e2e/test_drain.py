@@ -1,24 +1,8 @@
 """A peer leaves under load, keep-alive clients of its own included: nobody notices."""
 
 import pytest
-from cluster import Cluster, exaserve, wait_for
+from cluster import exaserve, wait_for
 from load import Client, Load
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory, steady_model):
-    with Cluster(tmp_path_factory.mktemp("cluster"), steady_model) as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def cluster(running):
-    """All three peers, whatever the test before has done to them."""
-    for peer in running.peers:
-        if peer.process.poll() is not None:
-            peer.start()
-    running.wait_ready(60)
-    return running
 
 
 @pytest.mark.parametrize("order", ["leave", "SIGTERM"])

@@ -2,25 +2,8 @@
 
 import time
 
-import pytest
-from cluster import Cluster, wait_for
+from cluster import wait_for
 from load import Client, Load
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory, steady_model):
-    with Cluster(tmp_path_factory.mktemp("cluster"), steady_model) as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def cluster(running):
-    """All three peers, whatever the test before has done to them."""
-    for peer in running.peers:
-        if peer.process.poll() is not None:
-            peer.start()
-    running.wait_ready(60)
-    return running
 
 
 def test_clients_of_the_other_entries_see_no_failure(cluster, answers):

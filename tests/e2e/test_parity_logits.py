@@ -12,10 +12,10 @@ import os
 import pathlib
 import statistics
 import subprocess
-import urllib.request
 
 import pytest
 from cluster import make_tiny_model
+from llama_cpp import LlamaCpp
 
 BUILD = pathlib.Path(os.environ.get("EXASERVE_BUILD", pathlib.Path(__file__).parents[2] / "build"))
 LOGITS_DUMP = BUILD / "tools/exa-logits-dump"
@@ -37,28 +37,9 @@ QUESTIONS = [
 ]
 
 
-class Reference:
-    """llama.cpp's server for one model file."""
-
+class Reference(LlamaCpp):
     def __init__(self, model):
-        import xllamacpp
-
-        params = xllamacpp.CommonParams()
-        params.model.path = str(model)
-        params.n_ctx = 2048
-        params.n_parallel = 1
-        params.n_gpu_layers = 0
-        params.cpuparams.n_threads = 1
-        params.cpuparams_batch.n_threads = 1
-        params.warmup = False
-        params.verbosity = 0
-        self.server = xllamacpp.Server(params)
-
-    def post(self, path, body):
-        request = urllib.request.Request(self.server.listening_address + path, json.dumps(body).encode(),
-                                         {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request) as response:
-            return json.load(response)
+        super().__init__(model, 2048)
 
     def tokenize(self, text):
         return self.post("/tokenize", {"content": text, "parse_special": True})["tokens"]

@@ -9,9 +9,9 @@ import pathlib
 import random
 import subprocess
 import unicodedata
-import urllib.request
 
 import pytest
+from llama_cpp import LlamaCpp
 
 BUILD = pathlib.Path(os.environ.get("EXASERVE_BUILD", pathlib.Path(__file__).parents[2] / "build"))
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
@@ -92,26 +92,9 @@ def corpus(count, seed):
     return fixed + [random_text(rng) for _ in range(count - len(fixed))]
 
 
-class Reference:
-    """llama.cpp's server for one model file."""
-
+class Reference(LlamaCpp):
     def __init__(self, model):
-        import xllamacpp
-
-        params = xllamacpp.CommonParams()
-        params.model.path = str(model)
-        params.n_ctx = 512
-        params.n_parallel = 1
-        params.warmup = False
-        params.use_jinja = True
-        params.verbosity = 0
-        self.server = xllamacpp.Server(params)
-
-    def post(self, path, body):
-        request = urllib.request.Request(self.server.listening_address + path, json.dumps(body).encode(),
-                                         {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request) as response:
-            return json.load(response)
+        super().__init__(model, 512)
 
     def tokenize(self, text, special):
         return self.post("/tokenize", {"content": text, "add_special": special, "parse_special": special})["tokens"]
