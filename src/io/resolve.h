@@ -29,7 +29,8 @@ struct Resolved {
     std::vector<Error> failures;      // one for each text that gave none
 };
 
-// All texts at the same time, each within `timeout`: seeds that fail must not hold up those that answer.
+// Each within `timeout`. Numbers answer at once; names are looked up by one thread of the context, in order, so one
+// that hangs holds up the names behind it (their time is up then, and the caller asks again).
 Awaitable<Resolved> resolve_all(std::vector<std::string> texts, std::uint16_t default_port, Duration timeout);
 
 }  // namespace exa::io
