@@ -3,18 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "base/result.h"
-#include "exasim_commit.h"
 #include "sim/errc.h"
+#include "sim/exasim/prepare.h"
 #include "sim/report/describe_packet.h"
 #include "sim/report/outcome_json.h"
 #include "sim/report/trace_file.h"
@@ -27,80 +25,6 @@ namespace {
 constexpr std::size_t chain_max = 16;
 // Large enough for every built-in scenario that names hosts.
 constexpr std::uint32_t mutant_peers = 32;
-
-struct Prepared {
-    TraceHeader header;
-    Scenario scenario;
-    RunOptions options;
-    RunIdentity identity;
-};
-
-int usage(const Error& failure) {
-    std::fputs(fmt::format("exasim: {}\n", failure.message()).c_str(), stderr);
-    return static_cast<int>(Verdict::usage);
-}
-
-Result<std::string> text_of(const std::string& scenario) {
-    const auto all = built_in_scenarios();
-    const auto known = std::ranges::find(all, scenario, &BuiltIn::name);
-    if (known != all.end()) return std::string(known->text);
-    std::ifstream file(scenario);
-    if (scenario.find('.') == scenario.npos || !file)
-        return error(errc::bad_scenario,
-                     fmt::format("'{}' is neither a built-in scenario (exasim list) nor a file", scenario));
-    return std::string{std::istreambuf_iterator<char>(file), {}};
-}
-
-// Settings whose words a shell would take apart are quoted.
-std::string quoted(const std::string& word) {
-    if (word.find_first_of(" \"'[]{}$*?#;&|<>()") == word.npos) return word;
-    std::string out = "'";
-    for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return out + "'";
-}
-
-Result<Prepared> prepare(TraceHeader header) {
-    auto parsed = parse_scenario(header.scenario, header.text, header.settings);
-    if (!parsed) return std::move(parsed).error();
-    Prepared prepared;
-    prepared.scenario = std::move(parsed).value();
-    prepared.options.seed = header.seed;
-    if (!header.mutant.empty()) {
-        const auto mutant = parse_mutant(header.mutant);
-        if (!mutant) return error(errc::bad_scenario, fmt::format("there is no mutant '{}'", header.mutant));
-        prepared.options.mutant = *mutant;
-    }
-    std::string command = fmt::format("exasim run {} --seed {}", quoted(header.scenario), header.seed);
-    for (const Setting& setting : header.settings)
-        command += fmt::format(" --set {}", quoted(setting.key + "=" + setting.value));
-    if (!header.mutant.empty()) command += " --mutant " + header.mutant;
-    prepared.identity = {header.scenario, prepared.scenario.hash, header.seed, commit, std::move(command)};
-    prepared.header = std::move(header);
-    return prepared;
-}
-
-Result<Prepared> prepare(const RunArguments& arguments) {
-    EXA_TRY(std::string text, text_of(arguments.scenario));
-    TraceHeader header{arguments.scenario, std::move(text), {}, arguments.seed, arguments.mutant};
-    if (arguments.peers > 0) header.settings.push_back({"cluster.peers", std::to_string(arguments.peers)});
-    if (arguments.replicas >= 0) header.settings.push_back({"cluster.replicas", std::to_string(arguments.replicas)});
-    for (const std::string& setting : arguments.set) {
-        const auto equals = setting.find('=');
-        if (equals == setting.npos)
-            return error(errc::bad_scenario, fmt::format("--set {}: accepted is key=value", setting));
-        header.settings.push_back({setting.substr(0, equals), setting.substr(equals + 1)});
-    }
-    return prepare(std::move(header));
-}
-
-// The only look at a real clock; it reaches the report alone.
-class Stopwatch {
-  public:
-    double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
-
-  private:
-    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 }  // namespace
 
@@ -119,8 +43,10 @@ int run_command(const RunArguments& arguments) {
         };
     }
     const Stopwatch watch;
+    double before_s = 0;
+    run_it.options.on_measure = [&] { before_s = watch.seconds(); };
     const Outcome outcome = run(run_it.scenario, run_it.options);
-    const double wall_s = watch.seconds();
+    const WallClock wall_s{watch.seconds(), before_s, seconds_of(run_it.scenario.measure_from)};
     std::fputs((arguments.json ? to_json(run_it.identity, outcome, wall_s) : to_text(run_it.identity, outcome, wall_s))
                    .c_str(),
                stdout);
@@ -238,7 +164,7 @@ int replay_command(const std::string& path) {
     const Stopwatch watch;
     const Outcome outcome = run(run_it.scenario, run_it.options);
     if (!diverged && reader.next().empty()) {
-        std::fputs(to_text(run_it.identity, outcome, watch.seconds()).c_str(), stdout);
+        std::fputs(to_text(run_it.identity, outcome, {watch.seconds(), 0, 0}).c_str(), stdout);
         return static_cast<int>(outcome.verdict);
     }
     std::fputs(fmt::format("the run differs from the file\nfile  {}here  {}", expected.empty() ? "ended\n" : expected,

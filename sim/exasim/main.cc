@@ -4,11 +4,14 @@
 #include <string>
 
 #include "sim/exasim/commands.h"
+#include "sim/exasim/search.h"
 
 namespace {
 
 void add_run_options(CLI::App& command, exa::sim::RunArguments& arguments) {
-    command.add_option("scenario", arguments.scenario, "A built-in scenario (exasim list) or a TOML file")->required();
+    command
+        .add_option("scenario", arguments.scenario, "A built-in scenario (exasim list), random:NUMBER or a TOML file")
+        ->required();
     command.add_option("--peers", arguments.peers, "Peers; the scenario's own number without it");
     command.add_option("--replicas", arguments.replicas, "Replicas of each peer");
     command.add_option("--seed", arguments.seed, "Decides every chance of the run; 1 without it");
@@ -46,6 +49,22 @@ int main(int argc, char** argv) {
     mutants->add_option("--peers", arguments.peers, "Peers; 32 without it");
     mutants->add_option("--seed", arguments.seed, "Of each run; 1 without it");
 
+    exa::sim::SwarmArguments swarm_arguments;
+    auto* swarm = app.add_subcommand("swarm", "Random scenarios until the time is over");
+    swarm->add_option("--minutes", swarm_arguments.minutes, "How long; 1 without it")->check(CLI::Range(0.01, 1e5));
+    swarm->add_option("--jobs", swarm_arguments.jobs, "Processes at once; 1 without it")->check(CLI::Range(1, 256));
+    swarm->add_option("--seed", swarm_arguments.first, "Number of the first random scenario; 1 without it");
+    std::string out = "shrunk.toml";
+    auto* shrink = app.add_subcommand("shrink", "The smallest scenario that still fails like this run");
+    add_run_options(*shrink, arguments);
+    shrink->add_option("--out", out, "Where it is written; shrunk.toml without it");
+    std::uint32_t score_peers = 24;
+    std::uint32_t score_seeds = 3;
+    auto* score = app.add_subcommand("score", "Points of 100 for every scenario: see docs/simulator.md");
+    score->add_option("--peers", score_peers, "24 without it")->check(CLI::Range(24, 4096));
+    score->add_option("--seeds", score_seeds, "Runs of each; 3 without it")->check(CLI::Range(1, 1000));
+    score->add_flag("--json", json, "One JSON object a line");
+
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& wrong) {
@@ -56,5 +75,8 @@ int main(int argc, char** argv) {
     if (*check) return exa::sim::check_command(arguments);
     if (*explain) return exa::sim::explain_command(arguments, entry);
     if (*replay) return exa::sim::replay_command(path);
+    if (*swarm) return exa::sim::swarm_command(swarm_arguments);
+    if (*shrink) return exa::sim::shrink_command(arguments, out);
+    if (*score) return exa::sim::score_command(score_peers, score_seeds, json);
     return exa::sim::mutants_command(arguments);
 }

@@ -19,8 +19,16 @@ struct RunIdentity {
     std::string command;  // that runs it again
 };
 
-std::string to_json(const RunIdentity& identity, const Outcome& outcome, double wall_s);
-std::string to_text(const RunIdentity& identity, const Outcome& outcome, double wall_s);
+// How long the run took; of `before_measuring_s` of it, which `measure_from_s` of virtual time took, the second factor
+// is free.
+struct WallClock {
+    double all_s = 0;
+    double before_measuring_s = 0;
+    double measure_from_s = 0;
+};
+
+std::string to_json(const RunIdentity& identity, const Outcome& outcome, const WallClock& wall);
+std::string to_text(const RunIdentity& identity, const Outcome& outcome, const WallClock& wall);
 
 // The value below which `percent` of them lie (nearest rank); 0 of none.
 double percentile(std::vector<double> values, double percent);

@@ -110,6 +110,7 @@ Outcome run(const Scenario& scenario, const RunOptions& options) {
 
     Outcome outcome;
     bool whole = cluster.run_until(WorldTime{scenario.measure_from});
+    if (options.on_measure) options.on_measure();
     const Fabric& fabric = cluster.fabric();
     const std::uint64_t bytes = fabric.datagram_bytes();
     const std::uint64_t packets = fabric.datagrams();

@@ -48,6 +48,8 @@ struct RunOptions {
     std::uint64_t seed = 1;
     Mutant mutant = Mutant::none;
     Trace::Listener listener;  // false from it ends the run: the outcome is then a partial one
+    // Called once, when the measured part begins (`measure_from_s`).
+    std::function<void()> on_measure;
     // Called with the bytes of each message as it is handled, right after the listener; for `explain`.
     std::function<void(const TraceEntry&, const Bytes&)> tap;
 };

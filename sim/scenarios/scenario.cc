@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include "base/hash.h"
@@ -308,26 +309,41 @@ Result<void> apply(toml::table& root, const Setting& setting) {
     }
 }
 
-}  // namespace
-
-std::string_view to_string(FaultKind kind) {
-    return kind_names[static_cast<std::size_t>(kind)];
-}
-
-Result<Scenario> parse_scenario(std::string_view name, std::string_view text, std::span<const Setting> settings) {
+Result<toml::table> settle_table(std::string_view name, std::string_view text, std::span<const Setting> settings) {
     toml::table root;
     try {
         root = toml::parse(text);
     } catch (const toml::parse_error& wrong) {
         return bad(fmt::format("{}:{}: {}", name, wrong.source().begin.line, wrong.description()));
     }
+    for (const Setting& setting : settings) {
+        EXA_TRY(apply(root, setting));
+    }
+    return root;
+}
+
+}  // namespace
+
+std::string_view to_string(FaultKind kind) {
+    return kind_names[static_cast<std::size_t>(kind)];
+}
+
+Result<std::string> settled_text(std::string_view name, std::string_view text, std::span<const Setting> settings) {
+    EXA_TRY(const toml::table root, settle_table(name, text, settings));
+    std::ostringstream out;
+    out << root << "\n";
+    return out.str();
+}
+
+Result<Scenario> parse_scenario(std::string_view name, std::string_view text, std::span<const Setting> settings) {
+    auto settled = settle_table(name, text, settings);
+    if (!settled) return std::move(settled).error();
+    const toml::table root = std::move(settled).value();
     Scenario scenario;
     scenario.name = name;
     scenario.hash = hash64(as_bytes(text));
-    for (const Setting& setting : settings) {
-        EXA_TRY(apply(root, setting));
+    for (const Setting& setting : settings)
         scenario.hash = hash64(as_bytes(setting.key + "=" + setting.value), scenario.hash);
-    }
     Reader reader(root, "");
     reader.text("about", scenario.about);
     reader.time("duration_s", scenario.duration, s, 0.001);

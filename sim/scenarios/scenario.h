@@ -114,6 +114,9 @@ struct Setting {
 // `text` is TOML. Settings are applied on top of it, in order. Errors: errc::bad_scenario, naming the key.
 Result<Scenario> parse_scenario(std::string_view name, std::string_view text, std::span<const Setting> settings);
 
+// The text with the settings applied; comments are lost.
+Result<std::string> settled_text(std::string_view name, std::string_view text, std::span<const Setting> settings);
+
 struct BuiltIn {
     std::string_view name;
     std::string_view text;

@@ -77,3 +77,19 @@ def test_explain_says_what_an_event_was_and_why():
 def test_list_names_every_scenario_once():
     names = [json.loads(line)["name"] for line in exasim("list", "--json").stdout.splitlines()]
     assert "crash-one" in names and len(names) == len(set(names)) > 20
+
+
+def test_a_swarm_runs_random_scenarios_and_counts_their_faults():
+    done = exasim("swarm", "--minutes", "0.02", "--jobs", "2", "--seed", "100")
+    assert done.returncode == 0, done.stdout
+    assert " runs, 0 failures" in done.stdout
+
+
+def test_shrink_leaves_less_that_fails_alike(tmp_path):
+    out = tmp_path / "small.toml"
+    done = exasim("shrink", "canary", "--set", "cluster.peers=12", "--set", "net.duplicate=0.1", "--out", str(out))
+    assert done.returncode == 1, done.stderr
+    small = json.loads(exasim("run", str(out), "--json").stdout)
+    assert small["violations"][0]["check"] == "M2"
+    assert "peers = 12" not in out.read_text()
+    assert exasim("shrink", "crash-one", "--peers", "6", "--out", str(out)).returncode == 2

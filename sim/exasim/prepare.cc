@@ -1,0 +1,85 @@
+#include "sim/exasim/prepare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "exasim_commit.h"
+#include "sim/errc.h"
+#include "sim/scenarios/random_scenario.h"
+
+namespace exa::sim {
+
+int usage(const Error& failure) {
+    std::fputs(fmt::format("exasim: {}\n", failure.message()).c_str(), stderr);
+    return static_cast<int>(Verdict::usage);
+}
+
+Result<std::string> text_of(const std::string& scenario) {
+    const auto all = built_in_scenarios();
+    const auto known = std::ranges::find(all, scenario, &BuiltIn::name);
+    if (known != all.end()) return std::string(known->text);
+    constexpr std::string_view random = "random:";
+    if (scenario.starts_with(random)) {
+        std::uint64_t number = 0;
+        const auto [end, failed] =
+            std::from_chars(scenario.data() + random.size(), scenario.data() + scenario.size(), number);
+        if (failed != std::errc{} || end != scenario.data() + scenario.size())
+            return error(errc::bad_scenario, fmt::format("'{}': accepted is random:NUMBER", scenario));
+        return random_scenario(number);
+    }
+    std::ifstream file(scenario);
+    if (scenario.find('.') == scenario.npos || !file)
+        return error(errc::bad_scenario,
+                     fmt::format("'{}' is neither a built-in scenario (exasim list) nor a file", scenario));
+    return std::string{std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string quoted(const std::string& word) {
+    if (word.find_first_of(" \"'[]{}$*?#;&|<>()") == word.npos) return word;
+    std::string out = "'";
+    for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return out + "'";
+}
+
+Result<Prepared> prepare(TraceHeader header) {
+    auto parsed = parse_scenario(header.scenario, header.text, header.settings);
+    if (!parsed) return std::move(parsed).error();
+    Prepared prepared;
+    prepared.scenario = std::move(parsed).value();
+    prepared.options.seed = header.seed;
+    if (!header.mutant.empty()) {
+        const auto mutant = parse_mutant(header.mutant);
+        if (!mutant) return error(errc::bad_scenario, fmt::format("there is no mutant '{}'", header.mutant));
+        prepared.options.mutant = *mutant;
+    }
+    std::string command = fmt::format("exasim run {} --seed {}", quoted(header.scenario), header.seed);
+    for (const Setting& setting : header.settings)
+        command += fmt::format(" --set {}", quoted(setting.key + "=" + setting.value));
+    if (!header.mutant.empty()) command += " --mutant " + header.mutant;
+    prepared.identity = {header.scenario, prepared.scenario.hash, header.seed, commit, std::move(command)};
+    prepared.header = std::move(header);
+    return prepared;
+}
+
+Result<Prepared> prepare(const RunArguments& arguments) {
+    EXA_TRY(std::string text, text_of(arguments.scenario));
+    TraceHeader header{arguments.scenario, std::move(text), {}, arguments.seed, arguments.mutant};
+    if (arguments.peers > 0) header.settings.push_back({"cluster.peers", std::to_string(arguments.peers)});
+    if (arguments.replicas >= 0) header.settings.push_back({"cluster.replicas", std::to_string(arguments.replicas)});
+    for (const std::string& setting : arguments.set) {
+        const auto equals = setting.find('=');
+        if (equals == setting.npos)
+            return error(errc::bad_scenario, fmt::format("--set {}: accepted is key=value", setting));
+        header.settings.push_back({setting.substr(0, equals), setting.substr(equals + 1)});
+    }
+    return prepare(std::move(header));
+}
+
+}  // namespace exa::sim

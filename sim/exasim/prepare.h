@@ -1,0 +1,42 @@
+// From the command line to a scenario that can be run.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "base/result.h"
+#include "sim/exasim/commands.h"
+#include "sim/report/outcome_json.h"
+#include "sim/report/trace_file.h"
+#include "sim/run/run.h"
+
+namespace exa::sim {
+
+struct Prepared {
+    TraceHeader header;
+    Scenario scenario;
+    RunOptions options;
+    RunIdentity identity;
+};
+
+Result<Prepared> prepare(TraceHeader header);
+Result<Prepared> prepare(const RunArguments& arguments);
+// The text of a built-in scenario, of "random:NUMBER" or of a file.
+Result<std::string> text_of(const std::string& scenario);
+
+// Says what was wrong and returns the exit code of it.
+int usage(const Error& failure);
+
+// A word as a shell takes it.
+std::string quoted(const std::string& word);
+
+// The only look at a real clock; it reaches reports alone.
+class Stopwatch {
+  public:
+    double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+  private:
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace exa::sim

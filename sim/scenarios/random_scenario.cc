@@ -1,0 +1,113 @@
+#include "sim/scenarios/random_scenario.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string_view>
+
+#include "sim/world/streams.h"
+
+namespace exa::sim {
+
+namespace {
+
+// Small clusters find most and cost least, so most are small.
+constexpr std::array<std::uint32_t, 16> sizes{3, 4, 5, 6, 7, 9, 12, 12, 16, 16, 24, 24, 32, 48, 64, 128};
+
+struct Ingredient {
+    std::string_view kind;
+    bool needs_load;
+};
+
+constexpr std::array ingredients = std::to_array<Ingredient>({
+    {"crash", false},      {"crash", false},     {"leave", false},     {"pause", false},     {"slow", false},
+    {"clock_jump", false}, {"drift", false},     {"cut", false},       {"cut", false},       {"cut_udp", false},
+    {"loss", false},       {"duplicate", false}, {"reorder", false},   {"delay", false},     {"clog", false},
+    {"bandwidth", false},  {"disk_full", false}, {"disk_slow", false}, {"garbage", false},   {"replay", false},
+    {"forge", false},      {"oversize", false},  {"load", true},       {"disconnect", true},
+});
+
+class Writer {
+  public:
+    explicit Writer(Rng rng) : rng_(rng) {}
+
+    bool chance(double p) { return rng_.unit() < p; }
+    std::uint64_t below(std::uint64_t bound) { return rng_.below(bound); }
+    double between(double least, double most) { return least + (most - least) * rng_.unit(); }
+
+    std::string fault(std::string_view kind, std::uint32_t peers, double duration) {
+        const double at = between(12, duration * 0.5);
+        const double lasts = between(1, 25);
+        const std::uint64_t times = 1 + below(3);
+        const std::uint64_t few = 1 + below(std::max<std::uint32_t>(1, peers / 6));
+        std::string text = fmt::format("\n[[fault]]\nkind = \"{}\"\nat_s = {:.3f}\nfor_s = {:.3f}\n", kind, at, lasts);
+        if (times > 1)
+            text += fmt::format("times = {}\nevery_s = {:.3f}\n", times, lasts + between(1, duration * 0.15));
+        if (kind == "loss")
+            text += fmt::format("chance = {:.3f}\n", between(0.01, 0.15));
+        else if (kind == "duplicate" || kind == "reorder")
+            text += fmt::format("chance = {:.3f}\nms = {}\n", between(0.05, 0.5), 1 + below(200));
+        else if (kind == "delay")
+            text += fmt::format("count = {}\nms = {}\n", few, 1 + below(100));
+        else if (kind == "slow")
+            text += fmt::format("count = {}\nms = {}\n", few, 5 + below(200));
+        else if (kind == "clock_jump")
+            text += fmt::format("count = {}\nms = {}\n", few, 100 + below(60'000));
+        else if (kind == "drift")
+            text += fmt::format("count = {}\nppm = {}\n", few, static_cast<std::int64_t>(below(100'000)) - 50'000);
+        else if (kind == "bandwidth")
+            text += fmt::format("count = {}\nrate = {}\n", few, 20'000 + below(200'000));
+        else if (kind == "garbage" || kind == "replay" || kind == "forge" || kind == "oversize")
+            text += fmt::format("rate = {}\n", 10 + below(300));
+        else if (kind == "load")
+            text += fmt::format("rate = {:.1f}\n", between(2, 8));
+        else if (kind == "disconnect")
+            text += fmt::format("chance = {:.2f}\n", between(0.1, 1));
+        else if (kind == "cut")
+            text += fmt::format("share = {:.3f}\none_way = {}\n", between(1.0 / peers, 0.5), chance(0.25));
+        else if (kind == "cut_udp" || kind == "disk_full" || kind == "disk_slow")
+            text += fmt::format("count = {}\nms = {}\n", few, 1 + below(900));
+        else if (kind == "crash" && chance(0.3))
+            text += fmt::format("share = {:.3f}\nkeep_disk = {}\n", between(1.0 / peers, 0.6), chance(0.7));
+        else
+            text += fmt::format("count = {}\nkeep_disk = {}\n", few, chance(0.8));
+        return text;
+    }
+
+  private:
+    Rng rng_;
+};
+
+}  // namespace
+
+std::string random_scenario(std::uint64_t number) {
+    Writer writer(Streams(number).stream("random scenario"));
+    const std::uint32_t peers = sizes[writer.below(sizes.size())];
+    const double duration = writer.between(60, 180);
+    const bool load = writer.chance(0.4);
+    std::string text = fmt::format(
+        "about = \"Random scenario {}\"\nduration_s = {:.3f}\n"
+        "watch = [\"M1\", \"M2\", \"M3\", \"M4\", \"R1\", \"Q1\", \"Q4\", \"Q6\", \"B1\", \"no-false-deaths\"]\n"
+        "\n[cluster]\npeers = {}\nreplicas = {}\nrack_size = {}\nstart_spread_s = {:.3f}\n",
+        number, duration, peers, writer.below(5), 1 + writer.below(16), writer.between(0, 5));
+    // A lossy or slow world makes news late, and few observers probe seldom.
+    text += "\n[bounds]\ndetect_s = 40\nsettle_s = 120\n\n[net]\n";
+    if (writer.chance(0.3)) text += fmt::format("latency_max_us = {}\n", 1100 + writer.below(40'000));
+    if (writer.chance(0.2)) text += fmt::format("tail = {:.3f}\n", writer.between(0, 0.05));
+    if (writer.chance(0.3)) text += fmt::format("loss = {:.3f}\n", writer.between(0, 0.08));
+    if (writer.chance(0.2)) text += fmt::format("duplicate = {:.3f}\n", writer.between(0, 0.2));
+    if (load)
+        text += fmt::format("\n[load]\nrate = {:.1f}\nfrom_s = 10\nhot_share = {:.2f}\ndisconnects = {:.2f}\n",
+                            writer.between(5, 60), writer.chance(0.3) ? writer.between(0, 0.5) : 0,
+                            writer.chance(0.3) ? writer.between(0, 0.3) : 0);
+    const std::uint64_t faults = 1 + writer.below(4);
+    for (std::uint64_t i = 0; i < faults;) {
+        const Ingredient& one = ingredients[writer.below(ingredients.size())];
+        if (one.needs_load && !load) continue;
+        text += writer.fault(one.kind, peers, duration);
+        ++i;
+    }
+    return text;
+}
+
+}  // namespace exa::sim
