@@ -14,6 +14,7 @@
 #include "sim/errc.h"
 #include "sim/exasim/prepare.h"
 #include "sim/report/describe_packet.h"
+#include "sim/report/html_report.h"
 #include "sim/report/outcome_json.h"
 #include "sim/report/trace_file.h"
 #include "sim/run/run.h"
@@ -144,6 +145,21 @@ int explain_command(const RunArguments& arguments, std::uint64_t number) {
     text += cause == 0 ? "  the start\n" : "  ...\n";
     std::fputs(text.c_str(), stdout);
     return 0;
+}
+
+int report_command(const RunArguments& arguments, const std::string& out) {
+    auto prepared = prepare(arguments);
+    if (!prepared) return usage(prepared.error());
+    Prepared& run_it = prepared.value();
+    Timeline timeline;
+    run_it.options.listener = [&timeline](const TraceEntry& entry) { return timeline.note(entry); };
+    run_it.options.on_look = [&timeline](const Cluster& cluster) { timeline.look(cluster); };
+    const Outcome outcome = run(run_it.scenario, run_it.options);
+    std::ofstream file(out);
+    file << to_html(run_it.identity, run_it.scenario, outcome, timeline);
+    if (!file) return usage(error(errc::bad_trace, out + " cannot be written"));
+    std::fputs(fmt::format("{}\n", out).c_str(), stdout);
+    return static_cast<int>(outcome.verdict);
 }
 
 int replay_command(const std::string& path) {

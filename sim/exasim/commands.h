@@ -25,6 +25,7 @@ int run_command(const RunArguments& arguments);
 int list_command(bool json);
 int check_command(const RunArguments& arguments);
 int explain_command(const RunArguments& arguments, std::uint64_t entry);
+int report_command(const RunArguments& arguments, const std::string& out);
 int replay_command(const std::string& path);
 int mutants_command(const RunArguments& arguments);
 

@@ -58,6 +58,10 @@ int main(int argc, char** argv) {
     auto* shrink = app.add_subcommand("shrink", "The smallest scenario that still fails like this run");
     add_run_options(*shrink, arguments);
     shrink->add_option("--out", out, "Where it is written; shrunk.toml without it");
+    std::string page = "report.html";
+    auto* report = app.add_subcommand("report", "Run, and show what happened as one HTML file");
+    add_run_options(*report, arguments);
+    report->add_option("--out", page, "Where it is written; report.html without it");
     std::uint32_t score_peers = 24;
     std::uint32_t score_seeds = 3;
     auto* score = app.add_subcommand("score", "Points of 100 for every scenario: see docs/simulator.md");
@@ -77,6 +81,7 @@ int main(int argc, char** argv) {
     if (*replay) return exa::sim::replay_command(path);
     if (*swarm) return exa::sim::swarm_command(swarm_arguments);
     if (*shrink) return exa::sim::shrink_command(arguments, out);
+    if (*report) return exa::sim::report_command(arguments, page);
     if (*score) return exa::sim::score_command(score_peers, score_seeds, json);
     return exa::sim::mutants_command(arguments);
 }

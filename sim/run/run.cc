@@ -97,6 +97,7 @@ Outcome run(const Scenario& scenario, const RunOptions& options) {
     });
     cluster.handle_with(EventKind::sweep, [&](const Event&) {
         oracles.sweep(cluster.now());
+        if (options.on_look) options.on_look(cluster);
         cluster.push(cluster.now() + sweep_period, EventKind::sweep);
     });
 

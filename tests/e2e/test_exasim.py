@@ -93,3 +93,12 @@ def test_shrink_leaves_less_that_fails_alike(tmp_path):
     assert small["violations"][0]["check"] == "M2"
     assert "peers = 12" not in out.read_text()
     assert exasim("shrink", "crash-one", "--peers", "6", "--out", str(out)).returncode == 2
+
+
+def test_a_report_is_one_file_that_needs_nothing_else(tmp_path):
+    out = tmp_path / "report.html"
+    done = exasim("report", "crash-one", "--peers", "8", "--out", str(out))
+    assert done.returncode == 0
+    page = out.read_text()
+    assert "Who knew what when" in page and page.count("<svg") >= 4 and "calls another dead" in page
+    assert "src=" not in page and "href=" not in page
