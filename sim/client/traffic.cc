@@ -398,6 +398,15 @@ void Traffic::look(std::uint32_t index) {
 
 void Traffic::patience(std::uint32_t index) {
     Request& request = requests_[index];
+    if (cluster_.now() - request.born > load_.deadline) {
+        // A client gives up by itself; an entry that runs must have ended the request before that.
+        const Peer* entry = request.entry_boot != 0 ? entry_of(request) : nullptr;
+        if (entry != nullptr && entry->is_punctual() && request.got == 0)
+            oracles_.violate("Q1", fmt::format("request {} of {:.3f} s has no outcome at its deadline", index,
+                                               seconds_of(request.born)));
+        client_gone(index);
+        return;
+    }
     if (request.entry_boot == 0 || entry_of(request) != nullptr) {
         plan(cluster_.now() + look_period, Step::patience, index, request.life, 0, 0);
     } else if (request.started) {

@@ -180,7 +180,8 @@ bool Fabric::reaches(Host from, Host to, bool udp) const {
 bool Fabric::is_cut(Host host) const {
     return std::ranges::any_of(rules_, [host](const Active& active) {
         const RuleKind kind = active.rule.kind;
-        const bool cuts = kind == RuleKind::cut || kind == RuleKind::clog || kind == RuleKind::cut_udp;
+        const bool cuts =
+            kind == RuleKind::cut || kind == RuleKind::clog || kind == RuleKind::cut_udp || kind == RuleKind::bandwidth;
         return cuts && (active.rule.from[host] != 0 || active.rule.to[host] != 0);
     });
 }

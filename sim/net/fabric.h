@@ -81,7 +81,7 @@ class Fabric {
 
     // Nothing cuts the way from one to the other; lossy ways count as open. `udp`: for datagrams.
     bool reaches(Host from, Host to, bool udp) const;
-    // Some cut or clog keeps bytes from or to this host.
+    // Some cut, clog or starved line keeps bytes from or to this host.
     bool is_cut(Host host) const;
     // A number below `bytes` for the bit to flip of a corrupted datagram.
     std::uint64_t pick(std::uint64_t bound) { return corruption_.below(bound); }

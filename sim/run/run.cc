@@ -127,7 +127,7 @@ Outcome run(const Scenario& scenario, const RunOptions& options) {
     traffic.stop();
     if (whole) whole = settle(scenario, cluster, oracles, outcome);
     // Requests under way have their time to end, too.
-    const WorldTime last = cluster.now() + scenario.load.deadline;
+    const WorldTime last = cluster.now() + scenario.load.deadline + 10 * sweep_period;
     while (whole && traffic.under_way() > 0 && cluster.now() < last)
         whole = cluster.run_until(cluster.now() + sweep_period);
     if (whole) {
