@@ -58,9 +58,10 @@ std::size_t GossipQueue::take(Class from, Filling& filling, std::size_t room, st
         return true;
     };
     const auto offer_fact = [&](NewsKey key, std::uint64_t) {
-        if (filling.roster.find(key.peer) == nullptr) return Take::gone;
+        const Peer* peer = filling.roster.find(key.peer);
+        if (peer == nullptr) return Take::gone;
         if (std::ranges::find(packet.facts, key.peer, &wire::Fact::subject) != packet.facts.end()) return Take::skip;
-        const wire::Fact fact = filling.roster.fact(key.peer);
+        const wire::Fact fact = Roster::fact(*peer);
         if (!fits(wire::size_bound(fact))) return Take::skip;
         packet.facts.push_back(fact);
         return Take::sent;
@@ -68,11 +69,16 @@ std::size_t GossipQueue::take(Class from, Filling& filling, std::size_t room, st
     const auto offer_record = [&](NewsKey key, std::uint64_t base) {
         if (std::ranges::find(packet.records, key.peer, &wire::RecordDelta::peer) != packet.records.end())
             return Take::skip;
-        auto delta = filling.roster.delta(key.peer, base);
-        if (!delta) return Take::gone;
-        if (wire::size_bound(*delta) > filling.room_max) delta = filling.roster.notice(key.peer);
-        if (!fits(wire::size_bound(*delta))) return Take::skip;
-        packet.records.push_back(std::move(*delta));
+        const auto bytes = filling.roster.delta_bytes(key.peer, base);
+        if (!bytes) return Take::gone;
+        if (*bytes > filling.room_max) {
+            auto notice = filling.roster.notice(key.peer);
+            if (!fits(wire::size_bound(*notice))) return Take::skip;
+            packet.records.push_back(std::move(*notice));
+            return Take::sent;
+        }
+        if (!fits(*bytes)) return Take::skip;
+        packet.records.push_back(*filling.roster.delta(key.peer, base));
         return Take::sent;
     };
     const auto offer_load = [&](NewsKey key, std::uint64_t) {

@@ -81,7 +81,10 @@ Result<void> Membership::handle_packet(TimePoint now, const Endpoint& from, Byte
     const wire::Packet& packet = decoded.value();
     if (packet.header.sender == self()) {
         // A seed that is ourselves: not worth another try.
-        if (meet_self(packet.header) && std::erase(seeds_, from) != 0 && seeds_.empty()) join(now, {});
+        if (meet_self(packet.header) && std::erase(seeds_, from) != 0) {
+            strangers_of_ = 0;
+            if (seeds_.empty()) join(now, {});
+        }
         return success();
     }
     const auto is_known_live = [&] {
@@ -260,6 +263,7 @@ void Membership::join(TimePoint now, std::vector<Endpoint> seeds) {
     if (stage_ != Stage::member) return;
     std::erase(seeds, record().gossip);
     seeds_ = std::move(seeds);
+    strangers_of_ = 0;
     if (joined_) return;
     if (seeds_.empty()) {
         joined_ = true;
@@ -438,7 +442,7 @@ void Membership::check_name(PeerId id) {
 }
 
 wire::Header Membership::header() const {
-    const Peer& peer = *roster_.find(self());
+    const Peer& peer = roster_.own();
     return {cluster_, self(), peer.record.generation, peer.incarnation, peer.record.version, life_};
 }
 
@@ -455,7 +459,7 @@ void Membership::send(TimePoint now, const Endpoint& at, std::optional<PeerId> t
     packet.header = header();
     if (to && *to != PeerId{}) {
         const Peer* peer = roster_.find(*to);
-        if (peer != nullptr && peer->liveness != Liveness::alive) packet.facts.push_back(roster_.fact(*to));
+        if (peer != nullptr && peer->liveness != Liveness::alive) packet.facts.push_back(Roster::fact(*peer));
     }
     std::size_t room = config_.packet_bytes - wire::message_size_bound;
     if (introduce_us) {

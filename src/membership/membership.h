@@ -77,8 +77,8 @@ class Membership {
 
     // Getters.
     PeerId self() const { return roster_.self(); }
-    const wire::PeerRecord& record() const { return roster_.find(self())->record; }
-    Incarnation incarnation() const { return roster_.find(self())->incarnation; }
+    const wire::PeerRecord& record() const { return roster_.own().record; }
+    Incarnation incarnation() const { return roster_.own().incarnation; }
     bool is_joined() const { return joined_; }
     // After leave() or a refusal to serve.
     bool is_over() const { return stage_ != Stage::member; }
@@ -224,6 +224,8 @@ class Membership {
     TimePoint last_loads_;
 
     std::vector<Endpoint> seeds_;
+    std::vector<Endpoint> strangers_;  // seeds that were no live peer's address in strangers_of_
+    std::uint64_t strangers_of_ = 0;   // edition of the roster's live peers; 0: never looked
     Duration seed_wait_{0};
     std::uint64_t join_seq_ = 0;  // of the digest whose answer makes us joined
     TimePoint join_sync_until_;

@@ -88,7 +88,7 @@ void Membership::merge_record(TimePoint now, PeerId from, const wire::RecordDelt
     const Peer* known = roster_.find(id);
     const bool was_shown = known != nullptr && !known->hidden;
     const std::uint64_t base = known != nullptr ? known->record.version : 0;
-    const std::string name = known != nullptr ? known->record.name : std::string();
+    const bool renamed = known != nullptr && delta.card && delta.card->name != known->record.name;
     switch (roster_.apply(now, delta, standing)) {
         case Roster::Applied::stale:
             return;
@@ -107,7 +107,7 @@ void Membership::merge_record(TimePoint now, PeerId from, const wire::RecordDelt
             if (!roster_.find(id)->is_live()) return;
             queue_.tell_record(id, base);
             if (was_shown) emit(EventKind::updated, id);
-            if (roster_.find(id)->record.name != name) check_name(id);
+            if (renamed) check_name(id);
             break;
         case Roster::Applied::reborn:
             for (const TimerKind kind : {TimerKind::suspicion, TimerKind::lost, TimerKind::forget})
@@ -262,17 +262,17 @@ void Membership::start_sync(TimePoint now, PeerId with, bool want_loads) {
     sync.kind = wire::SyncKind::digest;
     sync.want_loads = want_loads;
     sync.seq = next_seq_++;
-    const auto& peers = roster_.peers();
-    for (auto at = peers.begin(); at != peers.end();) {
-        for (; at != peers.end() && sync.digest.size() < wire::digest_entries_max; ++at)
-            if (is_told(now, at->second)) sync.digest.push_back(roster_.digest(at->first));
-        sync.last = at == peers.end() ? PeerId{~std::uint64_t{0}} : PeerId{at->first.value - 1};
+    for (std::size_t at = 0; at < roster_.size();) {
+        for (; at < roster_.size() && sync.digest.size() < wire::digest_entries_max; ++at)
+            if (is_told(now, roster_.peer(at))) sync.digest.push_back(Roster::digest(roster_.peer(at)));
+        const bool whole = at == roster_.size();
+        sync.last = whole ? PeerId{~std::uint64_t{0}} : PeerId{roster_.peer(at).record.id.value - 1};
         if (!joined_) join_seq_ = sync.seq;
         send_sync(with, sync);
         sync.first = PeerId{sync.last.value + 1};
         sync.digest.clear();
         sync.want_loads = false;
-        if (at != peers.end()) sync.seq = next_seq_++;
+        if (!whole) sync.seq = next_seq_++;
     }
 }
 
@@ -280,23 +280,23 @@ void Membership::compare_digest(TimePoint now, const wire::Sync& sync) {
     const PeerId from = sync.header.sender;
     std::vector<wire::Want> theirs;
     std::vector<wire::Want> ours;
-    const auto& peers = roster_.peers();
-    auto mine = peers.lower_bound(sync.first);
+    std::size_t mine = roster_.position(sync.first);
+    const auto mine_below = [&](PeerId id) { return mine < roster_.size() && roster_.peer(mine).record.id < id; };
     const auto theirs_only = [&](const wire::DigestEntry& entry) {
         if (entry.peer == self() || ours.size() >= wants_max) return;
         ours.push_back({entry.peer, Generation{}, 0});
     };
-    const auto mine_only = [&](PeerId id, const Peer& peer) {
-        if (is_told(now, peer) && id != from) theirs.push_back({id, Generation{}, 0});
+    const auto mine_only = [&](const Peer& peer) {
+        if (is_told(now, peer) && peer.record.id != from) theirs.push_back({peer.record.id, Generation{}, 0});
     };
     for (const wire::DigestEntry& entry : sync.digest) {
-        for (; mine != peers.end() && mine->first < entry.peer; ++mine) mine_only(mine->first, mine->second);
-        if (mine == peers.end() || mine->first != entry.peer) {
+        for (; mine_below(entry.peer); ++mine) mine_only(roster_.peer(mine));
+        if (mine == roster_.size() || roster_.peer(mine).record.id != entry.peer) {
             theirs_only(entry);
             continue;
         }
-        ++mine;
-        const wire::DigestEntry own = roster_.digest(entry.peer);
+        const wire::DigestEntry own = Roster::digest(roster_.peer(mine++));
+        if (entry == own && entry.standing == wire::Standing::alive) continue;
         if (entry.generation > own.generation) {
             theirs_only(entry);
         } else if (entry.generation < own.generation) {
@@ -306,11 +306,12 @@ void Membership::compare_digest(TimePoint now, const wire::Sync& sync) {
                 ours.push_back({entry.peer, own.generation, own.version});
             const bool behind = std::pair(entry.incarnation, entry.standing) < std::pair(own.incarnation, own.standing);
             if (entry.version < own.version || behind) theirs.push_back({entry.peer, entry.generation, entry.version});
-            // Whose suspicion it is a digest does not say.
+            // Whose suspicion it is a digest does not say. A peer that is forgotten meanwhile moves the rest by one: at
+            // worst one that we know is asked for again.
             merge_fact(now, from, {entry.peer, entry.generation, entry.incarnation, entry.standing, PeerId{}}, true);
         }
     }
-    for (; mine != peers.end() && mine->first <= sync.last; ++mine) mine_only(mine->first, mine->second);
+    for (; mine < roster_.size() && roster_.peer(mine).record.id <= sync.last; ++mine) mine_only(roster_.peer(mine));
     answer_wants(from, theirs, sync.seq, sync.want_loads, std::move(ours), now);
 }
 

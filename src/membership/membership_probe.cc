@@ -160,12 +160,15 @@ void Membership::redial(TimePoint now) {
         send(now, roster_.find(id)->record.gossip, id, packet(wire::PacketKind::ping, next_seq_++, id), true);
     }
     if (!joined_) return;
-    std::vector<Endpoint> strangers = seeds_;
-    for (const PeerId id : roster_.live()) std::erase(strangers, roster_.find(id)->record.gossip);
-    if (strangers.empty()) return;
+    if (strangers_of_ != roster_.live_edition()) {
+        strangers_ = seeds_;
+        for (const PeerId id : roster_.live()) std::erase(strangers_, roster_.find(id)->record.gossip);
+        strangers_of_ = roster_.live_edition();
+    }
+    if (strangers_.empty()) return;
     wire::Packet ping = packet(wire::PacketKind::ping, next_seq_++, PeerId{});
     ping.introduce = true;
-    send(now, strangers[rng_.below(strangers.size())], std::nullopt, std::move(ping), true);
+    send(now, strangers_[rng_.below(strangers_.size())], std::nullopt, std::move(ping), true);
 }
 
 }  // namespace exa::membership

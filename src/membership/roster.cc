@@ -10,6 +10,9 @@ namespace {
 
 // Removed replicas are remembered up to this many a peer; more and older bases get the whole record.
 constexpr std::size_t removed_max = 64;
+// So many replicas with six texts of wire::text_bytes_max each stay below wire::record_bytes_max.
+constexpr std::size_t replicas_always_fit = 100;
+static_assert(replicas_always_fit * 6 * (wire::text_bytes_max + 64) <= wire::record_bytes_max - 4096);
 
 void set_card(wire::PeerRecord& record, const wire::Card& card) {
     record.name = card.name;
@@ -58,164 +61,205 @@ wire::Standing standing_of(Liveness liveness) {
 
 Roster::Roster(TimePoint now, const wire::PeerRecord& self, std::uint32_t life, std::size_t peers_max)
     : self_(self.id), peers_max_(peers_max) {
-    Peer& peer = peers_[self_];
-    peer.record = self;
-    peer.life = life;
-    peer.since = now;
-    Editions& editions = editions_[self_];
-    editions.card = editions.whole_below = self.version;
-    for (const auto& replica : self.replicas) editions.replicas[replica.id] = self.version;
-    index(self_, peer);
+    own_ = &add(self_);
+    own_->record = self;
+    own_->life = life;
+    own_->since = now;
+    own_->editions = {self.version, std::vector(self.replicas.size(), self.version), {}, self.version};
+    index(*own_);
+}
+
+const Peer& Roster::own() const {
+    return *own_;
 }
 
 const Peer* Roster::find(PeerId id) const {
-    const auto at = peers_.find(id);
-    return at == peers_.end() ? nullptr : &at->second;
+    return find_entry(id);
 }
 
-void Roster::index(PeerId id, const Peer& peer) {
-    if (peer.is_live()) names_.emplace(peer.record.name, id);
-    if (is_gone(peer.liveness)) gone_.emplace(peer.since, id);
+const Peer& Roster::peer(std::size_t i) const {
+    return *peers_[i];
+}
+
+std::size_t Roster::position(PeerId id) const {
+    return static_cast<std::size_t>(std::ranges::lower_bound(ids_, id) - ids_.begin());
+}
+
+Roster::Entry* Roster::find_entry(PeerId id) const {
+    const std::size_t at = position(id);
+    return at < ids_.size() && ids_[at] == id ? peers_[at].get() : nullptr;
+}
+
+Roster::Entry& Roster::entry(PeerId id) const {
+    Entry* entry = find_entry(id);
+    EXA_CHECK(entry != nullptr);
+    return *entry;
+}
+
+Roster::Entry& Roster::add(PeerId id) {
+    const auto at = static_cast<std::ptrdiff_t>(position(id));
+    ids_.insert(ids_.begin() + at, id);
+    return **peers_.insert(peers_.begin() + at, std::make_unique<Entry>());
+}
+
+void Roster::index(Entry& entry) {
+    const PeerId id = entry.record.id;
+    if (entry.is_live()) names_.emplace(entry.record.name, id);
+    if (is_gone(entry.liveness)) gone_.emplace(entry.since, id);
     if (id == self_) return;
-    if (peer.is_live()) {
-        live_at_[id] = live_.size();
+    if (entry.is_live()) {
+        entry.live_at = live_.size();
         live_.push_back(id);
-    } else if (peer.liveness != Liveness::left) {
-        dead_.emplace(peer.since, id);
+        ++live_edition_;
+    } else if (entry.liveness != Liveness::left) {
+        dead_.emplace(entry.since, id);
     }
 }
 
-void Roster::unindex(PeerId id, const Peer& peer) {
-    names_.erase({peer.record.name, id});
-    gone_.erase({peer.since, id});
-    dead_.erase({peer.since, id});
-    published_.erase(id);
-    const auto at = live_at_.find(id);
-    if (at == live_at_.end()) return;
-    const std::size_t place = at->second;
-    live_at_.erase(at);
+void Roster::unindex(Entry& entry) {
+    const PeerId id = entry.record.id;
+    entry.published.reset();
+    if (is_gone(entry.liveness)) {
+        gone_.erase({entry.since, id});
+        dead_.erase({entry.since, id});
+        return;
+    }
+    names_.erase({entry.record.name, id});
+    if (id == self_) return;
     if (live_.back() != id) {
-        live_[place] = live_.back();
-        live_at_[live_[place]] = place;
+        live_[entry.live_at] = live_.back();
+        this->entry(live_.back()).live_at = entry.live_at;
     }
     live_.pop_back();
+    ++live_edition_;
 }
 
-// The record after the delta, or nothing when it does not start at or below the held edition.
-std::optional<Roster::Editions> Roster::merge(const wire::RecordDelta& delta, wire::PeerRecord& record,
-                                              Editions editions) {
+// Turns the record into the one after the delta. False, and nothing changed, when the delta does not start at or below
+// the held edition.
+bool Roster::merge(const wire::RecordDelta& delta, wire::PeerRecord& record, Editions& editions) {
     const std::uint64_t version = delta.version;
     if (delta.base == 0) {
         set_card(record, *delta.card);
         record.replicas = delta.replicas;
         record.version = version;
-        editions = {version, {}, {}, version};
-        for (const auto& replica : record.replicas) editions.replicas[replica.id] = version;
-        return editions;
+        editions = {version, std::vector(record.replicas.size(), version), {}, version};
+        return true;
     }
-    if (record.version == 0 || record.version < delta.base || delta.base == version) return std::nullopt;
+    if (record.version == 0 || record.version < delta.base || delta.base == version) return false;
     if (delta.card) {
         set_card(record, *delta.card);
         editions.card = version;
     }
-    std::map<ReplicaId, wire::ReplicaRecord> replicas;
-    for (auto& replica : record.replicas) replicas.emplace(replica.id, std::move(replica));
+    const auto place_of = [&](const ReplicaId& id) {
+        return std::ranges::lower_bound(record.replicas, id, {}, &wire::ReplicaRecord::id) - record.replicas.begin();
+    };
+    const auto stands_at = [&](std::ptrdiff_t at, const ReplicaId& id) {
+        return at < std::ssize(record.replicas) && record.replicas[static_cast<std::size_t>(at)].id == id;
+    };
     for (const auto& replica : delta.replicas) {
-        replicas[replica.id] = replica;
-        editions.replicas[replica.id] = version;
+        const auto at = place_of(replica.id);
+        if (stands_at(at, replica.id)) {
+            record.replicas[static_cast<std::size_t>(at)] = replica;
+            editions.replicas[static_cast<std::size_t>(at)] = version;
+        } else {
+            record.replicas.insert(record.replicas.begin() + at, replica);
+            editions.replicas.insert(editions.replicas.begin() + at, version);
+        }
         editions.removed.erase(replica.id);
     }
     for (const ReplicaId& id : delta.removed) {
-        replicas.erase(id);
-        editions.replicas.erase(id);
+        if (const auto at = place_of(id); stands_at(at, id)) {
+            record.replicas.erase(record.replicas.begin() + at);
+            editions.replicas.erase(editions.replicas.begin() + at);
+        }
         editions.removed[id] = version;
     }
     if (editions.removed.size() > removed_max) {
         editions.removed.clear();
         editions.whole_below = version;
     }
-    record.replicas.clear();
-    for (auto& [id, replica] : replicas) record.replicas.push_back(std::move(replica));
     record.version = version;
-    return editions;
+    return true;
 }
 
 Roster::Applied Roster::apply(TimePoint now, const wire::RecordDelta& delta, wire::Standing standing) {
     EXA_CHECK(delta.peer != self_);
-    const auto known = peers_.find(delta.peer);
-    if (known != peers_.end() && delta.generation < known->second.record.generation) return Applied::stale;
-    if (known == peers_.end() || delta.generation > known->second.record.generation) {
+    Entry* known = find_entry(delta.peer);
+    if (known != nullptr && delta.generation < known->record.generation) return Applied::stale;
+    if (known == nullptr || delta.generation > known->record.generation) {
         if (!delta.card) return Applied::gap;
-        if (known == peers_.end() && peers_.size() >= peers_max_) return Applied::full;
-        Peer peer;
-        peer.record.id = delta.peer;
-        peer.record.generation = delta.generation;
-        peer.life = delta.life;
-        peer.liveness = liveness_of(standing);
-        peer.incarnation = delta.incarnation;
-        peer.since = now;
-        set_card(peer.record, *delta.card);
-        const auto editions = merge(delta, peer.record, {});
-        if (known != peers_.end()) unindex(delta.peer, known->second);
-        editions_[delta.peer] = editions.value_or(Editions{});
-        const Peer& stored = peers_[delta.peer] = std::move(peer);
-        index(delta.peer, stored);
-        return known != peers_.end() ? Applied::reborn : Applied::created;
+        if (known == nullptr && size() >= peers_max_) return Applied::full;
+        if (known != nullptr) unindex(*known);
+        Entry& entry = known != nullptr ? * known = Entry{} : add(delta.peer);
+        entry.record.id = delta.peer;
+        entry.record.generation = delta.generation;
+        entry.life = delta.life;
+        entry.liveness = liveness_of(standing);
+        entry.incarnation = delta.incarnation;
+        entry.since = now;
+        set_card(entry.record, *delta.card);
+        merge(delta, entry.record, entry.editions);
+        index(entry);
+        return known != nullptr ? Applied::reborn : Applied::created;
     }
-    Peer& peer = known->second;
-    if (delta.life != peer.life) return Applied::clash;
-    if (delta.version <= peer.record.version) return Applied::stale;
-    wire::PeerRecord record = peer.record;
-    auto editions = merge(delta, record, editions_[delta.peer]);
-    if (!editions) return Applied::gap;
+    if (delta.life != known->life) return Applied::clash;
+    if (delta.version <= known->record.version) return Applied::stale;
+    wire::PeerRecord record = known->record;
+    Editions editions = known->editions;
+    if (!merge(delta, record, editions)) return Applied::gap;
     // Each delta was within bounds; many on top of one another need not be.
-    if (wire::check_record(record).has_error()) return Applied::full;
-    unindex(delta.peer, peer);
-    peer.record = std::move(record);
-    editions_[delta.peer] = std::move(*editions);
-    index(delta.peer, peer);
+    if (record.replicas.size() > replicas_always_fit && wire::check_record(record).has_error()) return Applied::full;
+    replace_record(*known, std::move(record), std::move(editions));
     return Applied::changed;
 }
 
-void Roster::set_self(const wire::PeerRecord& record) {
-    Peer& peer = peers_.at(self_);
+void Roster::replace_record(Entry& entry, wire::PeerRecord record, Editions editions) {
+    const bool moves = record.name != entry.record.name || record.gossip != entry.record.gossip;
+    if (moves) unindex(entry);
+    entry.record = std::move(record);
+    entry.editions = std::move(editions);
+    entry.published.reset();
+    if (moves) index(entry);
+}
+
+void Roster::set_self(const wire::PeerRecord& next) {
+    wire::PeerRecord record = own_->record;
     wire::RecordDelta delta;
-    delta.base = peer.record.version;
-    delta.version = peer.record.version + 1;
-    if (wire::card_of(record) != wire::card_of(peer.record)) delta.card = wire::card_of(record);
+    delta.base = record.version;
+    delta.version = record.version + 1;
+    if (wire::card_of(next) != wire::card_of(record)) delta.card = wire::card_of(next);
     std::map<ReplicaId, const wire::ReplicaRecord*> before;
-    for (const auto& replica : peer.record.replicas) before.emplace(replica.id, &replica);
-    for (const auto& replica : record.replicas) {
+    for (const auto& replica : own_->record.replicas) before.emplace(replica.id, &replica);
+    for (const auto& replica : next.replicas) {
         const auto at = before.find(replica.id);
         if (at == before.end() || *at->second != replica) delta.replicas.push_back(replica);
         if (at != before.end()) before.erase(at);
     }
     for (const auto& [id, replica] : before) delta.removed.push_back(id);
-    unindex(self_, peer);
-    auto editions = merge(delta, peer.record, editions_[self_]);
-    EXA_CHECK(editions.has_value());
-    editions_[self_] = std::move(*editions);
-    index(self_, peer);
+    Editions editions = own_->editions;
+    EXA_CHECK(merge(delta, record, editions));
+    replace_record(*own_, std::move(record), std::move(editions));
 }
 
 void Roster::set_liveness(TimePoint now, PeerId id, Liveness liveness, Incarnation incarnation, PeerId accuser) {
-    Peer& peer = peers_.at(id);
-    unindex(id, peer);
-    if (peer.liveness != liveness) peer.since = now;
-    if (liveness != Liveness::suspect) peer.suspicion.reset();
-    peer.liveness = liveness;
-    peer.incarnation = incarnation;
-    peer.accuser = accuser;
-    index(id, peer);
+    Entry& entry = this->entry(id);
+    unindex(entry);
+    if (entry.liveness != liveness) entry.since = now;
+    if (liveness != Liveness::suspect) entry.suspicion.reset();
+    entry.liveness = liveness;
+    entry.incarnation = incarnation;
+    entry.accuser = accuser;
+    index(entry);
 }
 
 void Roster::forget(PeerId id) {
     EXA_CHECK(id != self_);
-    const auto at = peers_.find(id);
-    if (at == peers_.end()) return;
-    unindex(id, at->second);
-    editions_.erase(id);
-    peers_.erase(at);
+    Entry* entry = find_entry(id);
+    if (entry == nullptr) return;
+    unindex(*entry);
+    const auto at = static_cast<std::ptrdiff_t>(position(id));
+    ids_.erase(ids_.begin() + at);
+    peers_.erase(peers_.begin() + at);
 }
 
 std::optional<PeerId> Roster::surplus(std::size_t most) const {
@@ -226,67 +270,83 @@ std::optional<PeerId> Roster::surplus(std::size_t most) const {
 }
 
 std::optional<PeerId> Roster::namesake(PeerId id) const {
-    const std::string& name = peers_.at(id).record.name;
+    const std::string& name = entry(id).record.name;
     for (auto at = names_.lower_bound({name, PeerId{}}); at != names_.end() && at->first == name; ++at)
         if (at->second != id) return at->second;
     return std::nullopt;
 }
 
 wire::Fact Roster::fact(PeerId id) const {
-    const Peer& peer = peers_.at(id);
-    return {id, peer.record.generation, peer.incarnation, standing_of(peer.liveness), peer.accuser};
+    return fact(entry(id));
+}
+
+wire::Fact Roster::fact(const Peer& peer) {
+    return {peer.record.id, peer.record.generation, peer.incarnation, standing_of(peer.liveness), peer.accuser};
 }
 
 std::optional<wire::RecordDelta> Roster::delta(PeerId id, std::uint64_t base) const {
-    const auto at = peers_.find(id);
-    if (at == peers_.end() || at->second.record.version == 0) return std::nullopt;
-    const Peer& peer = at->second;
-    const Editions& editions = editions_.at(id);
+    const Entry* entry = find_entry(id);
+    if (entry == nullptr || entry->record.version == 0) return std::nullopt;
+    const wire::PeerRecord& record = entry->record;
+    const Editions& editions = entry->editions;
     wire::RecordDelta delta;
     delta.peer = id;
-    delta.generation = peer.record.generation;
-    delta.life = peer.life;
-    delta.incarnation = peer.incarnation;
-    delta.version = peer.record.version;
+    delta.generation = record.generation;
+    delta.life = entry->life;
+    delta.incarnation = entry->incarnation;
+    delta.version = record.version;
     delta.base = base < editions.whole_below || base >= delta.version ? 0 : base;
-    if (delta.base == 0 || editions.card > base) delta.card = wire::card_of(peer.record);
-    for (const auto& replica : peer.record.replicas)
-        if (delta.base == 0 || editions.replicas.at(replica.id) > base) delta.replicas.push_back(replica);
+    if (delta.base == 0 || editions.card > base) delta.card = wire::card_of(record);
+    delta.replicas.reserve(record.replicas.size());
+    for (std::size_t i = 0; i < record.replicas.size(); ++i)
+        if (delta.base == 0 || editions.replicas[i] > base) delta.replicas.push_back(record.replicas[i]);
     if (delta.base != 0)
         for (const auto& [replica, version] : editions.removed)
             if (version > base) delta.removed.push_back(replica);
     return delta;
 }
 
+std::optional<std::size_t> Roster::delta_bytes(PeerId id, std::uint64_t base) const {
+    const Entry* entry = find_entry(id);
+    if (entry == nullptr || entry->record.version == 0) return std::nullopt;
+    const auto state = std::tuple(base, entry->record.version, entry->incarnation);
+    if (entry->measured_bytes == 0 || entry->measured_state != state) {
+        entry->measured_bytes = wire::size_bound(*delta(id, base));
+        entry->measured_state = state;
+    }
+    return entry->measured_bytes;
+}
+
 std::optional<wire::RecordDelta> Roster::notice(PeerId id) const {
-    const auto at = peers_.find(id);
-    if (at == peers_.end() || at->second.record.version == 0) return std::nullopt;
-    const Peer& peer = at->second;
+    const Entry* entry = find_entry(id);
+    if (entry == nullptr || entry->record.version == 0) return std::nullopt;
     wire::RecordDelta notice;
     notice.peer = id;
-    notice.generation = peer.record.generation;
-    notice.life = peer.life;
-    notice.incarnation = peer.incarnation;
-    notice.base = notice.version = peer.record.version;
-    notice.card = wire::card_of(peer.record);
+    notice.generation = entry->record.generation;
+    notice.life = entry->life;
+    notice.incarnation = entry->incarnation;
+    notice.base = notice.version = entry->record.version;
+    notice.card = wire::card_of(entry->record);
     return notice;
 }
 
 wire::DigestEntry Roster::digest(PeerId id) const {
-    const Peer& peer = peers_.at(id);
-    return {id, peer.record.generation, peer.incarnation, standing_of(peer.liveness), peer.record.version};
+    return digest(entry(id));
+}
+
+wire::DigestEntry Roster::digest(const Peer& peer) {
+    return {peer.record.id, peer.record.generation, peer.incarnation, standing_of(peer.liveness), peer.record.version};
 }
 
 std::vector<std::shared_ptr<const Member>> Roster::members() const {
     std::vector<std::shared_ptr<const Member>> members;
-    members.reserve(peers_.size());
-    for (const auto& [id, peer] : peers_) {
-        if (peer.hidden) continue;
-        auto& published = published_[id];
-        if (!published)
-            published =
-                std::make_shared<const Member>(Member{peer.record, peer.liveness, peer.incarnation, peer.since});
-        members.push_back(published);
+    members.reserve(size());
+    for (const auto& entry : peers_) {
+        if (entry->hidden) continue;
+        if (!entry->published)
+            entry->published = std::make_shared<const Member>(
+                Member{entry->record, entry->liveness, entry->incarnation, entry->since});
+        members.push_back(entry->published);
     }
     return members;
 }

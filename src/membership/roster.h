@@ -10,6 +10,8 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -49,14 +51,22 @@ class Roster {
     Roster(TimePoint now, const wire::PeerRecord& self, std::uint32_t life, std::size_t peers_max);
 
     PeerId self() const { return self_; }
+    const Peer& own() const;
+    // O(log n). A peer stays where it is until it is forgotten.
     const Peer* find(PeerId id) const;
-    const std::map<PeerId, Peer>& peers() const { return peers_; }
+    // All of them, sorted by id: peer(i) for i below size().
+    std::size_t size() const { return ids_.size(); }
+    const Peer& peer(std::size_t i) const;
+    // Of the first peer with this id or a higher one; size() when there is none.
+    std::size_t position(PeerId id) const;
     // The others that are alive or suspect, in no order that means anything but the same for the same history.
     const std::vector<PeerId>& live() const { return live_; }
     // The others that are dead or lost, oldest first.
     const std::set<std::pair<TimePoint, PeerId>>& dead() const { return dead_; }
     // Ourselves and live().
     std::size_t live_count() const { return live_.size() + 1; }
+    // From 1; grows whenever live(), or a gossip address in it, changes.
+    std::uint64_t live_edition() const { return live_edition_; }
 
     // A record as it came. A created or reborn peer starts in `standing`; a notice creates it with its card only.
     Applied apply(TimePoint now, const wire::RecordDelta& delta, wire::Standing standing = wire::Standing::alive);
@@ -65,10 +75,10 @@ class Roster {
 
     // The one place where liveness changes. The peer must be known.
     void set_liveness(TimePoint now, PeerId id, Liveness liveness, Incarnation incarnation, PeerId accuser = {});
-    Suspicion& suspicion(PeerId id) { return *peers_.at(id).suspicion; }
-    void set_suspicion(PeerId id, const Suspicion& suspicion) { peers_.at(id).suspicion = suspicion; }
-    void set_accuser(PeerId id, PeerId accuser) { peers_.at(id).accuser = accuser; }
-    void hide(PeerId id) { peers_.at(id).hidden = true; }
+    Suspicion& suspicion(PeerId id) { return *entry(id).suspicion; }
+    void set_suspicion(PeerId id, const Suspicion& suspicion) { entry(id).suspicion = suspicion; }
+    void set_accuser(PeerId id, PeerId accuser) { entry(id).accuser = accuser; }
+    void hide(PeerId id) { entry(id).hidden = true; }
     void forget(PeerId id);
     // The gone peer (dead, lost or left) that has been so for longest, when there are more than `most` of them.
     std::optional<PeerId> surplus(std::size_t most) const;
@@ -76,12 +86,16 @@ class Roster {
     // Another live peer of the same name.
     std::optional<PeerId> namesake(PeerId id) const;
 
+    static wire::Fact fact(const Peer& peer);
     wire::Fact fact(PeerId id) const;
     // What turns `base` into the held edition; the whole record when that is not known any more. Nothing when the peer
     // or its record is unknown.
     std::optional<wire::RecordDelta> delta(PeerId id, std::uint64_t base) const;
+    // wire::size_bound of that, without making it again for each packet that has no room for it.
+    std::optional<std::size_t> delta_bytes(PeerId id, std::uint64_t base) const;
     // Says which edition is held, with the card.
     std::optional<wire::RecordDelta> notice(PeerId id) const;
+    static wire::DigestEntry digest(const Peer& peer);
     wire::DigestEntry digest(PeerId id) const;
 
     // Sorted by id, the hidden left out. Shares what did not change since the last call.
@@ -91,25 +105,38 @@ class Roster {
     // Since which version of the record its parts are as they are; that is what makes deltas.
     struct Editions {
         std::uint64_t card = 0;
-        std::map<ReplicaId, std::uint64_t> replicas;
+        std::vector<std::uint64_t> replicas;  // one a replica, same order
         std::map<ReplicaId, std::uint64_t> removed;
         std::uint64_t whole_below = 0;  // from bases below this one only the whole record leads here
     };
+    struct Entry : Peer {
+        Editions editions;
+        std::size_t live_at = 0;                          // its place in live_ while it stands there
+        mutable std::shared_ptr<const Member> published;  // null when it is out of date
+        // delta_bytes as last asked for, 0: never; and base, version and incarnation that it was for.
+        mutable std::size_t measured_bytes = 0;
+        mutable std::tuple<std::uint64_t, std::uint64_t, Incarnation> measured_state;
+    };
 
-    static std::optional<Editions> merge(const wire::RecordDelta& delta, wire::PeerRecord& record, Editions editions);
-    void index(PeerId id, const Peer& peer);
-    void unindex(PeerId id, const Peer& peer);
+    static bool merge(const wire::RecordDelta& delta, wire::PeerRecord& record, Editions& editions);
+    Entry* find_entry(PeerId id) const;
+    Entry& entry(PeerId id) const;
+    Entry& add(PeerId id);
+    void index(Entry& entry);
+    void unindex(Entry& entry);
+    void replace_record(Entry& entry, wire::PeerRecord record, Editions editions);
 
     PeerId self_;
     std::size_t peers_max_;
-    std::map<PeerId, Peer> peers_;
-    std::map<PeerId, Editions> editions_;
+    // Sorted. Two arrays, because a search then reads a few cache lines and not a line of every peer on its way.
+    std::vector<PeerId> ids_;
+    std::vector<std::unique_ptr<Entry>> peers_;
+    Entry* own_ = nullptr;
     std::vector<PeerId> live_;
-    std::map<PeerId, std::size_t> live_at_;
+    std::uint64_t live_edition_ = 1;
     std::set<std::pair<TimePoint, PeerId>> dead_;
     std::set<std::pair<TimePoint, PeerId>> gone_;
     std::set<std::pair<std::string, PeerId>> names_;
-    mutable std::map<PeerId, std::shared_ptr<const Member>> published_;  // erased when it is out of date
 };
 
 Liveness liveness_of(wire::Standing standing);

@@ -92,6 +92,29 @@ auto profile_key(const ReplicaRecord& replica) {
                     replica.role, replica.numerics, replica.weight, replica.in_flight_limit, replica.context_tokens);
 }
 
+struct ProfileNumbers {
+    std::vector<const ReplicaRecord*> profiles;  // one replica of each, in order of first appearance
+    std::vector<std::uint16_t> of_replica;
+};
+
+ProfileNumbers number_profiles(const std::vector<ReplicaRecord>& replicas) {
+    ProfileNumbers numbered;
+    numbered.of_replica.reserve(replicas.size());
+    std::map<decltype(profile_key(replicas[0])), std::uint16_t> numbers;
+    for (const ReplicaRecord& replica : replicas) {
+        // Replicas are sorted by deployment, so that the one before nearly always has the same.
+        if (!numbered.of_replica.empty() && same_profile(replica, *numbered.profiles[numbered.of_replica.back()])) {
+            numbered.of_replica.push_back(numbered.of_replica.back());
+            continue;
+        }
+        const auto [at, is_new] =
+            numbers.try_emplace(profile_key(replica), static_cast<std::uint16_t>(numbered.profiles.size()));
+        if (is_new) numbered.profiles.push_back(&replica);
+        numbered.of_replica.push_back(at->second);
+    }
+    return numbered;
+}
+
 void write(schema::Profile::Builder out, const ReplicaRecord& replica) {
     out.setDeploymentId(replica.id.deployment.value);
     out.setDeployment(text_of(replica.deployment));
@@ -113,17 +136,13 @@ void write(schema::Delta::Builder out, const RecordDelta& delta) {
     out.setBase(delta.base);
     out.setVersion(delta.version);
     if (delta.card) write(out.initCard(), *delta.card);
-    std::map<decltype(profile_key(delta.replicas[0])), std::uint16_t> numbers;
-    std::vector<const ReplicaRecord*> profiles;
-    for (const ReplicaRecord& replica : delta.replicas)
-        if (numbers.try_emplace(profile_key(replica), static_cast<std::uint16_t>(profiles.size())).second)
-            profiles.push_back(&replica);
-    if (!profiles.empty()) {
-        auto list = out.initProfiles(count_of(profiles.size()));
-        for (unsigned i = 0; i < list.size(); ++i) write(list[i], *profiles[i]);
+    if (!delta.replicas.empty()) {
+        const ProfileNumbers numbered = number_profiles(delta.replicas);
+        auto list = out.initProfiles(count_of(numbered.profiles.size()));
+        for (unsigned i = 0; i < list.size(); ++i) write(list[i], *numbered.profiles[i]);
         auto replicas = out.initReplicas(count_of(delta.replicas.size()));
         for (unsigned i = 0; i < replicas.size(); ++i) {
-            replicas[i].setProfile(numbers.at(profile_key(delta.replicas[i])));
+            replicas[i].setProfile(numbered.of_replica[i]);
             replicas[i].setSlot(delta.replicas[i].id.slot);
             replicas[i].setState(static_cast<schema::ReplicaState>(delta.replicas[i].state));
         }
@@ -215,6 +234,9 @@ Result<RecordDelta> read(schema::Delta::Reader in) {
     if (replicas.size() > replicas_max || profiles.size() > replicas_max || removed.size() > replicas_max)
         return error(errc::oversized, "replicas of a peer");
     std::vector<ReplicaRecord> templates;
+    templates.reserve(profiles.size());
+    delta.replicas.reserve(replicas.size());
+    delta.removed.reserve(removed.size());
     for (const auto profile : profiles) {
         ReplicaRecord& replica = templates.emplace_back();
         replica.id = {delta.peer, DeploymentId{profile.getDeploymentId()}, 0};
@@ -249,6 +271,7 @@ Result<LoadGroup> read(schema::LoadGroup::Reader in) {
     group.age = std::chrono::milliseconds{in.getAgeMs()};
     const auto loads = in.getLoads();
     if (loads.size() > load_group_max) return error(errc::oversized, "loads in a group");
+    group.reports.reserve(loads.size());
     for (const auto load : loads)
         group.reports.push_back({{group.peer, DeploymentId{load.getDeploymentId()}, load.getSlot()},
                                  load.getInFlight(),
@@ -269,6 +292,9 @@ Want read(schema::Want::Reader in) {
 
 template <class Reader, class T>
 Result<void> read_items(Reader in, T& message) {
+    message.facts.reserve(in.getFacts().size());
+    message.records.reserve(in.getRecords().size());
+    message.loads.reserve(in.getLoads().size());
     for (const auto fact : in.getFacts()) message.facts.push_back(read(fact));
     for (const auto record : in.getRecords()) {
         EXA_TRY(auto delta, read(record));
@@ -316,6 +342,7 @@ Result<Sync> read_sync(schema::Sync::Reader in, ClusterId cluster) {
     sync.last = PeerId{in.getLast()};
     if (in.getDigest().size() > digest_entries_max) return error(errc::oversized, "digest");
     if (in.getWants().size() > digest_entries_max) return error(errc::oversized, "wants");
+    sync.digest.reserve(in.getDigest().size());
     for (const auto entry : in.getDigest()) sync.digest.push_back(read(entry));
     EXA_TRY(read_items(in, sync));
     for (const auto want : in.getWants()) sync.wants.push_back(read(want));

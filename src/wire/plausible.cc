@@ -37,6 +37,33 @@ Result<void> check_generation(Generation generation) {
     return success();
 }
 
+Result<void> check_profile(const ReplicaRecord& replica) {
+    EXA_TRY(check_text("deployment", replica.deployment));
+    EXA_TRY(check_text("model", replica.model));
+    EXA_TRY(check_text("version", replica.version));
+    EXA_TRY(check_text("tenant pool", replica.tenant_pool));
+    EXA_TRY(check_text("role", replica.role));
+    EXA_TRY(check_text("numerics", replica.numerics));
+    // 64 ring points each: more weight would let one record cost every peer's memory.
+    if (replica.weight > 1024) return error(errc::malformed, "weight " + std::to_string(replica.weight));
+    return success();
+}
+
+Result<void> check_state(const ReplicaRecord& replica) {
+    if (replica.state > ReplicaState::failed) return error(errc::malformed, "replica state");
+    return success();
+}
+
+Result<void> check_replicas(const std::vector<ReplicaRecord>& replicas) {
+    for (std::size_t i = 0; i < replicas.size(); ++i) {
+        if (i == 0 || !same_profile(replicas[i], replicas[i - 1])) {
+            EXA_TRY(check_profile(replicas[i]));
+        }
+        EXA_TRY(check_state(replicas[i]));
+    }
+    return success();
+}
+
 template <class T>
 Result<void> check_all(const std::vector<T>& items) {
     for (const T& item : items) {
@@ -73,16 +100,14 @@ Result<void> check(const Card& card) {
 }
 
 Result<void> check(const ReplicaRecord& replica) {
-    EXA_TRY(check_text("deployment", replica.deployment));
-    EXA_TRY(check_text("model", replica.model));
-    EXA_TRY(check_text("version", replica.version));
-    EXA_TRY(check_text("tenant pool", replica.tenant_pool));
-    EXA_TRY(check_text("role", replica.role));
-    EXA_TRY(check_text("numerics", replica.numerics));
-    if (replica.state > ReplicaState::failed) return error(errc::malformed, "replica state");
-    // 64 ring points each: more weight would let one record cost every peer's memory.
-    if (replica.weight > 1024) return error(errc::malformed, "weight " + std::to_string(replica.weight));
-    return success();
+    EXA_TRY(check_profile(replica));
+    return check_state(replica);
+}
+
+bool same_profile(const ReplicaRecord& a, const ReplicaRecord& b) {
+    return a.id.deployment == b.id.deployment && a.deployment == b.deployment && a.model == b.model &&
+           a.version == b.version && a.tenant_pool == b.tenant_pool && a.role == b.role && a.numerics == b.numerics &&
+           a.weight == b.weight && a.in_flight_limit == b.in_flight_limit && a.context_tokens == b.context_tokens;
 }
 
 Result<void> check(const RecordDelta& delta) {
@@ -102,7 +127,7 @@ Result<void> check(const RecordDelta& delta) {
     if (delta.card) {
         EXA_TRY(check(*delta.card));
     }
-    EXA_TRY(check_all(delta.replicas));
+    EXA_TRY(check_replicas(delta.replicas));
     if (const std::size_t bytes = size_bound(delta); bytes > record_bytes_max)
         return error(errc::oversized, "record of about " + std::to_string(bytes) + " bytes, at most " +
                                           std::to_string(record_bytes_max));

@@ -21,4 +21,7 @@ Result<void> check(const Want& want);
 Result<void> check(const Packet& packet);
 Result<void> check(const Sync& sync);
 
+// Whether the two differ in nothing but slot and state: what a message says once for both.
+bool same_profile(const ReplicaRecord& a, const ReplicaRecord& b);
+
 }  // namespace exa::wire

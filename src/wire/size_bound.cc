@@ -1,6 +1,7 @@
 // What an item costs in packed form (https://capnproto.org/encoding.html#packing): a tag byte for each word of eight,
 // then its bytes that are not zero, and a count byte behind the tags 0x00 and 0xff.
 #include "wire/gossip.h"
+#include "wire/plausible.h"
 
 namespace exa::wire {
 
@@ -34,12 +35,6 @@ class Bound {
   private:
     std::size_t bytes_ = 0;
 };
-
-bool same_profile(const ReplicaRecord& a, const ReplicaRecord& b) {
-    return a.id.deployment == b.id.deployment && a.deployment == b.deployment && a.model == b.model &&
-           a.version == b.version && a.tenant_pool == b.tenant_pool && a.role == b.role && a.numerics == b.numerics &&
-           a.weight == b.weight && a.in_flight_limit == b.in_flight_limit && a.context_tokens == b.context_tokens;
-}
 
 }  // namespace
 

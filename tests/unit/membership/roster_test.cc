@@ -206,4 +206,66 @@ BOOST_AUTO_TEST_CASE(members_are_sorted_shared_while_unchanged_and_without_the_h
     BOOST_TEST(roster.members().size() == 3U);
 }
 
+BOOST_AUTO_TEST_CASE(peers_stand_in_the_order_of_their_ids_whatever_the_order_they_came_in) {
+    Roster roster = samples::roster(0);
+    for (const std::uint64_t id : {500U, 3U, 101U, 900U, 6U}) roster.apply(start, whole(id));
+    roster.forget(PeerId{500});
+    std::vector<std::uint64_t> ids;
+    for (std::size_t i = 0; i < roster.size(); ++i) ids.push_back(roster.peer(i).record.id.value);
+    BOOST_TEST((ids == std::vector<std::uint64_t>{3, 6, 7, 101, 900}));
+    BOOST_TEST(roster.position(PeerId{7}) == 2U);
+    BOOST_TEST(roster.position(PeerId{8}) == 3U);
+    BOOST_TEST(roster.position(PeerId{901}) == 5U);
+    BOOST_TEST((roster.find(PeerId{500}) == nullptr));
+    BOOST_TEST((&roster.own() == roster.find(me)));
+}
+
+BOOST_AUTO_TEST_CASE(the_bytes_of_a_delta_follow_its_base_its_edition_and_the_incarnation) {
+    Roster from = writer();
+    const auto agrees = [&](std::uint64_t base) {
+        return from.delta_bytes(other, base) == wire::size_bound(*from.delta(other, base));
+    };
+    BOOST_TEST(agrees(0));
+    wire::PeerRecord next = from.find(other)->record;
+    next.replicas[0].model = "a much longer name of a model";
+    from.set_self(next);
+    BOOST_TEST(agrees(0));
+    BOOST_TEST(agrees(1));
+    from.set_liveness(start, other, Liveness::alive, Incarnation{0x10203});
+    BOOST_TEST(agrees(1));
+    BOOST_TEST(!from.delta_bytes(PeerId{999}, 0).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(the_live_edition_grows_with_addresses_and_lives_and_not_with_replicas) {
+    Roster roster = samples::roster(2);
+    wire::PeerRecord next = record(101);
+    const auto takes = [&](const wire::PeerRecord& record) {
+        const std::uint64_t before = roster.live_edition();
+        BOOST_REQUIRE((roster.apply(start, whole(record)) == Applied::changed));
+        return roster.live_edition() > before;
+    };
+    next.version = 2;
+    next.replicas.pop_back();
+    BOOST_TEST(!takes(next));
+    next.version = 3;
+    next.gossip = endpoint(300);
+    BOOST_TEST(takes(next));
+    const std::uint64_t before = roster.live_edition();
+    roster.set_liveness(start, PeerId{102}, Liveness::dead, Incarnation{});
+    BOOST_TEST(roster.live_edition() > before);
+}
+
+BOOST_AUTO_TEST_CASE(a_renamed_peer_frees_its_old_name) {
+    Roster roster = samples::roster(2);
+    wire::PeerRecord next = record(101);
+    next.version = 2;
+    next.name = "peer-102";
+    roster.apply(start, whole(next));
+    BOOST_TEST((roster.namesake(PeerId{102}) == other));
+    next.version = 3;
+    next.name = "else";
+    roster.apply(start, whole(next));
+    BOOST_TEST(!roster.namesake(PeerId{102}).has_value());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
