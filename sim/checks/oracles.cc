@@ -163,7 +163,8 @@ void Oracles::refresh_ready(const Peer& observer, std::size_t subject, Cell& kno
     ready_ = ready_ + ready - known.ready;
     known.ready = ready;
     const std::uint64_t peers = cluster_.size();
-    if (!measured_.ready_all && up_ == peers && ready_ == peers * (peers - 1) * cluster_.config().replicas)
+    if (!measured_.ready_all && cluster_.config().replicas > 0 && up_ == peers &&
+        ready_ == peers * (peers - 1) * cluster_.config().replicas)
         measured_.ready_all = seconds_of(cluster_.now());
 }
 
