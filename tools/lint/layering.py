@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Proves from the compiler's own dependency files that cores reach no IO header and folders include only folders above.
+"""Proves from the compiler's own dependency files that cores reach no IO header, that folders include only folders above,
+and that the simulator is made of cores (and io/crypto, which is pure).
 
 Usage: layering.py BUILD_DIR
 """
@@ -9,16 +10,23 @@ import sys
 
 from common import ALLOWED, CORES, finish
 
-FORBIDDEN = re.compile(r"/boost/(asio|beast)/|/rocksdb/|/openssl/|/cuda|/nccl|/infiniband/|/spdlog/|/sys/socket\.h$")
+FORBIDDEN = re.compile(r"/boost/(asio|beast)/|/rocksdb/|/openssl/|/cuda|/nccl|/infiniband/|/spdlog/")
 
 build = sys.argv[1]
 listing = subprocess.run(["ninja", "-C", build, "-t", "deps"], capture_output=True, text=True, check=True).stdout
 faults = []
 cores = set()
 objects = 0
+simulator = 0
 for block in listing.split("\n\n"):
     lines = block.splitlines()
     if not lines or ":" not in lines[0]:
+        continue
+    if lines[0].startswith("sim/libexa_sim"):
+        simulator += 1
+        for path in (line.strip() for line in lines[1:]):
+            if re.match(r"\.\./src/(io/(?!crypto/)|model/|app/)", path) or re.search(r"/boost/(asio|beast)/", path):
+                faults.append(f"sim/ must not reach {path}")
         continue
     source = re.search(r"libexa_(\w+)\.a\.p/src_(\w+?)_[\w.]+\.cc\.o", lines[0])
     if not source or source[1] not in ALLOWED:
@@ -28,7 +36,7 @@ for block in listing.split("\n\n"):
     if folder in CORES:
         cores.add(folder)
     for path in (line.strip() for line in lines[1:]):
-        if folder in CORES and FORBIDDEN.search("/" + path) and not path.endswith("sys/socket.h"):
+        if folder in CORES and FORBIDDEN.search("/" + path):
             faults.append(f"{lines[0].split(':')[0]}: a core reaches {path}")
         ours = re.match(r"\.\./src/(\w+)/", path)
         if ours and ours[1] != folder and ours[1] not in ALLOWED[folder]:
@@ -38,6 +46,8 @@ for block in listing.split("\n\n"):
             if own and own[1] != inner[1]:
                 faults.append(f"siblings of src/io must not include each other: {lines[0].split(':')[0]} -> {path[3:]}")
 missing = [folder for folder in CORES if folder not in cores]
+if not simulator:
+    faults.append("no object of sim/ was found")
 if missing:
     faults.append(f"no object of these cores was found: {', '.join(missing)}")
 finish(objects, sorted(set(faults)), "objects")
