@@ -275,8 +275,8 @@ json::value join_json(const std::vector<std::string>& seeds) {
     return json::object{{"seeds", json::array(seeds.begin(), seeds.end())}};
 }
 
-json::value leave_json(std::uint32_t drain_seconds) {
-    return json::object{{"state", name_of(wire::PeerState::draining)}, {"drain_seconds", drain_seconds}};
+json::value leave_json(std::uint32_t drain_seconds, int pid) {
+    return json::object{{"state", name_of(wire::PeerState::draining)}, {"drain_seconds", drain_seconds}, {"pid", pid}};
 }
 
 std::string_view name_of(Liveness liveness) {

@@ -33,7 +33,7 @@ struct PeerFacts {
     Duration uptime{0};
     // Since its start, as the entry; all of them of this peer's data-plane threads together.
     std::uint64_t requests = 0;
-    std::uint64_t requests_failed = 0;  // could not be placed (404 and 503 too), or broke in the middle
+    std::uint64_t requests_failed = 0;  // answered 5xx, or broke in the middle
     std::uint64_t requests_in_flight = 0;
     // Datagrams on the gossip port that were not ours or damaged.
     std::uint64_t gossip_ignored = 0;
@@ -72,8 +72,9 @@ openai::ApiResult<std::vector<std::string>> parse_join(std::string_view body);
 // {"seeds":[...]}: those that are asked from now on.
 boost::json::value join_json(const std::vector<std::string>& seeds);
 
-// {"state":"draining","drain_seconds"}: how long running answers have at most.
-boost::json::value leave_json(std::uint32_t drain_seconds);
+// {"state":"draining","drain_seconds","pid"}: how long running answers have at most; the peer has left when the process
+// is gone.
+boost::json::value leave_json(std::uint32_t drain_seconds, int pid);
 
 // "alive", "suspect", ...
 std::string_view name_of(membership::Liveness liveness);

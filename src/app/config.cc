@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <filesystem>
 
 #include "app/errc.h"
 
@@ -239,6 +240,9 @@ Result<void> set_config(PeerConfig& config, std::string_view name, std::string_v
 
 Result<void> load_config(PeerConfig& config, const std::string& path) {
     toml::table table;
+    std::error_code unknown;
+    if (!std::filesystem::is_regular_file(path, unknown) && !std::filesystem::is_fifo(path, unknown))
+        return error(errc::usage, path + ": not a file");
     try {
         table = toml::parse_file(path);
     } catch (const toml::parse_error& bad_toml) {

@@ -6,6 +6,7 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
@@ -69,7 +70,7 @@ struct DataPlane::State {
         return actions;
     }
 
-    void store_totals() { shared.totals.store(thread_number, dispatcher, link_server.stats()); }
+    void store_totals() { shared.totals.store(thread_number, dispatcher, entry.failed(), link_server.stats()); }
 
     asio::awaitable<void> handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange) {
         co_await door.handle(std::move(request), std::move(exchange));
@@ -139,6 +140,10 @@ Endpoint DataPlane::http_endpoint() const {
 
 Endpoint DataPlane::link_endpoint() const {
     return state_->link_server.endpoint();
+}
+
+std::future<std::weak_ptr<const void>> DataPlane::close_epoch() {
+    return asio::post(state_->context, asio::use_future([state = state_.get()] { return state->entry.close_epoch(); }));
 }
 
 std::future<bool> DataPlane::drain_door(Duration deadline) {

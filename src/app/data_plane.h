@@ -59,6 +59,9 @@ class DataPlane {
 
     // After run(), thread-safe. Ready when the door has answered everything it was asked, or `deadline` has passed:
     // then it cuts, and the value is false.
+    // Thread-safe. What it gives goes away when every request that this door has taken so far is answered.
+    std::future<std::weak_ptr<const void>> close_epoch();
+
     std::future<bool> drain_door(Duration deadline);
     // After run(), thread-safe. Ready when what was queued on links and a goodbye have left, within a second or so.
     std::future<void> close_links();

@@ -1,5 +1,7 @@
 #include "app/door.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <boost/json/serialize.hpp>
@@ -170,7 +172,7 @@ io::HttpResponse Door::admin_post(std::string_view what, const io::HttpRequest& 
     }
     if (what == "leave") {
         actions_.leave();
-        return json_response(leave_json(actions_.drain_seconds), 202);
+        return json_response(leave_json(actions_.drain_seconds, ::getpid()), 202);
     }
     auto seeds = parse_join(request.body);
     if (!seeds) return to_response(seeds.error());

@@ -63,6 +63,7 @@ std::optional<ReplicaId> warm_up_target(const io::HttpRequest& request, std::str
 
 asio::awaitable<void> Entry::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange,
                                     wire::RequestKind kind) {
+    const std::shared_ptr<const Epoch> epoch = epoch_;
     const auto peek = openai::peek(request.body);
     if (!peek) {
         std::ignore = co_await exchange->respond(to_response(peek.error()));
@@ -95,8 +96,10 @@ asio::awaitable<void> Entry::handle(io::HttpRequest request, std::shared_ptr<io:
     if (const auto* reject = std::get_if<router::Reject>(&decision)) {
         io::HttpResponse response = to_response(*reject, peek.value().model);
         response.headers.add("x-request-id", relay.request_id());
+        failed_ += response.status >= 500;
         std::ignore = co_await exchange->respond(std::move(response));
     } else if (const auto* broken = std::get_if<router::Broken>(&decision)) {
+        ++failed_;
         std::ignore = co_await exchange->write(
             openai::error_event(openai::upstream_failed(broken->error.message() + "; " + relay.failure())));
         std::ignore = co_await exchange->finish();

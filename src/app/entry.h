@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "app/relay.h"
 #include "app/serving.h"
@@ -42,11 +43,18 @@ class Entry {
           shared_(shared),
           clock_(clock) {}
 
+    // Goes away when every request that was handled before this call is answered; later ones are not waited for.
+    std::weak_ptr<const void> close_epoch() { return std::exchange(epoch_, std::make_shared<Epoch>()); }
+    // Requests that ended in a 5xx, or broke in the middle.
+    std::uint64_t failed() const { return failed_; }
+
     // Answers one POST of /v1/chat/completions or /v1/completions, whatever happens.
     boost::asio::awaitable<void> handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange,
                                         wire::RequestKind kind);
 
   private:
+    struct Epoch {};
+
     boost::asio::awaitable<Outcome> attempt(Relay& relay, router::Attempt attempt);
     boost::asio::awaitable<Result<std::shared_ptr<ReplyReader>>> open(const router::Attempt& attempt, wire::Open open);
     // Tells the dispatcher how an attempt ended. Nothing: so has the request.
@@ -59,6 +67,8 @@ class Entry {
     Serving& serving_;
     const SharedView& shared_;
     const io::SystemClock& clock_;
+    std::shared_ptr<const Epoch> epoch_ = std::make_shared<Epoch>();
+    std::uint64_t failed_ = 0;
 };
 
 }  // namespace exa::app

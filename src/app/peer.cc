@@ -3,17 +3,21 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <sstream>
 #include <thread>
 #include <utility>
@@ -36,6 +40,12 @@ namespace exa::app {
 namespace {
 
 namespace asio = boost::asio;
+
+// Behind the drain's deadline: for answers to go on elsewhere, and for the door to close.
+constexpr std::chrono::seconds move_time{5};
+constexpr Duration door_time = std::chrono::seconds(2);
+// Signals that repeat the first one this soon are one order: some supervisors send it to the process and to its group.
+constexpr std::chrono::seconds signal_repeat{1};
 
 struct Addresses {
     Endpoint gossip;
@@ -137,12 +147,20 @@ class StopSwitch {
         });
     }
 
-    // Blocks until one of the above. From then on a signal ends the process at once.
+    // Blocks until one of the above. A signal that comes more than signal_repeat later ends the process at once.
     Result<void> wait() {
         context_.run();
         signals_.clear();
-        std::signal(SIGTERM, SIG_DFL);
-        std::signal(SIGINT, SIG_DFL);
+        std::signal(SIGTERM, SIG_IGN);
+        std::signal(SIGINT, SIG_IGN);
+        rearm_ = std::jthread([](const std::stop_token& stopping) {
+            std::mutex mutex;
+            std::condition_variable_any stopped;
+            std::unique_lock lock(mutex);
+            if (stopped.wait_for(lock, stopping, signal_repeat, [&] { return stopping.stop_requested(); })) return;
+            std::signal(SIGTERM, SIG_DFL);
+            std::signal(SIGINT, SIG_DFL);
+        });
         if (!refusal_.empty()) return error(errc::refused, refusal_);
         return success();
     }
@@ -151,6 +169,7 @@ class StopSwitch {
     asio::io_context context_{1};
     asio::signal_set signals_;
     std::string refusal_;
+    std::jthread rearm_;
 };
 
 // Stops the replicas, whose events go to the data plane, before that is gone: however the peer's life ends.
@@ -168,29 +187,42 @@ class ReplicaStop {
     const LocalReplicas& replicas_;
 };
 
-// Admits nothing new here, lets running answers finish, then closes the door and tells the cluster.
+// Waits until `done`, looking again every few milliseconds; false when `deadline` came first.
+bool wait_until(const std::function<bool()>& done, std::chrono::steady_clock::time_point deadline) {
+    while (!done()) {
+        if (std::chrono::steady_clock::now() >= deadline) return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return true;
+}
+
+// Replicas here admit nothing new and finish what runs; the door stays open, routing new requests elsewhere, until
+// everything it had taken before is answered; then it closes and the cluster is told. Answers that are not done by the
+// deadline go on at other replicas, and have a little longer to reach this door's clients.
 void drain(const PeerConfig& config, LocalReplicas& replicas, Control& control,
            const std::vector<std::unique_ptr<DataPlane>>& planes, Log& log) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(config.drain_seconds);
-    const auto left = [&] {
-        const auto now = std::chrono::steady_clock::now();
-        return std::chrono::duration_cast<Duration>(std::max(deadline - now, std::chrono::nanoseconds(0)));
-    };
     log.info("peer", "draining", {{"seconds_max", std::to_string(config.drain_seconds)}});
     control.set_peer_state(wire::PeerState::draining);
     const auto list = replicas.all();
     for (const auto& replica : *list) replica->state = wire::ReplicaState::draining;
-    while (replicas.serving_now().load() > 0 && left() > Duration(0))
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::vector<std::weak_ptr<const void>> earlier;
+    for (const auto& plane : planes) earlier.push_back(plane->close_epoch().get());
+    const auto idle = [&] { return replicas.serving_now().load() == 0; };
+    const auto answered = [&] { return std::ranges::all_of(earlier, [](const auto& one) { return one.expired(); }); };
+    if (!wait_until([&] { return idle() && answered(); }, deadline)) {
+        log.warn("peer", "the drain's deadline is over: answers under way go on at other replicas");
+        for (const auto& replica : *list) replica->host->stop();
+        wait_until([&] { return idle() && answered(); }, deadline + move_time);
+    }
     // All at once: while one waits, the others would take new requests and have no time left for them.
     std::vector<std::future<bool>> doors;
-    for (const auto& plane : planes) doors.push_back(plane->drain_door(left()));
+    for (const auto& plane : planes)
+        doors.push_back(plane->drain_door(
+            std::max(std::chrono::duration_cast<Duration>(deadline - std::chrono::steady_clock::now()), door_time)));
     bool all_answered = true;
     for (auto& door : doors) all_answered = door.get() && all_answered;
-    while (replicas.serving_now().load() > 0 && left() > Duration(0))
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    if (!all_answered || replicas.serving_now().load() > 0)
-        log.warn("peer", "answers were cut by the drain's deadline");
+    if (!all_answered) log.warn("peer", "answers were cut by the drain's deadline");
     control.leave(std::chrono::seconds(3));
     std::vector<std::future<void>> links;
     for (const auto& plane : planes) links.push_back(plane->close_links());
@@ -225,7 +257,9 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
                 config.engine == "null" ? Result<LoadedModel>(null_model()) : load_model(config.model_path));
         replicas->publish(make_replicas(config, model, directory.peer_id(), clock));
         log->info("peer", "model loaded",
-                  {{"engine", config.engine}, {"file", config.model_path}, {"model", config.model_name}});
+                  {{"engine", config.engine},
+                   {"file", config.engine == "null" ? "" : config.model_path},
+                   {"model", config.model_name}});
     }
 
     SharedView view;

@@ -15,18 +15,19 @@ class Totals {
   public:
     struct Sum {
         std::uint64_t requests = 0;
-        std::uint64_t failed = 0;  // could not be placed, or broke in the middle
+        std::uint64_t failed = 0;  // answered 5xx, or broke in the middle
         std::uint64_t in_flight = 0;
         std::uint64_t links_refused = 0;  // connections on the link port that did not speak our protocol
     };
 
     explicit Totals(std::size_t threads) : slots_(threads) {}
 
-    void store(std::size_t thread, const router::Dispatcher& dispatcher, const io::LinkStats& accepted) {
+    void store(std::size_t thread, const router::Dispatcher& dispatcher, std::uint64_t failed,
+               const io::LinkStats& accepted) {
         Slot& slot = slots_[thread];
         const router::Counters& counters = dispatcher.counters();
         slot.requests.store(counters.begun, std::memory_order_relaxed);
-        slot.failed.store(counters.rejected + counters.broken, std::memory_order_relaxed);
+        slot.failed.store(failed, std::memory_order_relaxed);
         slot.in_flight.store(dispatcher.in_flight(), std::memory_order_relaxed);
         slot.links_refused.store(accepted.links_refused + accepted.malformed, std::memory_order_relaxed);
     }

@@ -1,10 +1,15 @@
 #include "exaserve/ask.h"
 
+#include <signal.h>
+
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/outcome/try.hpp>
+#include <cerrno>
 #include <chrono>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "exaserve/admin_client.h"
@@ -19,7 +24,8 @@ namespace json = boost::json;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds gone_poll_interval{100};
-constexpr std::chrono::seconds gone_margin{10};
+// Behind the drain: answers that go on elsewhere, the door, telling the cluster.
+constexpr std::chrono::seconds gone_margin{20};
 
 using Show = std::string (*)(const json::value& reply, Style style);
 
@@ -30,15 +36,25 @@ Outcome<std::string> get_and_show(const Target& target, std::string_view path, c
 }
 
 // 0 when the reply does not say.
-std::int64_t drain_seconds(const json::value& reply) {
+std::int64_t number_in(const json::value& reply, std::string_view name) {
     const auto* object = reply.if_object();
-    const auto* seconds = object == nullptr ? nullptr : object->if_contains("drain_seconds");
-    return seconds != nullptr && seconds->is_int64() ? seconds->get_int64() : 0;
+    const auto* number = object == nullptr ? nullptr : object->if_contains(name);
+    return number != nullptr && number->is_int64() ? number->get_int64() : 0;
 }
 
-bool wait_until_gone(const AdminClient& client, std::chrono::seconds limit) {
+// Orders are given on the peer's own machine, so its process can be looked at. One that its parent has not yet fetched
+// has ended.
+bool is_running(pid_t process) {
+    if (kill(process, 0) != 0 && errno == ESRCH) return false;
+    std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+    const std::string stat{std::istreambuf_iterator<char>(file), {}};
+    const std::size_t name_end = stat.rfind(") ");
+    return name_end == std::string::npos || stat[name_end + 2] != 'Z';
+}
+
+bool wait_until_gone(pid_t process, std::chrono::seconds limit) {
     const auto deadline = Clock::now() + limit;
-    while (client.is_reachable()) {
+    while (is_running(process)) {
         if (Clock::now() > deadline) return false;
         std::this_thread::sleep_for(gone_poll_interval);
     }
@@ -79,9 +95,10 @@ Outcome<std::string> ask(const JoinOptions& options, Style) {
 Outcome<std::string> ask(const LeaveOptions& options, Style) {
     const AdminClient client(options.target.url, std::chrono::seconds(2));
     BOOST_OUTCOME_TRY(const auto reply, client.post("leave", json::object{}));
-    const std::chrono::seconds drain(drain_seconds(reply));
-    if (options.wait && !wait_until_gone(client, drain + gone_margin))
-        return Failure{exit_failed, "the peer at " + options.target.url + " still answers after its " +
+    const std::chrono::seconds drain(number_in(reply, "drain_seconds"));
+    const auto process = static_cast<pid_t>(number_in(reply, "pid"));
+    if (options.wait && process > 0 && !wait_until_gone(process, drain + gone_margin))
+        return Failure{exit_failed, "the peer at " + options.target.url + " still runs after its " +
                                         human_seconds(static_cast<double>(drain.count())) + " to drain"};
     if (options.target.json) return json::serialize(reply) + "\n";
     return options.wait ? "left\n" : "leaving; it ends when its running answers have\n";

@@ -31,6 +31,7 @@ PlannedPeer plan_peer(const UpOptions& options, std::uint32_t index) {
     }
 
     std::vector<std::pair<std::string, std::string>> keys = {
+        {"cluster", "up-" + std::to_string(options.base_port)},
         {"name", peer.name},
         {"rack", "rack-" + std::to_string(index % racks + 1)},
         {"data_dir", peer.data_dir},

@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(join_refuses_what_cannot_be_dialled) {
 }
 
 BOOST_AUTO_TEST_CASE(leave_tells_how_long_it_may_take) {
-    BOOST_TEST(json::serialize(app::leave_json(60)) == R"({"state":"draining","drain_seconds":60})");
+    BOOST_TEST(json::serialize(app::leave_json(60, 7)) == R"({"state":"draining","drain_seconds":60,"pid":7})");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
