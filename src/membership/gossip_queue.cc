@@ -9,6 +9,8 @@ namespace {
 // How far a class is searched for a piece that still fits.
 constexpr std::size_t skips_max = 4;
 constexpr std::size_t all_items = ~std::size_t{0};
+// Of a fact whose every number is 0: no piece is smaller.
+constexpr std::size_t item_bytes_min = 12;
 
 }  // namespace
 
@@ -104,7 +106,7 @@ void GossipQueue::fill(TimePoint now, const Roster& roster, const LoadTable& loa
     std::size_t left = room;
     std::array<std::size_t, 3> used{};
     const auto take_some = [&](Class from, std::size_t share, std::size_t items_max) {
-        if (queues_[from].empty() || left == 0) return;
+        if (queues_[from].empty() || std::min(left, share) < item_bytes_min) return;
         const std::size_t bytes = take(from, filling, std::min(left, share), items_max);
         used[from] += bytes;
         left -= bytes;

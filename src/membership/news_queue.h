@@ -47,7 +47,7 @@ class NewsQueue {
         std::size_t skips = 0;
         for (const Order& order : order_) {
             const NewsKey key = std::get<2>(order);
-            const Take taken = offer(key, news_.at(key).base);
+            const Take taken = offer(key, std::get<3>(order));
             if (taken == Take::sent) sent.push_back(key);
             if (taken == Take::gone) gone.push_back(key);
             if (taken == Take::skip && ++skips >= skips_max) break;
@@ -62,7 +62,10 @@ class NewsQueue {
         std::uint32_t told = 0;
         std::uint64_t age = 0;  // counts down: the newest has the lowest
     };
-    using Order = std::tuple<std::uint32_t, std::uint64_t, NewsKey>;
+    // By `told`, then by `age`, which no two share; with all that an offer needs.
+    using Order = std::tuple<std::uint32_t, std::uint64_t, NewsKey, std::uint64_t>;
+
+    static Order order_of(NewsKey key, const News& news) { return {news.told, news.age, key, news.base}; }
 
     void erase(NewsKey key);
     void count(NewsKey key, std::uint32_t budget);
