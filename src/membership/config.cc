@@ -37,6 +37,7 @@ Result<void> validate(const Config& config) {
     EXA_TRY(check_range("probe_interval", config.probe_interval, milliseconds{10}, seconds{60}));
     EXA_TRY(check_range("probe_timeout", config.probe_timeout, milliseconds{1}, config.probe_interval / 2));
     EXA_TRY(check_range("gossip_interval", config.gossip_interval, milliseconds{1}, config.probe_interval));
+    EXA_TRY(check_range("load_gossip_interval", config.load_gossip_interval, config.gossip_interval, seconds{10}));
     EXA_TRY(check_range("indirect_probes", config.indirect_probes, 0, 16));
     EXA_TRY(check_range("health_max", config.health_max, 0, 64));
     // A refutation takes one spread of the suspicion and one of its answer, each a few gossip intervals.

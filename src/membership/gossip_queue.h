@@ -36,6 +36,8 @@ class GossipQueue {
 
     bool empty() const;
     std::size_t size() const;
+    // Facts or records, for which others wait.
+    bool has_urgent() const { return !queues_[fact].empty() || !queues_[record].empty(); }
 
     // Adds to what is in `packet` already, `room` bytes (of wire::size_bound) at most. News that was sent `budget`
     // times is done; loads are sent half as often.

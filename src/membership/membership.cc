@@ -496,8 +496,9 @@ void Membership::send_sync(PeerId to, const wire::Sync& sync) {
 
 // News waits at most until the next gossip interval; in a quiet cluster it leaves at once.
 void Membership::news(TimePoint now) {
-    if (queue_.empty() || timers_.is_set({TimerKind::gossip})) return;
-    timers_.set({TimerKind::gossip}, std::max(now, last_gossip_ + config_.gossip_interval));
+    if (queue_.empty()) return;
+    const Duration interval = queue_.has_urgent() ? config_.gossip_interval : config_.load_gossip_interval;
+    timers_.set_sooner({TimerKind::gossip}, std::max(now, last_gossip_ + interval));
 }
 
 void Membership::gossip(TimePoint now) {

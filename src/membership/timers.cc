@@ -8,6 +8,11 @@ void Timers::set(TimerKey key, TimePoint when) {
     order_.emplace(when, key);
 }
 
+void Timers::set_sooner(TimerKey key, TimePoint when) {
+    const auto at = deadlines_.find(key);
+    if (at == deadlines_.end() || when < at->second) set(key, when);
+}
+
 void Timers::cancel(TimerKey key) {
     const auto at = deadlines_.find(key);
     if (at == deadlines_.end()) return;

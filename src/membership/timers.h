@@ -37,6 +37,8 @@ class Timers {
   public:
     // Replaces an earlier deadline of the same key.
     void set(TimerKey key, TimePoint when);
+    // Unless an earlier deadline of the same key stands.
+    void set_sooner(TimerKey key, TimePoint when);
     void cancel(TimerKey key);
     void clear();
     bool is_set(TimerKey key) const { return deadlines_.contains(key); }

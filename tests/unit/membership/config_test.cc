@@ -32,6 +32,7 @@ BOOST_AUTO_TEST_CASE(each_value_out_of_range_is_named) {
         {"witnesses", [](Config& c) { c.witnesses = 17; }},
         {"lost_after", [](Config& c) { c.lost_after = Duration{0}; }},
         {"gossip_interval", [](Config& c) { c.gossip_interval = seconds{2}; }},
+        {"load_gossip_interval", [](Config& c) { c.load_gossip_interval = c.gossip_interval / 2; }},
         {"gossip_fanout", [](Config& c) { c.gossip_fanout = 0; }},
         {"retransmit_factor", [](Config& c) { c.retransmit_factor = 0; }},
         {"packet_bytes", [](Config& c) { c.packet_bytes = 1400; }},

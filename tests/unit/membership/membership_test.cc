@@ -165,6 +165,28 @@ BOOST_AUTO_TEST_CASE(a_second_holder_of_a_name_is_loud_and_the_one_that_is_start
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_death_leaves_at_once_although_loads_wait_for_their_turn) {
+    Config config;
+    config.load_gossip_interval = seconds{2};
+    Driver driver(config);
+    driver.gather(20);
+    const auto load = [&](std::uint32_t in_flight) {
+        const std::vector<wire::LoadReport> reports{{{me, DeploymentId{1}, 0}, in_flight, 0, 0, Duration{0}}};
+        driver.core.set_loads(driver.now, reports);
+        driver.run_for(Duration{0});
+    };
+    load(10);
+    driver.run_for(seconds{1}, true);
+    load(20);
+    BOOST_TEST(!driver.sent_of(wire::PacketKind::gossip).empty());
+    driver.sent.clear();
+    BOOST_REQUIRE(driver.give(102, {fact(101, Standing::dead, 0, 103)}).has_value());
+    driver.run_for(Duration{0});
+    const auto sent = driver.sent_of(wire::PacketKind::gossip);
+    BOOST_TEST(sent.size() == config.gossip_fanout);
+    BOOST_TEST(sent.at(0).packet.facts.size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(own_loads_show_at_once_and_leave_at_most_once_a_second) {
     Driver driver;
     driver.gather(2);

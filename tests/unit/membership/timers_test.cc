@@ -21,6 +21,15 @@ BOOST_AUTO_TEST_CASE(due_timers_come_in_the_order_of_their_deadlines) {
     BOOST_TEST((timers.next() == TimePoint{seconds{3}}));
 }
 
+BOOST_AUTO_TEST_CASE(set_sooner_only_ever_brings_a_deadline_forward) {
+    Timers timers;
+    timers.set_sooner({TimerKind::gossip}, TimePoint{seconds{5}});
+    timers.set_sooner({TimerKind::gossip}, TimePoint{seconds{9}});
+    BOOST_TEST((timers.next() == TimePoint{seconds{5}}));
+    timers.set_sooner({TimerKind::gossip}, TimePoint{seconds{2}});
+    BOOST_TEST((timers.next() == TimePoint{seconds{2}}));
+}
+
 BOOST_AUTO_TEST_CASE(a_later_set_replaces_and_a_cancel_removes) {
     Timers timers;
     timers.set({TimerKind::gossip}, TimePoint{seconds{1}});
