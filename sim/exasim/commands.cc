@@ -26,6 +26,8 @@ namespace {
 constexpr std::size_t chain_max = 16;
 // Large enough for every built-in scenario that names hosts.
 constexpr std::uint32_t mutant_peers = 32;
+// Runs of a broken core, one a seed, of which one must be noticed.
+constexpr std::uint64_t mutant_seeds = 6;
 
 }  // namespace
 
@@ -190,37 +192,46 @@ int replay_command(const std::string& path) {
     return static_cast<int>(Verdict::non_determinism);
 }
 
+namespace {
+
+// Prints one line of the list; whether the verdict is the one hoped for.
+bool tell(bool good, std::string_view yes, std::string_view no, std::string_view mutant, std::string_view scenario,
+          const std::string& how) {
+    std::fputs(fmt::format("{:<8} {:<26} {:<18} {}\n", good ? yes : no, mutant, scenario, how).c_str(), stdout);
+    return good;
+}
+
+}  // namespace
+
 int mutants_command(const RunArguments& arguments) {
     int survivors = 0;
-    std::set<std::string_view> controls;
+    std::set<std::pair<std::string_view, std::uint64_t>> controls;
     for (const MutantInfo& info : mutants()) {
         RunArguments one = arguments;
         one.mutant = info.name;
         if (one.peers == 0) one.peers = mutant_peers;
         one.scenario = info.scenario;
-        auto prepared = prepare(one);
-        if (!prepared) return usage(prepared.error());
-        // The whole core must pass where the broken one fails, or nothing is shown.
-        if (controls.insert(info.scenario).second) {
-            RunOptions whole = prepared.value().options;
-            whole.mutant = Mutant::none;
-            const Verdict verdict = run(prepared.value().scenario, whole).verdict;
-            std::fputs(fmt::format("{:<8} {:<26} {:<18}\n", verdict == Verdict::pass ? "passes" : "FAILS", "none",
-                                   info.scenario)
-                           .c_str(),
-                       stdout);
-            survivors += verdict == Verdict::pass ? 0 : 1;
+        bool caught = false;
+        std::string how;
+        for (std::uint64_t i = 0; i < mutant_seeds && !caught; ++i) {
+            one.seed = arguments.seed + i;
+            auto prepared = prepare(one);
+            if (!prepared) return usage(prepared.error());
+            // The whole core must pass where the broken one fails, or nothing is shown.
+            if (controls.insert({info.scenario, one.seed}).second) {
+                RunOptions whole = prepared.value().options;
+                whole.mutant = Mutant::none;
+                const bool passes = run(prepared.value().scenario, whole).verdict == Verdict::pass;
+                survivors += tell(passes, "passes", "FAILS", "none", info.scenario, "") ? 0 : 1;
+            }
+            const Outcome outcome = run(prepared.value().scenario, prepared.value().options);
+            caught = outcome.verdict == Verdict::invariant || outcome.verdict == Verdict::liveness;
+            how = fmt::format("seed {}: {}", one.seed,
+                              outcome.violations.empty()
+                                  ? outcome.liveness
+                                  : outcome.violations.front().check + ": " + outcome.violations.front().what);
         }
-        const Outcome outcome = run(prepared.value().scenario, prepared.value().options);
-        const bool caught = outcome.verdict == Verdict::invariant || outcome.verdict == Verdict::liveness;
-        const std::string how = !outcome.violations.empty()
-                                    ? outcome.violations.front().check + ": " + outcome.violations.front().what
-                                    : outcome.liveness;
-        std::fputs(
-            fmt::format("{:<8} {:<26} {:<18} {}\n", caught ? "caught" : "SURVIVES", info.name, info.scenario, how)
-                .c_str(),
-            stdout);
-        survivors += caught ? 0 : 1;
+        survivors += tell(caught, "caught", "SURVIVES", info.name, info.scenario, how) ? 0 : 1;
     }
     return static_cast<int>(survivors > 0 ? Verdict::invariant : Verdict::pass);
 }

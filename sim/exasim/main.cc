@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
     replay->add_option("file", path, "Written by run --trace")->required();
     auto* mutants = app.add_subcommand("mutants", "Break the core in each known way: an oracle must notice every one");
     mutants->add_option("--peers", arguments.peers, "Peers; 32 without it");
-    mutants->add_option("--seed", arguments.seed, "Of each run; 1 without it");
+    mutants->add_option("--seed", arguments.seed, "Of the first of up to six runs for each; 1 without it");
 
     exa::sim::SwarmArguments swarm_arguments;
     auto* swarm = app.add_subcommand("swarm", "Random scenarios until the time is over");
