@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "sim/errc.h"
+#include "sim/scenarios/near_match.h"
 
 namespace exa::sim {
 
@@ -126,7 +127,7 @@ class Reader {
         if (error_) return *error_;
         for (const auto& [key, value] : table_)
             if (std::ranges::find(taken_, key.str()) == taken_.end())
-                return bad(fmt::format("unknown key '{}{}'", path_, key.str()));
+                return bad(fmt::format("unknown key '{}{}'{}", path_, key.str(), did_you_mean(key.str(), taken_)));
         return success();
     }
 
@@ -188,12 +189,21 @@ Result<void> read_membership(const toml::table& table, membership::Config& confi
     reader.time("lost_after_s", config.lost_after, s);
     reader.time("gossip_interval_ms", config.gossip_interval, ms);
     reader.integer("gossip_fanout", config.gossip_fanout, 1, 16);
+    reader.time("load_gossip_interval_ms", config.load_gossip_interval, ms);
     reader.integer("retransmit_factor", config.retransmit_factor, 1, 16);
     reader.time("sync_interval_s", config.sync_interval, s);
+    reader.time("pull_timeout_s", config.pull_timeout, s);
+    reader.time("seed_backoff_s", config.seed_backoff, s);
+    reader.time("seed_backoff_max_s", config.seed_backoff_max, s);
     reader.time("redial_interval_s", config.redial_interval, s);
     reader.time("lost_kept_s", config.lost_kept, s);
     reader.time("left_shown_s", config.left_shown, s);
+    reader.integer("gone_max", config.gone_max, 1, 1 << 20);
+    reader.integer("members_max", config.members_max, 1, 1 << 20);
+    reader.integer("packet_bytes", config.packet_bytes, 1000, wire::packet_bytes_max);
     reader.time("load_interval_s", config.load_interval, s);
+    reader.number("load_change", config.load_change, 0, 1);
+    reader.time("leave_time_s", config.leave_time, s);
     EXA_TRY(reader.finish());
     if (auto valid = membership::validate(config); !valid) return bad("membership." + valid.error().detail);
     return success();
@@ -245,7 +255,8 @@ Result<Fault> read_fault(const toml::table& table, std::size_t number, std::uint
     std::string kind;
     reader.text("kind", kind);
     const auto known = std::ranges::find(kind_names, kind);
-    if (known == kind_names.end()) reader.fail("kind", fmt::format("one of {}", fmt::join(kind_names, ", ")));
+    if (known == kind_names.end())
+        reader.fail("kind", fmt::format("one of {}{}", fmt::join(kind_names, ", "), did_you_mean(kind, kind_names)));
     fault.kind = static_cast<FaultKind>(known - kind_names.begin());
     reader.time("at_s", fault.at, s);
     reader.time("for_s", fault.lasts, s);
@@ -377,7 +388,7 @@ Result<Scenario> parse_scenario(std::string_view name, std::string_view text, st
     }
     for (const std::string& check : scenario.watch)
         if (std::ranges::find(checks, check) == checks.end())
-            reader.fail("watch", fmt::format("a list of {}", fmt::join(checks, ", ")));
+            reader.fail("watch", fmt::format("a list of {}{}", fmt::join(checks, ", "), did_you_mean(check, checks)));
     EXA_TRY(reader.finish());
     return scenario;
 }

@@ -61,7 +61,9 @@ BOOST_AUTO_TEST_CASE(a_setting_replaces_and_changes_the_hash) {
 
 BOOST_AUTO_TEST_CASE(what_is_wrong_is_named) {
     BOOST_TEST(why("nonsense = 1").find("'nonsense'") != std::string::npos);
-    BOOST_TEST(why("[net]\nlos = 1").find("'net.los'") != std::string::npos);
+    BOOST_TEST(why("[net]\nlos = 1").find("'net.los', did you mean 'loss'?") != std::string::npos);
+    BOOST_TEST(why("[[fault]]\nkind = 'crsh'").find("did you mean 'crash'?") != std::string::npos);
+    BOOST_TEST(why("[membership]\nload_gosip_interval_ms = 1").find("'load_gossip_interval_ms'") != std::string::npos);
     BOOST_TEST(why("[net]\nloss = 1.5").find("net.loss") != std::string::npos);
     BOOST_TEST(why("[[fault]]\nkind = 'explode'").find("fault.0.kind") != std::string::npos);
     BOOST_TEST(why("watch = ['M9']").find("watch") != std::string::npos);
