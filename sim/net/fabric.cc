@@ -9,6 +9,9 @@ namespace exa::sim {
 
 namespace {
 
+// A datagram waits for what is on the wire, one packet of it.
+constexpr std::size_t mtu = 1500;
+
 Duration uniform(Rng& rng, Duration least, Duration most) {
     if (most <= least) return least;
     return least +
@@ -24,12 +27,12 @@ Fabric::Fabric(const NetConfig& config, std::size_t hosts, const Streams& stream
       loss_(streams.stream("loss")),
       duplicate_(streams.stream("duplicate")),
       corruption_(streams.stream("corruption")),
-      free_at_(hosts) {}
+      lines_(hosts) {}
 
 std::uint32_t Fabric::add(Rule rule, std::uint64_t* effects) {
-    EXA_CHECK(rule.from.size() == free_at_.size() && rule.to.size() == free_at_.size());
+    EXA_CHECK(rule.from.size() == lines_.size() && rule.to.size() == lines_.size());
     Active active{next_rule_, std::move(rule), streams_.stream("rule", next_rule_), effects, {}};
-    if (active.rule.kind == RuleKind::bandwidth) active.free_at.resize(free_at_.size());
+    if (active.rule.kind == RuleKind::bandwidth) active.lines.resize(lines_.size());
     rules_.push_back(std::move(active));
     return next_rule_++;
 }
@@ -45,12 +48,30 @@ Duration Fabric::latency() {
     return time;
 }
 
-bool Fabric::queue(WorldTime now, WorldTime& free_at, std::size_t bytes, double rate, bool may_drop,
-                   Duration& wait) const {
-    const WorldTime start = std::max(now, free_at);
+bool Fabric::queue(WorldTime now, Line& line, std::size_t bytes, double rate, Cargo cargo, bool may_drop,
+                   Duration& wait) {
+    const Duration time = duration_of(static_cast<double>(bytes) / rate);
+    const bool first = cargo == Cargo::control && config_.control_first;
+    WorldTime start = std::max(now, line.control);
+    if (first) {
+        const Duration piece = duration_of(static_cast<double>(may_drop ? mtu : config_.data_piece) / rate);
+        if (line.data > start) start += std::min(line.data - start, piece);
+    } else {
+        start = std::max(start, line.data);
+    }
     if (may_drop && start - now > config_.queue_time) return false;
-    free_at = start + duration_of(static_cast<double>(bytes) / rate);
-    wait += free_at - now;
+    if (cargo == Cargo::control) {
+        control_wait_max_ = std::max(control_wait_max_, start - now);
+        if (line.data > now) ++control_behind_data_;
+    }
+    if (first) {
+        line.control = start + time;
+        // What overtakes data makes it later.
+        if (line.data > now) line.data += time;
+    } else {
+        line.data = start + time;
+    }
+    wait += start + time - now;
     return true;
 }
 
@@ -60,7 +81,8 @@ Fabric::Fate Fabric::send_datagram(WorldTime now, Host from, Host to, std::size_
     Fate fate;
     Fate::Copy first{latency(), false};
     std::size_t copies = 1;
-    if (config_.bandwidth > 0 && !queue(now, free_at_[from], bytes, config_.bandwidth, true, first.delay)) return fate;
+    if (config_.bandwidth > 0 && !queue(now, lines_[from], bytes, config_.bandwidth, Cargo::control, true, first.delay))
+        return fate;
     if (config_.duplicate > 0 && duplicate_.unit() < config_.duplicate) ++copies;
     for (Active& active : rules_) {
         const Rule& rule = active.rule;
@@ -98,7 +120,7 @@ Fabric::Fate Fabric::send_datagram(WorldTime now, Host from, Host to, std::size_
                 break;
             case RuleKind::bandwidth: {
                 const Duration before = first.delay;
-                if (!queue(now, active.free_at[from], bytes, rule.rate, true, first.delay)) {
+                if (!queue(now, active.lines[from], bytes, rule.rate, Cargo::control, true, first.delay)) {
                     ++*active.effects;
                     return fate;
                 }
@@ -116,7 +138,7 @@ Fabric::Fate Fabric::send_datagram(WorldTime now, Host from, Host to, std::size_
     return fate;
 }
 
-Fabric::LinkFate Fabric::send_link(WorldTime now, Host from, Host to, std::size_t bytes) {
+Fabric::LinkFate Fabric::send_link(WorldTime now, Host from, Host to, std::size_t bytes, Cargo cargo) {
     ++link_messages_;
     link_bytes_ += bytes;
     LinkFate fate;
@@ -131,7 +153,7 @@ Fabric::LinkFate Fabric::send_link(WorldTime now, Host from, Host to, std::size_
         }
     };
     if (config_.loss > 0) lose(loss_, config_.loss, nullptr);
-    if (config_.bandwidth > 0) queue(now, free_at_[from], bytes, config_.bandwidth, false, fate.delay);
+    if (config_.bandwidth > 0) queue(now, lines_[from], bytes, config_.bandwidth, cargo, false, fate.delay);
     for (Active& active : rules_) {
         const Rule& rule = active.rule;
         if (!applies(rule, from, to)) continue;
@@ -157,7 +179,7 @@ Fabric::LinkFate Fabric::send_link(WorldTime now, Host from, Host to, std::size_
                 fate.delay += std::max(Duration{0}, rule.until - now);
                 break;
             case RuleKind::bandwidth:
-                queue(now, active.free_at[from], bytes, rule.rate, false, fate.delay);
+                queue(now, active.lines[from], bytes, rule.rate, cargo, false, fate.delay);
                 break;
             case RuleKind::cut_udp:
             case RuleKind::duplicate:
@@ -180,8 +202,7 @@ bool Fabric::reaches(Host from, Host to, bool udp) const {
 bool Fabric::is_cut(Host host) const {
     return std::ranges::any_of(rules_, [host](const Active& active) {
         const RuleKind kind = active.rule.kind;
-        const bool cuts =
-            kind == RuleKind::cut || kind == RuleKind::clog || kind == RuleKind::cut_udp || kind == RuleKind::bandwidth;
+        const bool cuts = kind == RuleKind::cut || kind == RuleKind::clog || kind == RuleKind::cut_udp;
         return cuts && (active.rule.from[host] != 0 || active.rule.to[host] != 0);
     });
 }

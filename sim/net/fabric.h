@@ -27,15 +27,23 @@ struct NetConfig {
     Duration latency_tail = std::chrono::milliseconds{20};
     double loss = 0;       // of datagrams; link messages are late instead
     double duplicate = 0;  // of datagrams
-    // Bytes a second a host may send, 0: no limit; what waits longer than queue_time is dropped.
+    // Bytes a second a host may send, 0: no limit. Datagrams and link messages of the control plane go before data and
+    // wait for a piece of it at the most, as io/link and a fair queue of the kernel have it; a datagram that would wait
+    // longer than queue_time is dropped.
     double bandwidth = 0;
     Duration queue_time = std::chrono::milliseconds{50};
+    // Of bytes of data that are on the line before anything else may go.
+    std::size_t data_piece = 16 * 1024;
+    // False: everything waits in one queue. A mutant.
+    bool control_first = true;
     // A dial that nobody answers is given up after this, as io/link does.
     Duration connect_timeout = std::chrono::seconds{1};
     // A link that carries streams and is silent for this long is broken: two unanswered pings of io/link.
     Duration silence = std::chrono::seconds{15};
     Duration link_idle = std::chrono::seconds{60};
 };
+
+enum class Cargo : std::uint8_t { control, data };
 
 enum class RuleKind : std::uint8_t { cut, cut_udp, loss, duplicate, reorder, corrupt, delay, clog, bandwidth };
 
@@ -77,11 +85,11 @@ class Fabric {
         Duration delay{0};
         WorldTime until = world_never;
     };
-    LinkFate send_link(WorldTime now, Host from, Host to, std::size_t bytes);
+    LinkFate send_link(WorldTime now, Host from, Host to, std::size_t bytes, Cargo cargo = Cargo::control);
 
     // Nothing cuts the way from one to the other; lossy ways count as open. `udp`: for datagrams.
     bool reaches(Host from, Host to, bool udp) const;
-    // Some cut, clog or starved line keeps bytes from or to this host.
+    // Some cut or clog keeps bytes from or to this host.
     bool is_cut(Host host) const;
     // A number below `bytes` for the bit to flip of a corrupted datagram.
     std::uint64_t pick(std::uint64_t bound) { return corruption_.below(bound); }
@@ -90,20 +98,28 @@ class Fabric {
     std::uint64_t datagram_bytes() const { return datagram_bytes_; }
     std::uint64_t link_messages() const { return link_messages_; }
     std::uint64_t link_bytes() const { return link_bytes_; }
+    // The longest that a message of the control plane waited for its host's line, and how many waited for data.
+    Duration control_wait_max() const { return control_wait_max_; }
+    std::uint64_t control_behind_data() const { return control_behind_data_; }
 
   private:
+    // When the queues of a host's line are empty.
+    struct Line {
+        WorldTime control;
+        WorldTime data;
+    };
     struct Active {
         std::uint32_t number = 0;
         Rule rule;
         Rng rng;
         std::uint64_t* effects = nullptr;
-        std::vector<WorldTime> free_at;  // bandwidth: when each host's queue is empty
+        std::vector<Line> lines;  // bandwidth: one a host
     };
 
     static bool applies(const Rule& rule, Host from, Host to) { return rule.from[from] != 0 && rule.to[to] != 0; }
     Duration latency();
-    // Time in the queue of a host that may send so many bytes a second; nothing: the queue is full.
-    bool queue(WorldTime now, WorldTime& free_at, std::size_t bytes, double rate, bool may_drop, Duration& wait) const;
+    // Adds the time on a line of so many bytes a second. False: the queue is full; never when it may not drop.
+    bool queue(WorldTime now, Line& line, std::size_t bytes, double rate, Cargo cargo, bool may_drop, Duration& wait);
 
     NetConfig config_;
     Streams streams_;
@@ -111,13 +127,15 @@ class Fabric {
     Rng loss_;
     Rng duplicate_;
     Rng corruption_;
-    std::vector<WorldTime> free_at_;
+    std::vector<Line> lines_;
     std::vector<Active> rules_;
     std::uint32_t next_rule_ = 1;
     std::uint64_t datagrams_ = 0;
     std::uint64_t datagram_bytes_ = 0;
     std::uint64_t link_messages_ = 0;
     std::uint64_t link_bytes_ = 0;
+    Duration control_wait_max_{0};
+    std::uint64_t control_behind_data_ = 0;
 };
 
 }  // namespace exa::sim

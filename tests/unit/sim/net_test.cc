@@ -122,12 +122,35 @@ BOOST_AUTO_TEST_CASE(bandwidth_queues_and_then_drops) {
     BOOST_TEST((longest >= milliseconds{60}));
 }
 
+BOOST_AUTO_TEST_CASE(control_overtakes_data_on_a_full_line) {
+    NetConfig config;
+    config.bandwidth = 100'000;
+    Fabric fabric(config, hosts, Streams(1));
+    const Duration data = fabric.send_link(at(0), 0, 1, 1'000'000, Cargo::data).delay;
+    BOOST_TEST((data >= std::chrono::seconds{10}));
+    // One packet of 1,500 bytes is on the wire, or one piece of data in the socket.
+    const auto datagram = fabric.send_datagram(at(0), 0, 1, 100);
+    BOOST_TEST(datagram.copies == 1U);
+    BOOST_TEST((datagram.copy[0].delay < milliseconds{20}));
+    BOOST_TEST((fabric.send_link(at(0), 0, 1, 100, Cargo::control).delay < milliseconds{200}));
+    BOOST_TEST((fabric.control_wait_max() <= milliseconds{185}));
+    BOOST_TEST(fabric.control_behind_data() == 2U);
+    // Data still has its turn, later by what overtook it.
+    BOOST_TEST((fabric.send_link(at(0), 0, 1, 1000, Cargo::data).delay > data));
+    // And where everything waits in one queue, it does wait.
+    config.control_first = false;
+    Fabric mixed(config, hosts, Streams(1));
+    mixed.send_link(at(0), 0, 1, 1'000'000, Cargo::data);
+    BOOST_TEST(mixed.send_datagram(at(0), 0, 1, 100).copies == 0U);
+    BOOST_TEST((mixed.send_link(at(0), 0, 1, 100, Cargo::control).delay > std::chrono::seconds{9}));
+}
+
 BOOST_AUTO_TEST_CASE(a_link_keeps_its_order_and_dials_once) {
     NetConfig config;
     config.latency_max = milliseconds{50};
     Fabric fabric(config, hosts, Streams(1));
     Links links(fabric);
-    const LinkEnds ends{0, 1, 1, 1};
+    const LinkEnds ends{0, 1, 1, 1, Generation{1}};
     const LinkResult first = links.send(at(0), LinkPool::control, ends, 10);
     BOOST_TEST(first.dialled);
     WorldTime last = first.at;
@@ -145,9 +168,9 @@ BOOST_AUTO_TEST_CASE(a_link_keeps_its_order_and_dials_once) {
 BOOST_AUTO_TEST_CASE(a_crash_is_silent) {
     Fabric fabric({}, hosts, Streams(1));
     Links links(fabric);
-    links.send(at(0), LinkPool::control, {0, 1, 1, 1}, 10);
+    links.send(at(0), LinkPool::control, {0, 1, 1, 1, Generation{1}}, 10);
     // On the open link nothing comes back; a dial times out.
-    BOOST_TEST((links.send(at(10), LinkPool::control, {0, 1, 1, 0}, 10).kind == LinkResult::Kind::vanishes));
+    BOOST_TEST((links.send(at(10), LinkPool::control, {0, 1, 1, 0, Generation{1}}, 10).kind == LinkResult::Kind::vanishes));
     const LinkResult dial = links.send(at(10), LinkPool::control, {0, 2, 1, 0}, 10);
     BOOST_TEST((dial.kind == LinkResult::Kind::fails));
     BOOST_TEST((dial.at == at(10) + NetConfig{}.connect_timeout));
@@ -156,22 +179,22 @@ BOOST_AUTO_TEST_CASE(a_crash_is_silent) {
 BOOST_AUTO_TEST_CASE(a_restarted_process_resets_an_old_link) {
     Fabric fabric({}, hosts, Streams(1));
     Links links(fabric);
-    links.send(at(0), LinkPool::control, {0, 1, 1, 1}, 10);
-    const LinkResult reset = links.send(at(10), LinkPool::control, {0, 1, 1, 2}, 10);
+    links.send(at(0), LinkPool::control, {0, 1, 1, 1, Generation{1}}, 10);
+    const LinkResult reset = links.send(at(10), LinkPool::control, {0, 1, 1, 2, Generation{2}}, 10);
     BOOST_TEST((reset.kind == LinkResult::Kind::fails));
     BOOST_TEST((reset.at < at(20)));
-    BOOST_TEST((links.send(at(30), LinkPool::control, {0, 1, 1, 2}, 10).kind == LinkResult::Kind::arrives));
+    BOOST_TEST((links.send(at(30), LinkPool::control, {0, 1, 1, 2, Generation{2}}, 10).kind == LinkResult::Kind::arrives));
 }
 
 BOOST_AUTO_TEST_CASE(what_was_sent_into_a_cut_comes_after_it) {
     Fabric fabric({}, hosts, Streams(1));
     Links links(fabric);
-    links.send(at(0), LinkPool::control, {0, 1, 1, 1}, 10);
+    links.send(at(0), LinkPool::control, {0, 1, 1, 1, Generation{1}}, 10);
     std::uint64_t effects = 0;
     Rule rule = make(RuleKind::cut, only({0}), only({1}));
     rule.until = at(10'000);
     fabric.add(rule, &effects);
-    const LinkResult held = links.send(at(1000), LinkPool::control, {0, 1, 1, 1}, 10);
+    const LinkResult held = links.send(at(1000), LinkPool::control, {0, 1, 1, 1, Generation{1}}, 10);
     BOOST_TEST((held.kind == LinkResult::Kind::arrives));
     BOOST_TEST((held.at > at(10'000)));
 }
