@@ -69,6 +69,18 @@ struct Counters {
     std::uint64_t probes_failed = 0;
 };
 
+// Entries of what is bounded, as they are now.
+struct Sizes {
+    std::size_t peers = 0;
+    std::size_t gone = 0;  // of these, dead and lost ones
+    std::size_t news = 0;
+    std::size_t timers = 0;
+    std::size_t relays = 0;
+    std::size_t asked = 0;
+    std::size_t wants = 0;
+    std::size_t clashes = 0;
+};
+
 class Membership {
   public:
     // `config` must be valid and `own` pass wire::check_record; its id is not 0, its generation newer than in any life
@@ -86,6 +98,10 @@ class Membership {
     std::uint32_t health() const { return health_; }
     const Roster& roster() const { return roster_; }
     const Counters& counters() const { return counters_; }
+    Sizes sizes() const {
+        return {roster_.size(),  roster_.dead().size(), queue_.size(), timers_.size(),
+                relays_.size(), asked_until_.size(),   wants_.size(), clashes_.size()};
+    }
     // Built anew when something changed since the last call. Costs O(peers + loads) then.
     std::shared_ptr<const View> view();
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -41,6 +42,7 @@ class Timers {
     void set_sooner(TimerKey key, TimePoint when);
     void cancel(TimerKey key);
     void clear();
+    std::size_t size() const { return deadlines_.size(); }
     bool is_set(TimerKey key) const { return deadlines_.contains(key); }
 
     TimePoint next() const { return order_.empty() ? time_never : order_.begin()->first; }
