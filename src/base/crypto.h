@@ -5,8 +5,11 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 
 #include "base/bytes.h"
 
@@ -15,6 +18,20 @@ namespace exa {
 using Digest = std::array<std::uint8_t, 32>;
 using AeadKey = std::array<std::uint8_t, 32>;
 using AeadNonce = std::array<std::uint8_t, 12>;
+
+inline constexpr std::size_t aead_tag_size = 16;
+
+// AES-256-GCM under one key that was set up once: what packets are sealed with. One thread at a time.
+class Aead {
+  public:
+    virtual ~Aead() = default;
+
+    // `out` takes the ciphertext and then the tag: plain.size() + aead_tag_size bytes, apart from `plain`.
+    virtual void seal(const AeadNonce& nonce, ByteView associated, ByteView plain, std::span<std::uint8_t> out) = 0;
+    // `out` has sealed.size() - aead_tag_size bytes. False when the tag does not fit: what `out` holds then means
+    // nothing.
+    virtual bool open(const AeadNonce& nonce, ByteView associated, ByteView sealed, std::span<std::uint8_t> out) = 0;
+};
 
 class Crypto {
   public:
@@ -30,6 +47,7 @@ class Crypto {
     // Nothing when the tag does not fit: the bytes are then to be ignored, not explained.
     virtual std::optional<Bytes> open(const AeadKey& key, const AeadNonce& nonce, ByteView associated,
                                       ByteView sealed) const = 0;
+    virtual std::unique_ptr<Aead> aead(const AeadKey& key) const = 0;
 };
 
 // Equality whose time does not depend on the contents.

@@ -6,6 +6,7 @@
 #include <openssl/kdf.h>
 #include <openssl/params.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <memory>
@@ -16,14 +17,12 @@ namespace exa::io {
 
 namespace {
 
-constexpr std::size_t tag_size = 16;
-
 struct Deleter {
+    void operator()(EVP_CIPHER* cipher) const { EVP_CIPHER_free(cipher); }
     void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
     void operator()(EVP_KDF* kdf) const { EVP_KDF_free(kdf); }
     void operator()(EVP_KDF_CTX* context) const { EVP_KDF_CTX_free(context); }
 };
-using CipherContext = std::unique_ptr<EVP_CIPHER_CTX, Deleter>;
 
 // EVP takes lengths as int; nothing we seal is near 2 GiB.
 int length_of(ByteView bytes) {
@@ -37,6 +36,59 @@ OSSL_PARAM octets(const char* key, ByteView bytes) {
     auto* data = bytes.empty() ? &nothing : const_cast<std::uint8_t*>(bytes.data());
     return OSSL_PARAM_construct_octet_string(key, data, bytes.size());
 }
+
+// Fetched once: a look-up by name for each packet costs more than the packet.
+const EVP_CIPHER* aes_256_gcm() {
+    static const std::unique_ptr<EVP_CIPHER, Deleter> cipher(EVP_CIPHER_fetch(nullptr, "AES-256-GCM", nullptr));
+    EXA_CHECK(cipher != nullptr);
+    return cipher.get();
+}
+
+class OpenSslAead final : public Aead {
+  public:
+    explicit OpenSslAead(const AeadKey& key) : context_(EVP_CIPHER_CTX_new()) {
+        EXA_CHECK(context_ != nullptr);
+        EXA_CHECK(EVP_CipherInit_ex2(context_.get(), aes_256_gcm(), key.data(), nullptr, 1, nullptr) == 1);
+    }
+
+    void seal(const AeadNonce& nonce, ByteView associated, ByteView plain, std::span<std::uint8_t> out) override {
+        EXA_CHECK(out.size() == plain.size() + aead_tag_size);
+        start(nonce, associated, 1);
+        int size = 0;
+        if (!plain.empty())
+            EXA_CHECK(EVP_CipherUpdate(context_.get(), out.data(), &size, plain.data(), length_of(plain)) == 1);
+        std::uint8_t* const tag = out.data() + plain.size();
+        EXA_CHECK(EVP_CipherFinal_ex(context_.get(), tag, &size) == 1);
+        EXA_CHECK(EVP_CIPHER_CTX_ctrl(context_.get(), EVP_CTRL_AEAD_GET_TAG, aead_tag_size, tag) == 1);
+    }
+
+    bool open(const AeadNonce& nonce, ByteView associated, ByteView sealed, std::span<std::uint8_t> out) override {
+        if (sealed.size() < aead_tag_size || sealed.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+            return false;
+        const ByteView cipher = sealed.first(sealed.size() - aead_tag_size);
+        EXA_CHECK(out.size() == cipher.size());
+        std::array<std::uint8_t, aead_tag_size> tag;
+        std::copy(sealed.end() - aead_tag_size, sealed.end(), tag.begin());
+        start(nonce, associated, 0);
+        int size = 0;
+        if (!cipher.empty())
+            EXA_CHECK(EVP_CipherUpdate(context_.get(), out.data(), &size, cipher.data(), length_of(cipher)) == 1);
+        EXA_CHECK(EVP_CIPHER_CTX_ctrl(context_.get(), EVP_CTRL_AEAD_SET_TAG, aead_tag_size, tag.data()) == 1);
+        std::uint8_t unused = 0;
+        return EVP_CipherFinal_ex(context_.get(), &unused, &size) == 1;
+    }
+
+  private:
+    // The key of the constructor stays; only the nonce is new.
+    void start(const AeadNonce& nonce, ByteView associated, int encrypts) {
+        EXA_CHECK(EVP_CipherInit_ex2(context_.get(), nullptr, nullptr, nonce.data(), encrypts, nullptr) == 1);
+        int size = 0;
+        if (!associated.empty())
+            EXA_CHECK(EVP_CipherUpdate(context_.get(), nullptr, &size, associated.data(), length_of(associated)) == 1);
+    }
+
+    std::unique_ptr<EVP_CIPHER_CTX, Deleter> context_;
+};
 
 }  // namespace
 
@@ -77,40 +129,21 @@ Digest OpenSslCrypto::hkdf_sha256(ByteView secret, ByteView salt, ByteView info)
 }
 
 Bytes OpenSslCrypto::seal(const AeadKey& key, const AeadNonce& nonce, ByteView associated, ByteView plain) const {
-    const CipherContext context(EVP_CIPHER_CTX_new());
-    EXA_CHECK(context != nullptr);
-    Bytes sealed(plain.size() + tag_size);
-    int size = 0;
-    EXA_CHECK(EVP_EncryptInit_ex(context.get(), EVP_aes_256_gcm(), nullptr, key.data(), nonce.data()) == 1);
-    if (!associated.empty())
-        EXA_CHECK(EVP_EncryptUpdate(context.get(), nullptr, &size, associated.data(), length_of(associated)) == 1);
-    if (!plain.empty())
-        EXA_CHECK(EVP_EncryptUpdate(context.get(), sealed.data(), &size, plain.data(), length_of(plain)) == 1);
-    EXA_CHECK(EVP_EncryptFinal_ex(context.get(), sealed.data() + plain.size(), &size) == 1);
-    EXA_CHECK(EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_AEAD_GET_TAG, tag_size, sealed.data() + plain.size()) == 1);
+    Bytes sealed(plain.size() + aead_tag_size);
+    OpenSslAead(key).seal(nonce, associated, plain, sealed);
     return sealed;
 }
 
 std::optional<Bytes> OpenSslCrypto::open(const AeadKey& key, const AeadNonce& nonce, ByteView associated,
                                          ByteView sealed) const {
-    if (sealed.size() < tag_size || sealed.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-        return std::nullopt;
-    const ByteView cipher = sealed.first(sealed.size() - tag_size);
-    std::array<std::uint8_t, tag_size> tag;
-    std::copy(sealed.end() - tag_size, sealed.end(), tag.begin());
-    const CipherContext context(EVP_CIPHER_CTX_new());
-    EXA_CHECK(context != nullptr);
-    Bytes plain(cipher.size());
-    int size = 0;
-    EXA_CHECK(EVP_DecryptInit_ex(context.get(), EVP_aes_256_gcm(), nullptr, key.data(), nonce.data()) == 1);
-    if (!associated.empty())
-        EXA_CHECK(EVP_DecryptUpdate(context.get(), nullptr, &size, associated.data(), length_of(associated)) == 1);
-    if (!cipher.empty())
-        EXA_CHECK(EVP_DecryptUpdate(context.get(), plain.data(), &size, cipher.data(), length_of(cipher)) == 1);
-    EXA_CHECK(EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_AEAD_SET_TAG, tag_size, tag.data()) == 1);
-    std::uint8_t unused = 0;
-    if (EVP_DecryptFinal_ex(context.get(), &unused, &size) != 1) return std::nullopt;
+    if (sealed.size() < aead_tag_size) return std::nullopt;
+    Bytes plain(sealed.size() - aead_tag_size);
+    if (!OpenSslAead(key).open(nonce, associated, sealed, plain)) return std::nullopt;
     return plain;
+}
+
+std::unique_ptr<Aead> OpenSslCrypto::aead(const AeadKey& key) const {
+    return std::make_unique<OpenSslAead>(key);
 }
 
 }  // namespace exa::io

@@ -15,6 +15,7 @@ class OpenSslCrypto final : public Crypto {
     Bytes seal(const AeadKey& key, const AeadNonce& nonce, ByteView associated, ByteView plain) const override;
     std::optional<Bytes> open(const AeadKey& key, const AeadNonce& nonce, ByteView associated,
                               ByteView sealed) const override;
+    std::unique_ptr<Aead> aead(const AeadKey& key) const override;
 };
 
 }  // namespace exa::io

@@ -29,6 +29,7 @@ class FixedHmac final : public exa::Crypto {
                                    exa::ByteView) const override {
         return std::nullopt;
     }
+    std::unique_ptr<exa::Aead> aead(const exa::AeadKey&) const override { return nullptr; }
 
   private:
     exa::Digest digest_;

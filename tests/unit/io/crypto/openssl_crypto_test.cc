@@ -104,4 +104,20 @@ BOOST_AUTO_TEST_CASE(bytes_shorter_than_a_tag_open_nothing) {
         BOOST_TEST(!crypto.open(key_16, nonce_16, {}, Bytes(size, 0)).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(a_key_that_was_set_up_once_seals_and_opens_in_turn) {
+    const auto aead = crypto.aead(key_16);
+    const Bytes plain = hex(plain_16);
+    Bytes sealed(plain.size() + exa::aead_tag_size);
+    Bytes opened(plain.size());
+    for (int turn = 0; turn < 2; ++turn) {
+        aead->seal(nonce_16, hex(associated_16), plain, sealed);
+        BOOST_TEST(exa::to_hex(sealed) == sealed_16);
+        Bytes changed = sealed;
+        changed[3] ^= 4;
+        BOOST_TEST(!aead->open(nonce_16, hex(associated_16), changed, opened));
+        BOOST_TEST(aead->open(nonce_16, hex(associated_16), sealed, opened));
+        BOOST_TEST(exa::to_hex(opened) == plain_16);
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
