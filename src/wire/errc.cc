@@ -25,6 +25,18 @@ class Category final : public std::error_category {
                 return "a kind of message that this version does not know";
             case errc::too_big_to_send:
                 return "our own message is longer than allowed";
+            case errc::not_sealed:
+                return "a plain packet in a sealed cluster";
+            case errc::sealed:
+                return "a sealed packet, and this peer has no key";
+            case errc::unknown_key:
+                return "sealed with a key that this peer does not hold";
+            case errc::not_authentic:
+                return "damaged or forged: the seal does not fit";
+            case errc::replayed:
+                return "a packet that was here before";
+            case errc::seal_used_up:
+                return "no packet can be sealed any more in this life";
         }
         return "unknown wire error";
     }
