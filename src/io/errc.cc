@@ -29,6 +29,10 @@ class Category final : public std::error_category {
                 return "another peer listens there";
             case errc::malformed:
                 return "the other side broke the protocol";
+            case errc::wrong_seal:
+                return "one end of the link is sealed and the other is not";
+            case errc::wrong_key:
+                return "the other end does not hold the key";
             case errc::too_large:
                 return "the message is too large";
             case errc::too_many:

@@ -17,6 +17,8 @@ enum class errc {
     wrong_version,      // link: the listener speaks another wire version
     wrong_peer,         // link: another peer listens there
     malformed,          // the other side broke the protocol; the connection is closed
+    wrong_seal,         // link: one end is sealed and the other is not; nothing was sent
+    wrong_key,          // link: sealed with a key that the other end does not hold; nothing was sent
     too_large,          // a message is past its bound; nothing was sent
     too_many,           // a limit on links, streams or connections; nothing was sent
     broken,             // the connection ended underneath; what was sent may or may not have arrived
