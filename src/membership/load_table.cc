@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace exa::membership {
 
@@ -12,15 +13,11 @@ bool differs(std::uint32_t told, std::uint32_t now, double change, std::uint32_t
     return by > floor && static_cast<double>(by) >= change * static_cast<double>(told);
 }
 
-ReplicaId replica_of(const LoadEntry& entry) {
-    return entry.report.replica;
-}
-
-bool worth_telling(const std::vector<LoadEntry>& told, const std::vector<LoadEntry>& now, double change) {
+bool worth_telling(const std::vector<wire::LoadReport>& told, const std::vector<wire::LoadReport>& now, double change) {
     if (told.size() != now.size()) return true;
     for (std::size_t i = 0; i < now.size(); ++i) {
-        const wire::LoadReport& before = told[i].report;
-        const wire::LoadReport& after = now[i].report;
+        const wire::LoadReport& before = told[i];
+        const wire::LoadReport& after = now[i];
         if (before.replica != after.replica) return true;
         if (differs(before.in_flight, after.in_flight, change, 0)) return true;
         if (differs(before.queued_tokens, after.queued_tokens, change, 0)) return true;
@@ -32,106 +29,130 @@ bool worth_telling(const std::vector<LoadEntry>& told, const std::vector<LoadEnt
 
 }  // namespace
 
+std::size_t LoadTable::position(PeerId peer) const {
+    return static_cast<std::size_t>(std::ranges::lower_bound(peers_, peer) - peers_.begin());
+}
+
+LoadTable::Held& LoadTable::held(PeerId peer) {
+    const std::size_t at = position(peer);
+    if (at == peers_.size() || peers_[at] != peer) {
+        peers_.insert(peers_.begin() + static_cast<std::ptrdiff_t>(at), peer);
+        held_.emplace(held_.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    return held_[at];
+}
+
+const LoadTable::Part* LoadTable::find(NewsKey key) const {
+    const std::size_t at = position(key.peer);
+    if (at == peers_.size() || peers_[at] != key.peer || key.part >= held_[at].parts.size()) return nullptr;
+    const Part& part = held_[at].parts[key.part];
+    return part.reports ? &part : nullptr;
+}
+
 bool LoadTable::apply(TimePoint now, const wire::LoadGroup& group) {
-    const NewsKey key{group.peer, group.part};
-    Group& held = groups_[key];
-    if (!held.entries.empty() || held.number != 0) {
-        if (std::pair(group.generation, group.number) <= std::pair(held.generation, held.number)) return false;
-    }
-    held = {group.generation, group.number, now - group.age, {}};
-    for (wire::LoadReport report : group.reports) {
-        report.age = Duration{0};
-        held.entries.push_back({report, held.measured});
-    }
+    Held& held = this->held(group.peer);
+    if (held.parts.size() <= group.part) held.parts.resize(group.part + std::size_t{1});
+    Part& part = held.parts[group.part];
+    if (part.reports && std::pair(group.generation, group.number) <= std::pair(part.generation, part.number))
+        return false;
+    Reports reports = group.reports;
+    for (wire::LoadReport& report : reports) report.age = Duration{0};
+    part = {group.generation, group.number, now - group.age, std::make_shared<const Reports>(std::move(reports))};
+    held.published.reset();
     return true;
 }
 
-bool LoadTable::note(TimePoint now, const wire::LoadReport& report) {
-    const TimePoint measured = now - report.age;
-    for (auto at = groups_.lower_bound({report.replica.peer, 0});
-         at != groups_.end() && at->first.peer == report.replica.peer; ++at)
-        for (LoadEntry& entry : at->second.entries) {
-            if (entry.report.replica != report.replica || entry.measured >= measured) continue;
-            entry = {report, measured};
-            entry.report.age = Duration{0};
-            return true;
-        }
-    return false;
-}
-
 void LoadTable::drop(PeerId peer) {
-    const auto first = groups_.lower_bound({peer, 0});
-    auto last = first;
-    while (last != groups_.end() && last->first.peer == peer) ++last;
-    groups_.erase(first, last);
+    const std::size_t at = position(peer);
+    if (at == peers_.size() || peers_[at] != peer) return;
+    peers_.erase(peers_.begin() + static_cast<std::ptrdiff_t>(at));
+    held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(at));
 }
 
 void LoadTable::set_own(TimePoint now, PeerId self, Generation generation, std::span<const wire::LoadReport> reports) {
-    std::vector<LoadEntry> sorted;
-    for (wire::LoadReport report : reports) {
-        const TimePoint measured = now - report.age;
-        report.age = Duration{0};
-        sorted.push_back({report, measured});
-    }
-    std::ranges::sort(sorted, {}, replica_of);
+    Reports sorted(reports.begin(), reports.end());
+    std::ranges::sort(sorted, {}, &wire::LoadReport::replica);
     sorted.resize(std::min(sorted.size(), wire::replicas_max));
-    // A part that is empty now stays as an empty group, so that it is told and nobody keeps its replicas.
-    for (auto at = groups_.lower_bound({self, 0}); at != groups_.end() && at->first.peer == self; ++at)
-        at->second.entries.clear();
-    for (std::size_t i = 0; i < sorted.size(); ++i) {
-        Group& held = groups_[{self, static_cast<std::uint16_t>(i / wire::load_group_max)}];
-        held.generation = generation;
-        held.measured = sorted[i].measured;
-        held.entries.push_back(sorted[i]);
+    Held& own = held(self);
+    own.published.reset();
+    const std::size_t parts = (sorted.size() + wire::load_group_max - 1) / wire::load_group_max;
+    if (own.parts.size() < parts) own.parts.resize(parts);
+    for (std::size_t i = 0; i < own.parts.size(); ++i) {
+        Part& part = own.parts[i];
+        // A part that is empty now stays as an empty one, so that it is told and nobody keeps its replicas.
+        const std::size_t begin = std::min(i * wire::load_group_max, sorted.size());
+        const std::size_t end = std::min(begin + wire::load_group_max, sorted.size());
+        const std::span<wire::LoadReport> range(sorted.data() + begin, end - begin);
+        if (!range.empty()) part.measured = now - range.back().age;
+        for (wire::LoadReport& report : range) report.age = Duration{0};
+        part.generation = generation;
+        if (!part.reports || !std::ranges::equal(*part.reports, range))
+            part.reports = std::make_shared<const Reports>(range.begin(), range.end());
     }
 }
 
 std::vector<NewsKey> LoadTable::take_own_news(PeerId self, double change) {
     std::vector<NewsKey> news;
-    for (auto at = groups_.lower_bound({self, 0}); at != groups_.end() && at->first.peer == self; ++at) {
-        auto& [key, held] = *at;
-        const auto told = told_.find(key);
-        if (told != told_.end() && !worth_telling(told->second, held.entries, change)) continue;
-        news.push_back(key);
-        told_[key] = held.entries;
-        held.number = ++number_;
+    Held& own = held(self);
+    told_.resize(std::max(told_.size(), own.parts.size()));
+    for (std::size_t i = 0; i < own.parts.size(); ++i) {
+        Part& part = own.parts[i];
+        const auto& told = told_[i];
+        if (told == part.reports || (told && !worth_telling(*told, *part.reports, change))) continue;
+        news.push_back({self, static_cast<std::uint16_t>(i)});
+        told_[i] = part.reports;
+        part.number = ++number_;
     }
     return news;
 }
 
 std::optional<wire::LoadGroup> LoadTable::group(TimePoint now, NewsKey key) const {
-    const auto at = groups_.find(key);
-    if (at == groups_.end()) return std::nullopt;
+    const Part* part = find(key);
+    if (part == nullptr) return std::nullopt;
     wire::LoadGroup group;
     group.peer = key.peer;
     group.part = key.part;
-    group.generation = at->second.generation;
-    group.number = at->second.number;
+    group.generation = part->generation;
+    group.number = part->number;
     // Whole milliseconds travel. Past an hour nobody cares how old exactly.
-    const Duration age = std::clamp<Duration>(now - at->second.measured, Duration{0}, std::chrono::hours{1});
+    const Duration age = std::clamp<Duration>(now - part->measured, Duration{0}, std::chrono::hours{1});
     group.age = std::chrono::floor<std::chrono::milliseconds>(age);
-    for (const LoadEntry& entry : at->second.entries) {
-        group.reports.push_back(entry.report);
-        group.reports.back().age = group.age;
-    }
+    group.reports = *part->reports;
+    for (wire::LoadReport& report : group.reports) report.age = group.age;
     return group;
 }
 
 std::vector<NewsKey> LoadTable::keys() const {
     std::vector<NewsKey> keys;
-    for (const auto& [key, group] : groups_) keys.push_back(key);
+    for (std::size_t i = 0; i < peers_.size(); ++i)
+        for (std::size_t part = 0; part < held_[i].parts.size(); ++part)
+            if (held_[i].parts[part].reports) keys.push_back({peers_[i], static_cast<std::uint16_t>(part)});
     return keys;
 }
 
-std::vector<LoadEntry> LoadTable::entries() const {
-    std::vector<LoadEntry> all;
-    for (const auto& [key, group] : groups_) all.insert(all.end(), group.entries.begin(), group.entries.end());
-    // While a peer's replicas move between its groups, one of them may stand in two.
-    std::ranges::sort(all, [](const LoadEntry& a, const LoadEntry& b) {
-        return std::tie(a.report.replica, b.measured) < std::tie(b.report.replica, a.measured);
-    });
-    const auto twins = std::ranges::unique(all, {}, replica_of);
-    all.erase(twins.begin(), twins.end());
+std::vector<std::shared_ptr<const PeerLoads>> LoadTable::by_peer() const {
+    std::vector<std::shared_ptr<const PeerLoads>> all;
+    all.reserve(peers_.size());
+    for (std::size_t i = 0; i < peers_.size(); ++i) {
+        const Held& held = held_[i];
+        if (!held.published) {
+            PeerLoads loads;
+            loads.peer = peers_[i];
+            for (const Part& part : held.parts)
+                if (part.reports)
+                    for (const wire::LoadReport& report : *part.reports)
+                        loads.entries.push_back({report, part.measured});
+            // While a peer's replicas move between its parts, one of them may stand in two.
+            std::ranges::sort(loads.entries, [](const LoadEntry& a, const LoadEntry& b) {
+                return std::tie(a.report.replica, b.measured) < std::tie(b.report.replica, a.measured);
+            });
+            const auto twins =
+                std::ranges::unique(loads.entries, {}, [](const LoadEntry& entry) { return entry.report.replica; });
+            loads.entries.erase(twins.begin(), twins.end());
+            held.published = std::make_shared<const PeerLoads>(std::move(loads));
+        }
+        all.push_back(held.published);
+    }
     return all;
 }
 

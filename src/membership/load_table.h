@@ -1,14 +1,13 @@
 // LoadTable: the newest load reports of every peer, and when our own are worth telling.
 //
-// A peer's reports are cut by replica id into groups of wire::load_group_max, each small enough to find room in any
-// packet. A group replaces the one before it as a whole; (generation, number) orders them.
+// A peer's reports are cut by replica id into parts of wire::load_group_max, each small enough to find room in any
+// packet. A part replaces the one before it as a whole; (generation, number) orders them.
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -23,33 +22,44 @@ class LoadTable {
   public:
     // Of a peer that the caller knows to be alive in this generation. False when it held the same or newer.
     bool apply(TimePoint now, const wire::LoadGroup& group);
-    // A single report that came with an answer: taken when its replica is known and it was measured later. True when
-    // it changed something.
-    bool note(TimePoint now, const wire::LoadReport& report);
     void drop(PeerId peer);
 
     // Our own, all of them.
     void set_own(TimePoint now, PeerId self, Generation generation, std::span<const wire::LoadReport> reports);
-    // Our groups in which a report changed by at least `change` of its last told value. They count as told.
+    // Our parts in which a report changed by at least `change` of its last told value. They count as told.
     std::vector<NewsKey> take_own_news(PeerId self, double change);
 
     // As it would leave now; nothing when there is none.
     std::optional<wire::LoadGroup> group(TimePoint now, NewsKey key) const;
+    // Of every part, by peer and part.
     std::vector<NewsKey> keys() const;
 
-    // Sorted by replica id, one each.
-    std::vector<LoadEntry> entries() const;
+    // Sorted by peer. Shares what did not change since the last call.
+    std::vector<std::shared_ptr<const PeerLoads>> by_peer() const;
 
   private:
-    struct Group {
+    using Reports = std::vector<wire::LoadReport>;
+
+    struct Part {
         Generation generation;
         std::uint64_t number = 0;
         TimePoint measured;
-        std::vector<LoadEntry> entries;
+        std::shared_ptr<const Reports> reports;  // sorted as they came, their ages 0; null: nothing was heard of it yet
+    };
+    struct Held {
+        std::vector<Part> parts;
+        mutable std::shared_ptr<const PeerLoads> published;  // null when it is out of date
     };
 
-    std::map<NewsKey, Group> groups_;
-    std::map<NewsKey, std::vector<LoadEntry>> told_;  // of our own groups
+    const Part* find(NewsKey key) const;
+    // Made when it is new.
+    Held& held(PeerId peer);
+    std::size_t position(PeerId peer) const;
+
+    // Sorted by peer. Two arrays, because a search then reads a few cache lines.
+    std::vector<PeerId> peers_;
+    std::vector<Held> held_;
+    std::vector<std::shared_ptr<const Reports>> told_;  // of our own parts
     std::uint64_t number_ = 0;
 };
 

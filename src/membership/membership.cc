@@ -64,7 +64,7 @@ std::shared_ptr<const View> Membership::view() {
     view->number = ++view_number_;
     view->self = self();
     view->members = roster_.members();
-    view->loads = loads_.entries();
+    view->loads = loads_.by_peer();
     view_ = std::move(view);
     view_stale_ = false;
     return view_;
@@ -334,11 +334,6 @@ void Membership::tell_loads(TimePoint now) {
         last_loads_ = now;
     }
     news(now);
-}
-
-void Membership::note_loads(TimePoint now, std::span<const wire::LoadReport> reports) {
-    for (const wire::LoadReport& report : reports)
-        if (report.replica.peer != self() && loads_.note(now, report)) view_stale_ = true;
 }
 
 std::optional<Transmit> Membership::poll_transmit() {

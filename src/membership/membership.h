@@ -123,8 +123,6 @@ class Membership {
     Result<void> set_record(TimePoint now, wire::PeerRecord record);
     // Loads of all our replicas as they are now.
     void set_loads(TimePoint now, std::span<const wire::LoadReport> reports);
-    // Loads of any replica that came with an answer over a link.
-    void note_loads(TimePoint now, std::span<const wire::LoadReport> reports);
 
     // Outputs.
     std::optional<Transmit> poll_transmit();

@@ -10,8 +10,11 @@ const Member* View::find(PeerId id) const {
 }
 
 const LoadEntry* View::find_load(const ReplicaId& id) const {
-    const auto at = std::ranges::lower_bound(loads, id, {}, [](const auto& entry) { return entry.report.replica; });
-    return at != loads.end() && at->report.replica == id ? &*at : nullptr;
+    const auto of_peer = std::ranges::lower_bound(loads, id.peer, {}, [](const auto& group) { return group->peer; });
+    if (of_peer == loads.end() || (*of_peer)->peer != id.peer) return nullptr;
+    const std::vector<LoadEntry>& entries = (*of_peer)->entries;
+    const auto at = std::ranges::lower_bound(entries, id, {}, [](const auto& entry) { return entry.report.replica; });
+    return at != entries.end() && at->report.replica == id ? &*at : nullptr;
 }
 
 }  // namespace exa::membership

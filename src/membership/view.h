@@ -26,11 +26,17 @@ struct LoadEntry {
     TimePoint measured;  // on the observer's clock: received minus the age it had
 };
 
+// What the replicas of one peer last reported. Never changed, so that views of one observer share what stayed.
+struct PeerLoads {
+    PeerId peer;
+    std::vector<LoadEntry> entries;  // sorted by replica id, one each
+};
+
 struct View {
     std::uint64_t number = 0;  // grows with every publication of this peer
     PeerId self;
-    std::vector<std::shared_ptr<const Member>> members;  // sorted by peer id; self is one of them
-    std::vector<LoadEntry> loads;                        // sorted by replica id
+    std::vector<std::shared_ptr<const Member>> members;   // sorted by peer id; self is one of them
+    std::vector<std::shared_ptr<const PeerLoads>> loads;  // of those that reported; sorted by peer id
 
     // Null when the peer is unknown. O(log n).
     const Member* find(PeerId id) const;

@@ -104,7 +104,7 @@ std::shared_ptr<const membership::View> Node::members() {
 std::shared_ptr<const router::RoutingView> Node::routing() {
     std::shared_ptr<const membership::View> view = membership_.view();
     if (view != routed_) {
-        routing_ = router::RoutingView::build(*view, routing_.get());
+        routing_ = router::RoutingView::build(view, routing_.get());
         routed_ = std::move(view);
     }
     return routing_;

@@ -65,12 +65,34 @@ void ReplicaBook::update(Slot& slot, Change&& change) {
 
 std::vector<std::uint32_t> ReplicaBook::handle_view(const RoutingView& view) {
     std::vector<std::uint32_t> moved;
-    if (layout_ != view.layout()) moved = adopt_layout(view.layout());
-    for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) {
-        const ReplicaLoad& load = view.loads()[slot];
-        if (load.measured) adopt(slot, load.in_flight, *load.measured, false);
+    if (layout_ != view.layout()) {
+        moved = adopt_layout(view.layout());
+        // Slots that are new know nothing of loads that were adopted for others.
+        loads_.clear();
     }
+    // Most peers' loads are those of the view before: only the others are looked at.
+    const auto loads = view.loads();
+    auto known = loads_.begin();
+    bool same_peers = loads_.size() == loads.size();
+    for (const auto& now : loads) {
+        while (known != loads_.end() && (*known)->peer < now->peer) ++known;
+        const bool is_known = known != loads_.end() && (*known)->peer == now->peer;
+        same_peers = same_peers && is_known;
+        if (is_known && *known == now) continue;
+        adopt_loads(*now);
+        if (same_peers) *known = now;
+    }
+    if (!same_peers) loads_.assign(loads.begin(), loads.end());
     return moved;
+}
+
+void ReplicaBook::adopt_loads(const membership::PeerLoads& loads) {
+    auto entry = loads.entries.begin();
+    for (const RoutingView::Layout::Place& place : layout_->places_of(loads.peer)) {
+        while (entry != loads.entries.end() && entry->report.replica < place.id) ++entry;
+        if (entry == loads.entries.end()) return;
+        if (entry->report.replica == place.id) adopt(place.replica, entry->report.in_flight, entry->measured, false);
+    }
 }
 
 std::vector<std::uint32_t> ReplicaBook::adopt_layout(std::shared_ptr<const RoutingView::Layout> layout) {

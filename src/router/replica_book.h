@@ -124,6 +124,7 @@ class ReplicaBook {
     };
 
     std::vector<std::uint32_t> adopt_layout(std::shared_ptr<const RoutingView::Layout> layout);
+    void adopt_loads(const membership::PeerLoads& loads);
     // `exact`: the report is of this moment, and has counted all that is in flight now.
     void adopt(std::uint32_t slot, std::uint32_t in_flight, TimePoint measured, bool exact);
     void hold_peer(const BrokenPeer& broken);
@@ -132,6 +133,7 @@ class ReplicaBook {
 
     Config config_;
     std::shared_ptr<const RoutingView::Layout> layout_;
+    std::vector<std::shared_ptr<const membership::PeerLoads>> loads_;  // adopted last, by peer
     std::vector<Slot> slots_;
     std::vector<PoolSum> pools_;
     std::vector<BrokenPeer> broken_;

@@ -47,9 +47,10 @@ std::shared_ptr<const ring::Ring> make_ring(std::span<const ring::RingMember> me
 // we.
 void add_pool(RoutingView::Layout& layout, ring::PoolKey key, std::vector<ReplicaEntry> entries,
               const RoutingView* before) {
-    std::ranges::sort(entries, [](const ReplicaEntry& a, const ReplicaEntry& b) {
+    const auto before_by_id = [](const ReplicaEntry& a, const ReplicaEntry& b) {
         return a.record->id != b.record->id ? a.record->id < b.record->id : a.record->weight > b.record->weight;
-    });
+    };
+    if (!std::ranges::is_sorted(entries, before_by_id)) std::ranges::sort(entries, before_by_id);
     const auto repeats = std::ranges::unique(entries, {}, [](const ReplicaEntry& entry) { return entry.record->id; });
     entries.erase(repeats.begin(), repeats.end());
 
@@ -73,38 +74,48 @@ void add_pool(RoutingView::Layout& layout, ring::PoolKey key, std::vector<Replic
     layout.pools.push_back(std::move(pool));
 }
 
+bool is_key_of(const ring::PoolKey& key, const wire::ReplicaRecord& record) {
+    return key.model == record.model && key.role == record.role && key.tenant_pool == record.tenant_pool &&
+           key.version == record.version;
+}
+
 std::shared_ptr<const RoutingView::Layout> make_layout(const membership::View& view, const RoutingView* before) {
-    std::map<ring::PoolKey, std::vector<ReplicaEntry>> pools;
+    using Pools = std::map<ring::PoolKey, std::vector<ReplicaEntry>>;
+    Pools pools;
+    // Neighbours in a record, and in records of peers of one deployment, nearly always share their pool.
+    Pools::iterator last = pools.end();
     for (const auto& member : view.members) {
         for (const wire::ReplicaRecord& record : member->record.replicas) {
             if (!is_known(*member, record)) continue;
-            auto& entries = pools[{record.model, record.role, record.tenant_pool, record.version}];
-            if (is_routable(*member, record)) entries.push_back(make_entry(member, record, view.self));
+            if (last == pools.end() || !is_key_of(last->first, record))
+                last = pools.try_emplace({record.model, record.role, record.tenant_pool, record.version}).first;
+            if (is_routable(*member, record)) last->second.push_back(make_entry(member, record, view.self));
         }
     }
     auto layout = std::make_shared<RoutingView::Layout>();
     layout->members = view.members;
     for (auto& [key, entries] : pools) add_pool(*layout, key, std::move(entries), before);
+    layout->places.reserve(layout->replicas.size());
+    for (std::uint32_t at = 0; at < layout->replicas.size(); ++at)
+        layout->places.push_back({layout->replicas[at].record->id, at});
+    if (pools.size() > 1) std::ranges::sort(layout->places, {}, &RoutingView::Layout::Place::id);
     return layout;
 }
 
 }  // namespace
 
-std::shared_ptr<const RoutingView> RoutingView::build(const membership::View& view, const RoutingView* before) {
+std::span<const RoutingView::Layout::Place> RoutingView::Layout::places_of(PeerId peer) const {
+    const auto range = std::ranges::equal_range(places, peer, {}, [](const Place& place) { return place.id.peer; });
+    return {range.begin(), range.end()};
+}
+
+std::shared_ptr<const RoutingView> RoutingView::build(std::shared_ptr<const membership::View> view,
+                                                      const RoutingView* before) {
+    EXA_CHECK(view != nullptr);
     auto built = std::make_shared<RoutingView>();
-    built->number_ = view.number;
-    built->self_ = view.self;
-    const bool same = before != nullptr && before->self_ == view.self && before->layout_->members == view.members;
-    built->layout_ = same ? before->layout_ : make_layout(view, before);
-    built->loads_.reserve(built->layout_->replicas.size());
-    for (const ReplicaEntry& entry : built->layout_->replicas) {
-        const membership::LoadEntry* load = view.find_load(entry.record->id);
-        if (load == nullptr)
-            built->loads_.emplace_back();
-        else
-            built->loads_.push_back(
-                {load->report.in_flight, load->report.queued_tokens, load->report.kv_used_permille, load->measured});
-    }
+    const bool same = before != nullptr && before->self() == view->self && before->layout_->members == view->members;
+    built->layout_ = same ? before->layout_ : make_layout(*view, before);
+    built->view_ = std::move(view);
     return built;
 }
 

@@ -2,12 +2,12 @@
 // the membership's view, shared with all data-plane threads, never changed.
 //
 // Loads change every second, members rarely: the layout (pools, rings, replicas) is a part of its own that successive
-// views share as long as no member changed, and a ring is built again only when its member set did.
+// views share as long as no member changed, a ring is made again only when its member set did, and loads are not copied
+// at all: they are the membership view's.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -37,26 +37,27 @@ struct Pool {
     std::uint32_t context_tokens_max = 0;  // 0: some replica does not tell
 };
 
-struct ReplicaLoad {
-    std::uint32_t in_flight = 0;
-    std::uint32_t queued_tokens = 0;
-    std::uint16_t kv_used_permille = 0;
-    std::optional<TimePoint> measured;  // nothing: never reported, so unknown
-};
-
 class RoutingView {
   public:
     // `before` is the view published last; null at the start. Parts that did not change are shared with it.
-    static std::shared_ptr<const RoutingView> build(const membership::View& view, const RoutingView* before);
+    static std::shared_ptr<const RoutingView> build(std::shared_ptr<const membership::View> view,
+                                                    const RoutingView* before);
 
     struct Layout {
+        struct Place {
+            ReplicaId id;
+            std::uint32_t replica = 0;  // index into replicas
+        };
         std::vector<std::shared_ptr<const membership::Member>> members;  // it was made from
         std::vector<Pool> pools;                                         // sorted by key
         std::vector<ReplicaEntry> replicas;                              // by pool, then by id
+        std::vector<Place> places;                                       // of all replicas, by id
+
+        std::span<const Place> places_of(PeerId peer) const;
     };
 
-    std::uint64_t number() const { return number_; }
-    PeerId self() const { return self_; }
+    std::uint64_t number() const { return view_->number; }
+    PeerId self() const { return view_->self; }
     const std::shared_ptr<const Layout>& layout() const { return layout_; }
 
     // Every pool that any peer not yet lost speaks of, with or without ready replicas. Sorted by key: model first.
@@ -66,13 +67,12 @@ class RoutingView {
     const Pool* find_pool(std::uint64_t hash) const;
 
     std::span<const ReplicaEntry> replicas() const { return layout_->replicas; }
-    std::span<const ReplicaLoad> loads() const { return loads_; }  // one a replica, same order
+    // By peer; replicas of which it holds nothing never reported.
+    std::span<const std::shared_ptr<const membership::PeerLoads>> loads() const { return view_->loads; }
 
   private:
-    std::uint64_t number_ = 0;
-    PeerId self_;
+    std::shared_ptr<const membership::View> view_;
     std::shared_ptr<const Layout> layout_;
-    std::vector<ReplicaLoad> loads_;
 };
 
 }  // namespace exa::router

@@ -60,7 +60,8 @@ exa::membership::View view(std::initializer_list<Liveness> peers) {
     load.report.replica = view.members.front()->record.replicas.front().id;
     load.report.in_flight = 3;
     load.measured = now - seconds(2);
-    view.loads.push_back(load);
+    view.loads.push_back(
+        std::make_shared<exa::membership::PeerLoads>(exa::membership::PeerLoads{load.report.replica.peer, {load}}));
     return view;
 }
 
@@ -148,7 +149,8 @@ BOOST_AUTO_TEST_CASE(replicas_of_peers_that_are_gone_are_not_listed) {
 }
 
 BOOST_AUTO_TEST_CASE(a_ring_shows_ready_replicas_whose_shares_add_up) {
-    const auto routing = exa::router::RoutingView::build(view({Liveness::alive, Liveness::alive}), nullptr);
+    const auto routing = exa::router::RoutingView::build(
+        std::make_shared<const exa::membership::View>(view({Liveness::alive, Liveness::alive})), nullptr);
     const auto value = app::ring_json(*routing, "small");
     BOOST_TEST_REQUIRE(value.at("pools").as_array().size() == 1u);
     const auto& members = value.at("pools").at(0).at("members").as_array();
@@ -164,7 +166,8 @@ BOOST_AUTO_TEST_CASE(a_ring_shows_ready_replicas_whose_shares_add_up) {
 }
 
 BOOST_AUTO_TEST_CASE(a_ring_of_no_model_is_every_pool_and_of_an_unknown_one_none) {
-    const auto routing = exa::router::RoutingView::build(view({Liveness::alive}), nullptr);
+    const auto routing = exa::router::RoutingView::build(
+        std::make_shared<const exa::membership::View>(view({Liveness::alive})), nullptr);
     BOOST_TEST(app::ring_json(*routing, "").at("pools").as_array().size() == 1u);
     BOOST_TEST(app::ring_json(*routing, "large").at("pools").as_array().empty());
 }

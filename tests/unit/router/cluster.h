@@ -1,6 +1,7 @@
 // A small cluster's membership view, made by hand, and a dispatcher that routes by it.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -67,6 +68,7 @@ class Cluster {
     // As peer `self` sees it. Members that did not change are shared with the view before.
     membership::View view(std::uint64_t self = 1) {
         membership::View view;
+        std::map<PeerId, membership::PeerLoads> loads_by_peer;
         view.number = ++number_;
         view.self = PeerId{self};
         published_.resize(members.size());
@@ -76,12 +78,18 @@ class Cluster {
             if (!same) published_[i] = std::make_shared<membership::Member>(members[i]);
             view.members.push_back(published_[i]);
         }
-        view.loads = loads;
+        for (const auto& entry : loads) {
+            auto& of_peer = loads_by_peer[entry.report.replica.peer];
+            of_peer.peer = entry.report.replica.peer;
+            of_peer.entries.push_back(entry);
+        }
+        for (const auto& [peer, of_peer] : loads_by_peer)
+            view.loads.push_back(std::make_shared<const membership::PeerLoads>(of_peer));
         return view;
     }
 
     std::shared_ptr<const RoutingView> routing_view(std::uint64_t self = 1) {
-        last_ = RoutingView::build(view(self), last_.get());
+        last_ = RoutingView::build(std::make_shared<const membership::View>(view(self)), last_.get());
         return last_;
     }
 

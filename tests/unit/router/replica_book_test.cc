@@ -103,6 +103,26 @@ BOOST_AUTO_TEST_CASE(a_load_is_never_below_what_this_entry_has_there) {
     BOOST_TEST(book.load(0) == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(a_book_that_saw_every_view_knows_what_one_knows_that_saw_the_last) {
+    Cluster cluster(6, 2);
+    for (std::uint64_t p = 1; p <= 6; ++p) cluster.replica(p, 1).model = "other";
+    auto book = make_book(cluster);
+    Rng rng(1);
+    for (std::uint32_t round = 1; round <= 200; ++round) {
+        const auto& id = cluster.replica(1 + rng.below(6), rng.below(2)).id;
+        if (rng.below(8) == 0)
+            std::erase_if(cluster.loads, [&](const auto& load) { return load.report.replica.peer == id.peer; });
+        else
+            cluster.set_load(id, round, start + Duration{round});
+        if (rng.below(16) == 0) cluster.peer(1 + rng.below(6)).record.version += 1;
+        book.handle_view(*cluster.routing_view());
+        const auto layout = cluster.routing_view()->layout();
+        for (const auto& load : cluster.loads)
+            for (const auto& place : layout->places_of(load.report.replica.peer))
+                if (place.id == load.report.replica) BOOST_TEST(book.load(place.replica) == load.report.in_flight);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(an_absurd_report_does_not_drown_the_mean) {
     Cluster cluster(2, 1);
     auto book = make_book(cluster);
