@@ -77,7 +77,7 @@ struct Control::State {
     explicit State(ControlParts given)
         : parts(std::move(given)), links(context, {}, parts.identity, parts.log), socket(context) {
         links.on_sync([this](PeerId from, Bytes message) { take_sync(from, message); });
-        links.on_broken([this](PeerId peer) {
+        links.on_broken([this](PeerId peer, Generation) {
             node->handle_link_broken(parts.clock.now(), peer);
             pump();
         });

@@ -88,10 +88,10 @@ struct DataPlane::State {
     }
 
     void set_handlers() {
-        links.on_broken([this](PeerId peer) {
+        links.on_broken([this](PeerId peer, Generation life) {
             dispatcher.handle_view(shared.view.load()->routing);
             dispatcher.handle_peer_broken(shared.clock.now(), peer);
-            shared.on_link_broken(peer);
+            shared.on_link_broken(peer, life);
         });
         links.on_sync([this](PeerId from, Bytes message) { shared.on_sync(from, std::move(message)); });
         link_server.on_open([this](std::shared_ptr<io::LinkStream> stream, wire::Open open) {

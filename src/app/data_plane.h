@@ -35,7 +35,7 @@ struct DataPlaneShared {
     bool reuse_port = false;  // more than one thread
     // Into the control strand; thread-safe.
     std::function<void(PeerId from, Bytes message)> on_sync;
-    std::function<void(PeerId peer)> on_link_broken;
+    std::function<void(PeerId peer, Generation life)> on_link_broken;
     DoorActions actions;  // its `metrics` is the data plane's own
 };
 

@@ -288,7 +288,7 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
         .log = *log,
         .reuse_port = config.http_threads > 1,
         .on_sync = [&control](PeerId from, Bytes message) { control.handle_sync(from, std::move(message)); },
-        .on_link_broken = [&control](PeerId peer) { control.handle_link_broken(peer); },
+        .on_link_broken = [&control](PeerId peer, Generation) { control.handle_link_broken(peer); },
         .actions = {.facts =
                         [&] {
                             const Totals::Sum sum = totals.sum();

@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/check.h"
 #include "io/errc.h"
 #include "wire/errc.h"
 
@@ -53,6 +54,57 @@ errc errc_of(wire::GoodbyeCode code) {
 
 }  // namespace
 
+LinkContext::LinkContext(LinkConfig settings, LinkIdentity self, Log& sink, LinkSealing with)
+    : config(std::move(settings)),
+      identity(std::move(self)),
+      log(sink),
+      crypto(with.crypto),
+      keys(std::make_shared<const LinkKeys>()) {
+    set_keys(std::move(with.keys));
+}
+
+void LinkContext::set_keys(std::shared_ptr<const LinkKeys> next) {
+    if (!next) return;
+    keys = std::move(next);
+    if (!keys->is_sealed() || tls) return;
+    EXA_CHECK(crypto != nullptr);
+    tls = std::make_shared<const TlsContext>();
+}
+
+Result<Digest> LinkContext::find_psk(const PskIdentity& claimed) const {
+    if (claimed.acceptor != identity.peer)
+        return error(errc::wrong_peer, "a link for peer " + to_string(claimed.acceptor));
+    if (claimed.initiator == identity.peer) return error(errc::wrong_peer, "a link that claims to be from this peer");
+    const ClusterKey* const key = keys->find(claimed.key);
+    if (key == nullptr) return error(errc::wrong_key, "key " + to_string(claimed.key) + " is not held here");
+    return derive_psk(*crypto, key->secret, identity.cluster, claimed);
+}
+
+std::unique_ptr<Transport> LinkContext::transport_to(asio::ip::tcp::socket socket, PeerId acceptor, KeyId key) const {
+    if (!is_sealed()) return make_tcp_transport(std::move(socket));
+    const ClusterKey* const held = keys->find(key);
+    EXA_CHECK(held != nullptr);
+    const PskIdentity claimed{key, identity.peer, acceptor};
+    return make_tls_transport(
+        std::move(socket), TlsSession::dial(tls, claimed, derive_psk(*crypto, held->secret, identity.cluster, claimed)),
+        config.rekey_records);
+}
+
+std::unique_ptr<Transport> LinkContext::transport_from(asio::ip::tcp::socket socket) const {
+    if (!is_sealed()) return make_tcp_transport(std::move(socket));
+    // The context outlives its links, and a link its transport.
+    auto find = [this](const PskIdentity& claimed) { return find_psk(claimed); };
+    return make_tls_transport(std::move(socket), TlsSession::accept(tls, find), config.rekey_records);
+}
+
+void LinkContext::count_refusal(const Error& why) {
+    if (why.code == errc::malformed) ++stats.malformed;
+    if (why.code == errc::wrong_seal) ++stats.refused_seal;
+    if (why.code == errc::wrong_key) ++stats.refused_key;
+    if (why.code == errc::wrong_seal || why.code == errc::wrong_key || why.code == errc::wrong_peer)
+        ++stats.links_refused;
+}
+
 void LinkContext::warn_of_stranger(std::string_view message, const Endpoint& remote, const std::string& reason) {
     const auto now = Clock::now();
     if (last_warning_ != Clock::time_point{} && now - last_warning_ < std::chrono::seconds(1)) {
@@ -80,7 +132,26 @@ Link::Link(std::shared_ptr<LinkContext> context, std::unique_ptr<Transport> tran
     ++context_->stats.links_now;
 }
 
+KeyId Link::key() const {
+    const auto proven = transport_->proven();
+    return proven ? proven->key : KeyId{};
+}
+
 // The hello.
+
+Awaitable<Result<void>> Link::secure() {
+    const auto secured = co_await transport_->secure();
+    if (secured) co_return success();
+    const bool late = timer_.expiry() <= Clock::now();
+    const Error why = late ? error(errc::timed_out, "TLS handshake with " + to_string(remote())) : secured.error();
+    context_->count_refusal(why);
+    // What a dialler meets is its owner's to tell: another key may do.
+    if (role_ == Role::acceptor && why.code != errc::timed_out && why.code != errc::broken)
+        context_->warn_of_stranger("refused a link", remote(), why.message());
+    if (role_ == Role::acceptor && (why.code == errc::wrong_key || why.code == errc::wrong_peer))
+        co_await transport_->linger();
+    co_return why;
+}
 
 Awaitable<Result<void>> Link::greet(PeerId expect) {
     const auto self = shared_from_this();
@@ -88,6 +159,10 @@ Awaitable<Result<void>> Link::greet(PeerId expect) {
     timer_.async_wait([self](const boost::system::error_code& code) {
         if (!code && !self->greeted_) self->transport_->close();
     });
+    if (auto secured = co_await secure(); !secured) {
+        finish(false);
+        co_return secured.error();
+    }
     const LinkIdentity& me = context_->identity;
     const Bytes hello = wire::encode_hello(
         {.cluster = me.cluster, .peer = me.peer, .generation = me.generation, .target = expect, .name = me.name});
@@ -105,7 +180,12 @@ Awaitable<Result<void>> Link::greet(PeerId expect) {
         co_return verdict.error();
     }
     peer_ = received.value().peer;
+    generation_ = received.value().generation;
     if (role_ == Role::acceptor) co_await transport_->write({asio::buffer(hello)});
+    if (!context_->is_welcome(key())) {
+        finish(false);
+        co_return error(errc::wrong_key, "it was removed meanwhile");
+    }
     greeted_ = true;
     reader_.accept_all();
     ++context_->stats.links_opened;
@@ -113,7 +193,7 @@ Awaitable<Result<void>> Link::greet(PeerId expect) {
 }
 
 Awaitable<Result<wire::Hello>> Link::receive_hello() {
-    while (true) {
+    for (bool first = true;; first = false) {
         auto next = reader_.next();
         if (!next) {
             ++context_->stats.malformed;
@@ -133,10 +213,20 @@ Awaitable<Result<wire::Hello>> Link::receive_hello() {
             }
             co_return std::move(hello).value();
         }
-        const auto done = co_await transport_->read_some(reader_.prepare());
+        const auto room = reader_.prepare();
+        const auto done = co_await transport_->read_some(room);
         if (done.code) {
             const bool late = timer_.expiry() <= Clock::now();
-            co_return error(late ? errc::timed_out : errc::broken, "hello of " + to_string(remote()));
+            const char* const hint = first && role_ == Role::dialler && !late && !context_->is_sealed()
+                                         ? " (closed without an answer: is that peer sealed?)"
+                                         : "";
+            co_return error(late ? errc::timed_out : errc::broken, "hello of " + to_string(remote()) + hint);
+        }
+        if (first && !context_->is_sealed() && looks_like_tls(room.first(done.bytes))) {
+            const Error why = error(errc::wrong_seal, "the other end is sealed: this peer has no key");
+            context_->count_refusal(why);
+            context_->warn_of_stranger("refused a link", remote(), why.message());
+            co_return why;
         }
         context_->stats.bytes_received += done.bytes;
         reader_.commit(done.bytes);
@@ -160,18 +250,18 @@ Result<void> Link::judge_hello(const wire::Hello& hello, PeerId expect, wire::Go
         code = wire::GoodbyeCode::wrong_target;
         return error(errc::wrong_peer, "peer " + (role_ == Role::acceptor ? to_string(me.peer) : hello.name));
     }
+    const auto proven = transport_->proven();
+    if (proven && hello.peer != (role_ == Role::acceptor ? proven->initiator : proven->acceptor)) {
+        code = wire::GoodbyeCode::wrong_target;
+        return error(errc::wrong_peer, "it has proven to be another than peer " + to_string(hello.peer));
+    }
     return success();
 }
 
 Awaitable<void> Link::refuse(wire::GoodbyeCode code, std::string message) {
     const Bytes goodbye = wire::encode_goodbye({code, std::move(message)});
     co_await transport_->write({asio::buffer(goodbye)});
-    transport_->shutdown_send();
-    // Until the other side hangs up or the hello timeout closes the socket: closing over unread bytes would destroy
-    // the goodbye on its way.
-    std::array<std::uint8_t, 512> ignored{};
-    for (int reads = 0; reads < 64; ++reads)
-        if (const auto done = co_await transport_->read_some(ignored); done.code) break;
+    co_await transport_->linger();
     finish(false);
 }
 
@@ -227,7 +317,7 @@ Awaitable<void> Link::write_loop() {
         std::vector<Bytes> batch = take_batch();
         if (batch.empty()) {
             if (goodbye_sent_) {
-                transport_->shutdown_send();
+                co_await transport_->shutdown_send();
                 co_return;
             }
             co_await work_.wait();
@@ -476,6 +566,11 @@ void Link::close(wire::GoodbyeCode code, std::string message) {
     timer_.cancel();
 }
 
+void Link::retire() {
+    retiring_ = true;
+    if (streams_.empty()) close(wire::GoodbyeCode::closing, "another key is in use");
+}
+
 void Link::finish(bool broken) {
     if (std::exchange(finished_, true)) return;
     const auto self = shared_from_this();
@@ -503,6 +598,7 @@ void Link::forget(std::shared_ptr<StreamState> state) {
     open_bytes_ -= state->open_bytes;
     --context_->stats.streams_now;
     busy_ = Clock::now();
+    if (retiring_) retire();
 }
 
 StreamState* Link::find(std::uint32_t id) {

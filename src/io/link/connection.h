@@ -1,10 +1,12 @@
 // Link: the machine of one connection between two peers, the same for dialler and acceptor.
 //
-// Life: greet() exchanges hellos; start() sets off three coroutines (read, write, watch) that keep the link alive until
-// one of them finishes it; finish() tells every stream and the owner, once. Frames wait in two lanes, `control` before
-// `bulk`; a stream's own frames keep their order. A goodbye goes out behind both, then nothing is written any more.
+// Life: greet() secures the transport and exchanges hellos; start() sets off three coroutines (read, write, watch) that
+// keep the link alive until one of them finishes it; finish() tells every stream and the owner, once. Frames wait in
+// two lanes, `control` before `bulk`; a stream's own frames keep their order. A goodbye goes out behind both, then
+// nothing is written any more.
 #pragma once
 
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstddef>
@@ -25,6 +27,7 @@
 #include "io/async.h"
 #include "io/link/config.h"
 #include "io/link/link.h"
+#include "io/link/tls_session.h"
 #include "io/link/transport.h"
 #include "wire/frame.h"
 #include "wire/link_messages.h"
@@ -33,12 +36,24 @@ namespace exa::io {
 
 // What the links of one owner share. The owner clears the handlers when it goes.
 struct LinkContext {
-    LinkContext(LinkConfig settings, LinkIdentity self, Log& sink)
-        : config(std::move(settings)), identity(std::move(self)), log(sink) {}
+    LinkContext(LinkConfig settings, LinkIdentity self, Log& sink, LinkSealing with);
+
+    // From now on. Whoever was sealed stays so: without any key it makes no link.
+    void set_keys(std::shared_ptr<const LinkKeys> next);
+    bool is_sealed() const { return tls != nullptr; }
+    // A link made with `key`, or with none, may live on.
+    bool is_welcome(KeyId key) const { return is_sealed() ? keys->find(key) != nullptr : key == KeyId{}; }
+
+    // `key` names one of the keys on a sealed peer.
+    std::unique_ptr<Transport> transport_to(boost::asio::ip::tcp::socket socket, PeerId acceptor, KeyId key) const;
+    std::unique_ptr<Transport> transport_from(boost::asio::ip::tcp::socket socket) const;
 
     LinkConfig config;
     LinkIdentity identity;
     Log& log;
+    const Crypto* const crypto;
+    std::shared_ptr<const TlsContext> tls;  // of a sealed peer
+    std::shared_ptr<const LinkKeys> keys;   // never null; as they are now
     LinkStats stats;
     std::function<void(std::shared_ptr<LinkStream>, wire::Open)> on_open;
     std::function<void(PeerId, Endpoint, Bytes)> on_sync;
@@ -47,8 +62,11 @@ struct LinkContext {
 
     // A warning about strangers, at most one a second: they must not be able to fill a disk.
     void warn_of_stranger(std::string_view message, const Endpoint& remote, const std::string& reason);
+    void count_refusal(const Error& why);
 
   private:
+    Result<Digest> find_psk(const PskIdentity& identity) const;
+
     std::chrono::steady_clock::time_point last_warning_{};
     std::uint64_t unsaid_ = 0;
 };
@@ -86,12 +104,17 @@ class Link : public std::enable_shared_from_this<Link> {
 
     Link(std::shared_ptr<LinkContext> context, std::unique_ptr<Transport> transport, Role role);
 
-    // Exchanges hellos within hello_timeout. `expect` is who the dialler means. On an error the link is finished, and
-    // the other side was told why when it spoke our protocol.
+    // Secures the transport and exchanges hellos, within hello_timeout. `expect` is who the dialler means. On an error
+    // the link is finished, and the other side was told why when it spoke our protocol.
     Awaitable<Result<void>> greet(PeerId expect);
     void start();
 
     PeerId peer() const { return peer_; }
+    // The life of peer() that is at the other end.
+    Generation generation() const { return generation_; }
+    // What the link is sealed with; 0 on a plain one.
+    KeyId key() const;
+    bool greeted() const { return greeted_; }
     Endpoint remote() const { return transport_->remote(); }
     boost::asio::any_io_executor executor() const { return transport_->executor(); }
     // Neither finished nor saying goodbye.
@@ -105,6 +128,8 @@ class Link : public std::enable_shared_from_this<Link> {
 
     // Sends what is queued, then the goodbye, then finishes; within a second in any case. Before the hello: at once.
     void close(wire::GoodbyeCode code, std::string message);
+    // Closes as soon as no stream is open; the owner opens no more.
+    void retire();
     void finish(bool broken);
 
     // For LinkStream.
@@ -120,6 +145,7 @@ class Link : public std::enable_shared_from_this<Link> {
         std::shared_ptr<StreamState> stream;
     };
 
+    Awaitable<Result<void>> secure();
     Awaitable<Result<wire::Hello>> receive_hello();
     Result<void> judge_hello(const wire::Hello& hello, PeerId expect, wire::GoodbyeCode& code) const;
     Awaitable<void> refuse(wire::GoodbyeCode code, std::string message);
@@ -145,6 +171,7 @@ class Link : public std::enable_shared_from_this<Link> {
     std::unique_ptr<Transport> transport_;
     const Role role_;
     PeerId peer_;
+    Generation generation_;
     wire::FrameReader reader_;
 
     std::map<std::uint32_t, std::shared_ptr<StreamState>> streams_;
@@ -162,6 +189,7 @@ class Link : public std::enable_shared_from_this<Link> {
     Signal room_;  // the bulk lane has room, or a stream stopped waiting for it
 
     bool greeted_ = false;
+    bool retiring_ = false;
     bool finished_ = false;
     boost::asio::steady_timer timer_;
     std::chrono::steady_clock::time_point heard_;

@@ -1,4 +1,4 @@
-// Peer links: one TCP connection between two peers that carries many streams.
+// Peer links: one TCP connection between two peers that carries many streams, under TLS 1.3 in a sealed cluster.
 //
 // The idea. The dialler opens streams, one a request; the acceptor answers each with head, data and end. Data spends
 // credit that the reading side grants as its consumer reads, so a slow client slows its own stream only. Frames that
@@ -77,14 +77,16 @@ class LinkPool {
   public:
     using SyncHandler = std::function<void(PeerId from, Bytes message)>;
 
-    LinkPool(boost::asio::io_context& context, LinkConfig config, LinkIdentity identity, Log& log);
+    LinkPool(boost::asio::io_context& context, LinkConfig config, LinkIdentity identity, Log& log,
+             LinkSealing sealing = {});
     ~LinkPool();
     LinkPool(const LinkPool&) = delete;
     LinkPool& operator=(const LinkPool&) = delete;
 
-    // Opens a stream to `expect` at `to`; PeerId 0 takes whoever listens. Errors: connect_failed, timed_out,
-    // wrong_cluster, wrong_version, wrong_peer, too_large, too_many, system (out of descriptors or memory here),
-    // broken, closed. Except for broken, nothing of the request was sent.
+    // Opens a stream to `expect` at `to`; PeerId 0 takes whoever listens, on plain links only. Errors: connect_failed,
+    // timed_out, wrong_cluster, wrong_version, wrong_peer, wrong_seal, wrong_key (the other side holds none of this
+    // one's), malformed, too_large, too_many, system (out of descriptors or memory here), broken, closed. Except for
+    // broken, nothing of the request was sent.
     Awaitable<Result<std::shared_ptr<LinkStream>>> open(Endpoint to, PeerId expect, wire::Open open);
 
     // Queues a membership message; success means that it was queued on a live link. Errors as of open().
@@ -92,8 +94,14 @@ class LinkPool {
 
     // Membership messages that come back over dialled links.
     void on_sync(SyncHandler handler);
-    // A link to a peer that had said hello ended without a goodbye, or died of silence; its streams have been told.
-    void on_broken(std::function<void(PeerId)> handler);
+    // A link to this life of a peer ended after its hello without a goodbye, or died of silence; its streams have been
+    // told.
+    void on_broken(std::function<void(PeerId, Generation)> handler);
+
+    // New links are made with the new primary, or with another of the keys where the other side does not hold it yet.
+    // Links made with a key that is gone close at once (their streams end as broken), those with one that is no longer
+    // the primary when their last stream ends.
+    void set_keys(std::shared_ptr<const LinkKeys> keys);
 
     // Says goodbye on every link and refuses new work; streams still open end as broken.
     void close();
@@ -111,7 +119,8 @@ class LinkServer {
     using OpenHandler = std::function<void(std::shared_ptr<LinkStream> stream, wire::Open open)>;
     using SyncHandler = std::function<void(PeerId from, Endpoint from_address, Bytes message)>;
 
-    LinkServer(boost::asio::io_context& context, LinkConfig config, LinkIdentity identity, Log& log);
+    LinkServer(boost::asio::io_context& context, LinkConfig config, LinkIdentity identity, Log& log,
+               LinkSealing sealing = {});
     ~LinkServer();
     LinkServer(const LinkServer&) = delete;
     LinkServer& operator=(const LinkServer&) = delete;
@@ -123,6 +132,9 @@ class LinkServer {
     Result<void> bind(Endpoint endpoint);
     // What was bound, with the real port.
     Endpoint endpoint() const;
+
+    // Links made with any of the keys are welcome; those made with a key that is gone close at once.
+    void set_keys(std::shared_ptr<const LinkKeys> keys);
 
     // Sends over a link that `to` has dialled; false (and nothing happened) when there is none.
     bool send_sync(PeerId to, Bytes message);

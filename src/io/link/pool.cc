@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "io/errc.h"
 #include "io/link/connection.h"
@@ -36,12 +37,15 @@ bool is_our_own(const boost::system::error_code& code) {
 }  // namespace
 
 struct LinkPool::State : std::enable_shared_from_this<LinkPool::State> {
-    State(asio::io_context& context, LinkConfig config, LinkIdentity identity, Log& log)
-        : io(context), shared(std::make_shared<LinkContext>(std::move(config), std::move(identity), log)) {}
+    State(asio::io_context& context, LinkConfig config, LinkIdentity identity, Log& log, LinkSealing sealing)
+        : io(context),
+          shared(std::make_shared<LinkContext>(std::move(config), std::move(identity), log, std::move(sealing))) {}
 
     Awaitable<Result<std::shared_ptr<Link>>> obtain(Endpoint to, PeerId expect);
     Awaitable<void> dial(Endpoint to, PeerId expect, std::shared_ptr<Dial> dial);
     Awaitable<Result<std::shared_ptr<Link>>> connect(Endpoint to, PeerId expect);
+    Awaitable<Result<std::shared_ptr<Link>>> connect_with(Endpoint to, PeerId expect, KeyId key);
+    void keys_changed();
     void finished(const std::shared_ptr<Link>& link, bool broken);
 
     asio::io_context& io;
@@ -49,7 +53,7 @@ struct LinkPool::State : std::enable_shared_from_this<LinkPool::State> {
     std::map<Endpoint, std::shared_ptr<Link>> links;
     std::map<std::pair<Endpoint, PeerId>, std::shared_ptr<Dial>> dials;
     std::set<std::shared_ptr<Link>> all;  // also those still greeting, and older ones to the same endpoint
-    std::function<void(PeerId)> on_broken;
+    std::function<void(PeerId, Generation)> on_broken;
     bool closed = false;
 };
 
@@ -95,7 +99,28 @@ Awaitable<void> LinkPool::State::dial(Endpoint to, PeerId expect, std::shared_pt
     dial->done.notify();
 }
 
+// The primary first; then, while keys rotate, each of the others that the other side may still have in its place.
 Awaitable<Result<std::shared_ptr<Link>>> LinkPool::State::connect(Endpoint to, PeerId expect) {
+    if (!shared->is_sealed()) co_return co_await connect_with(to, expect, KeyId{});
+    if (expect == PeerId{}) co_return error(errc::wrong_peer, "a sealed link is made to a peer that is named");
+    const auto keys = shared->keys;
+    std::vector<KeyId> order{keys->primary};
+    for (const ClusterKey& key : keys->keys)
+        if (key.id != keys->primary) order.push_back(key.id);
+    Error failure = error(errc::wrong_key, "this peer holds none");
+    for (const KeyId key : order) {
+        if (shared->keys->find(key) == nullptr) continue;
+        auto link = co_await connect_with(to, expect, key);
+        if (link) co_return link;
+        failure = link.error();
+        if (failure.code != errc::wrong_key) break;
+    }
+    if (failure.code == errc::wrong_key || failure.code == errc::wrong_seal || failure.code == errc::malformed)
+        shared->warn_of_stranger("cannot make a sealed link", to, failure.message());
+    co_return failure;
+}
+
+Awaitable<Result<std::shared_ptr<Link>>> LinkPool::State::connect_with(Endpoint to, PeerId expect, KeyId key) {
     auto socket = std::make_shared<tcp::socket>(io);
     asio::steady_timer timer(io, shared->config.connect_timeout);
     // Shared: the timer's handler may be due already when the connection fails, and then outlives this coroutine.
@@ -112,20 +137,36 @@ Awaitable<Result<std::shared_ptr<Link>>> LinkPool::State::connect(Endpoint to, P
     if (code)
         co_return error(is_our_own(code) ? errc::system : errc::connect_failed,
                         to_string(to) + " (" + code.message() + ")");
-    auto link = std::make_shared<Link>(shared, make_tcp_transport(std::move(*socket)), Link::Role::dialler);
+    if (!shared->is_welcome(key)) co_return error(errc::wrong_key, "the keys changed meanwhile");
+    auto link =
+        std::make_shared<Link>(shared, shared->transport_to(std::move(*socket), expect, key), Link::Role::dialler);
     all.insert(link);
     if (auto greeted = co_await link->greet(expect); !greeted) co_return greeted.error();
     co_return link;
 }
 
+void LinkPool::State::keys_changed() {
+    for (const auto& link : std::set(all)) {
+        if (!link->greeted() || !link->usable()) continue;
+        const bool welcome = shared->is_welcome(link->key());
+        if (welcome && link->key() == shared->keys->primary) continue;
+        ++shared->stats.links_rekeyed;
+        std::erase_if(links, [&](const auto& entry) { return entry.second == link; });
+        if (welcome)
+            link->retire();
+        else
+            link->close(wire::GoodbyeCode::closing, "its key was removed");
+    }
+}
+
 void LinkPool::State::finished(const std::shared_ptr<Link>& link, bool broken) {
     all.erase(link);
     std::erase_if(links, [&](const auto& entry) { return entry.second == link; });
-    if (broken && on_broken) on_broken(link->peer());
+    if (broken && on_broken) on_broken(link->peer(), link->generation());
 }
 
-LinkPool::LinkPool(asio::io_context& context, LinkConfig config, LinkIdentity identity, Log& log)
-    : state_(std::make_shared<State>(context, std::move(config), std::move(identity), log)) {
+LinkPool::LinkPool(asio::io_context& context, LinkConfig config, LinkIdentity identity, Log& log, LinkSealing sealing)
+    : state_(std::make_shared<State>(context, std::move(config), std::move(identity), log, std::move(sealing))) {
     state_->shared->on_finished = [state = std::weak_ptr<State>(state_)](const auto& link, bool broken) {
         if (const auto alive = state.lock()) alive->finished(link, broken);
     };
@@ -163,8 +204,13 @@ void LinkPool::on_sync(SyncHandler handler) {
     };
 }
 
-void LinkPool::on_broken(std::function<void(PeerId)> handler) {
+void LinkPool::on_broken(std::function<void(PeerId, Generation)> handler) {
     state_->on_broken = std::move(handler);
+}
+
+void LinkPool::set_keys(std::shared_ptr<const LinkKeys> keys) {
+    state_->shared->set_keys(std::move(keys));
+    state_->keys_changed();
 }
 
 void LinkPool::close() {

@@ -2,6 +2,7 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -18,11 +19,14 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 
 struct LinkServer::State : std::enable_shared_from_this<LinkServer::State> {
-    State(asio::io_context& context, LinkConfig config, LinkIdentity identity, Log& log)
-        : io(context), shared(std::make_shared<LinkContext>(std::move(config), std::move(identity), log)) {}
+    State(asio::io_context& context, LinkConfig config, LinkIdentity identity, Log& log, LinkSealing sealing)
+        : io(context),
+          shared(std::make_shared<LinkContext>(std::move(config), std::move(identity), log, std::move(sealing))) {}
 
     Awaitable<void> accept_loop();
     Awaitable<void> serve(std::shared_ptr<Link> link);
+    void keys_changed();
+    void make_room();
     void finished(const std::shared_ptr<Link>& link);
 
     asio::io_context& io;
@@ -30,6 +34,7 @@ struct LinkServer::State : std::enable_shared_from_this<LinkServer::State> {
     std::optional<tcp::acceptor> acceptor;
     Endpoint bound;
     std::set<std::shared_ptr<Link>> links;
+    std::deque<std::shared_ptr<Link>> greeting;       // of `links`, the oldest first
     std::map<PeerId, std::shared_ptr<Link>> by_peer;  // the newest of each
     bool closed = false;
 };
@@ -46,12 +51,14 @@ Awaitable<void> LinkServer::State::accept_loop() {
             co_await pause.async_wait(as_result);
             continue;
         }
-        if (links.size() >= shared->config.links_max) {
+        if (links.size() - greeting.size() >= shared->config.links_max) {
             ++shared->stats.links_refused;
             continue;
         }
-        auto link = std::make_shared<Link>(shared, make_tcp_transport(std::move(socket)), Link::Role::acceptor);
+        make_room();
+        auto link = std::make_shared<Link>(shared, shared->transport_from(std::move(socket)), Link::Role::acceptor);
         links.insert(link);
+        greeting.push_back(link);
         asio::co_spawn(io, [self, link]() { return self->serve(link); }, asio::detached);
     }
 }
@@ -59,6 +66,7 @@ Awaitable<void> LinkServer::State::accept_loop() {
 Awaitable<void> LinkServer::State::serve(std::shared_ptr<Link> link) {
     const auto self = shared_from_this();
     if (!co_await link->greet(PeerId{})) co_return;
+    std::erase(greeting, link);
     if (closed) {
         link->finish(false);
         co_return;
@@ -67,13 +75,32 @@ Awaitable<void> LinkServer::State::serve(std::shared_ptr<Link> link) {
     link->start();
 }
 
+void LinkServer::State::make_room() {
+    if (greeting.size() < shared->config.greetings_max) return;
+    const auto oldest = greeting.front();
+    ++shared->stats.greetings_cut;
+    shared->warn_of_stranger("closed a connection that has not said hello", oldest->remote(),
+                             "more come than may wait");
+    oldest->finish(false);
+}
+
+void LinkServer::State::keys_changed() {
+    for (const auto& link : std::set(links)) {
+        if (!link->greeted() || !link->usable() || shared->is_welcome(link->key())) continue;
+        ++shared->stats.links_rekeyed;
+        link->close(wire::GoodbyeCode::closing, "its key was removed");
+    }
+}
+
 void LinkServer::State::finished(const std::shared_ptr<Link>& link) {
     links.erase(link);
+    std::erase(greeting, link);
     if (const auto at = by_peer.find(link->peer()); at != by_peer.end() && at->second == link) by_peer.erase(at);
 }
 
-LinkServer::LinkServer(asio::io_context& context, LinkConfig config, LinkIdentity identity, Log& log)
-    : state_(std::make_shared<State>(context, std::move(config), std::move(identity), log)) {
+LinkServer::LinkServer(asio::io_context& context, LinkConfig config, LinkIdentity identity, Log& log,
+                       LinkSealing sealing)
+    : state_(std::make_shared<State>(context, std::move(config), std::move(identity), log, std::move(sealing))) {
     state_->shared->on_finished = [state = std::weak_ptr<State>(state_)](const auto& link, bool) {
         if (const auto alive = state.lock()) alive->finished(link);
     };
@@ -104,6 +131,11 @@ Result<void> LinkServer::bind(Endpoint endpoint) {
 
 Endpoint LinkServer::endpoint() const {
     return state_->bound;
+}
+
+void LinkServer::set_keys(std::shared_ptr<const LinkKeys> keys) {
+    state_->shared->set_keys(std::move(keys));
+    state_->keys_changed();
 }
 
 bool LinkServer::send_sync(PeerId to, Bytes message) {

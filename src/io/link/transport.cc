@@ -1,8 +1,10 @@
 #include "io/link/transport.h"
 
+#include <array>
 #include <boost/asio/write.hpp>
 #include <utility>
 
+#include "io/errc.h"
 #include "io/net.h"
 
 namespace exa::io {
@@ -12,28 +14,32 @@ using asio::ip::tcp;
 
 namespace {
 
-class TcpTransport final : public Transport {
+// How much is read and dropped of a side that is told no: 64 reads.
+constexpr int linger_reads_max = 64;
+
+// What a sealed connection keeps for its next batch.
+constexpr std::size_t resting_capacity = 64 * 1024;
+
+// Both transports are a socket; they differ in what goes over it.
+class SocketTransport : public Transport {
   public:
-    explicit TcpTransport(tcp::socket socket) : socket_(std::move(socket)) {
+    explicit SocketTransport(tcp::socket socket) : socket_(std::move(socket)) {
         boost::system::error_code code;
         socket_.set_option(tcp::no_delay(true), code);
         if (const auto remote = socket_.remote_endpoint(code); !code) remote_ = from_asio(remote);
     }
 
-    Awaitable<Done> read_some(std::span<std::uint8_t> into) override {
-        const auto [code, bytes] =
-            co_await socket_.async_read_some(asio::mutable_buffer(into.data(), into.size()), as_result);
-        co_return Done{code, bytes};
-    }
-
-    Awaitable<Done> write(std::vector<asio::const_buffer> buffers) override {
-        const auto [code, bytes] = co_await asio::async_write(socket_, buffers, as_result);
-        co_return Done{code, bytes};
-    }
-
-    void shutdown_send() override {
+    Awaitable<void> shutdown_send() override {
         boost::system::error_code code;
         socket_.shutdown(tcp::socket::shutdown_send, code);
+        co_return;
+    }
+
+    Awaitable<void> linger() override {
+        co_await shutdown_send();
+        std::array<std::uint8_t, 512> ignored{};
+        for (int reads = 0; reads < linger_reads_max; ++reads)
+            if (const auto done = co_await receive(ignored); done.code) break;
     }
 
     void close() override {
@@ -44,15 +50,108 @@ class TcpTransport final : public Transport {
     asio::any_io_executor executor() override { return socket_.get_executor(); }
     Endpoint remote() const override { return remote_; }
 
+  protected:
+    Awaitable<Done> receive(std::span<std::uint8_t> into) {
+        const auto [code, bytes] =
+            co_await socket_.async_read_some(asio::mutable_buffer(into.data(), into.size()), as_result);
+        co_return Done{code, bytes};
+    }
+
+    template <class Buffers>
+    Awaitable<Done> send(Buffers buffers) {
+        const auto [code, bytes] = co_await asio::async_write(socket_, buffers, as_result);
+        co_return Done{code, bytes};
+    }
+
   private:
     tcp::socket socket_;
     Endpoint remote_;
+};
+
+class TcpTransport final : public SocketTransport {
+  public:
+    using SocketTransport::SocketTransport;
+
+    Awaitable<Result<void>> secure() override { co_return success(); }
+    std::optional<PskIdentity> proven() const override { return std::nullopt; }
+    Awaitable<Done> read_some(std::span<std::uint8_t> into) override { return receive(into); }
+    Awaitable<Done> write(std::vector<asio::const_buffer> buffers) override { return send(std::move(buffers)); }
+};
+
+class TlsTransport final : public SocketTransport {
+  public:
+    TlsTransport(tcp::socket socket, std::unique_ptr<TlsSession> session, std::uint64_t rekey_records)
+        : SocketTransport(std::move(socket)), session_(std::move(session)), rekey_records_(rekey_records) {}
+
+    Awaitable<Result<void>> secure() override {
+        bool answered = false;
+        while (true) {
+            const auto step = session_->handshake();
+            // The dialler's last word leaves with its hello.
+            if (step && step.value()) co_return success();
+            if (const Bytes out = session_->take_output(); !out.empty())
+                if (const auto sent = co_await send(asio::buffer(out)); sent.code && step)
+                    co_return error(errc::broken, "TLS handshake: " + sent.code.message());
+            if (!step) co_return step.error();
+            const auto got = co_await receive(session_->prepare());
+            if (got.code)
+                co_return error(errc::broken, answered ? "TLS handshake: " + got.code.message()
+                                                       : "closed without an answer (is the other end sealed, too?)");
+            answered = true;
+            session_->commit(got.bytes);
+        }
+    }
+
+    std::optional<PskIdentity> proven() const override { return session_->identity(); }
+
+    Awaitable<Done> read_some(std::span<std::uint8_t> into) override {
+        while (true) {
+            const auto read = session_->read(into);
+            if (!read)
+                co_return Done{read.error().code == errc::closed ? boost::system::error_code(asio::error::eof)
+                                                                 : make_error_code(boost::system::errc::protocol_error),
+                               0};
+            if (read.value() > 0) co_return Done{{}, read.value()};
+            const auto got = co_await receive(session_->prepare());
+            if (got.code) co_return got;
+            session_->commit(got.bytes);
+        }
+    }
+
+    Awaitable<Done> write(std::vector<asio::const_buffer> buffers) override {
+        std::vector<ByteView> pieces;
+        pieces.reserve(buffers.size());
+        for (const auto& buffer : buffers)
+            pieces.emplace_back(static_cast<const std::uint8_t*>(buffer.data()), buffer.size());
+        if (!session_->write(pieces, rekey_records_))
+            co_return Done{make_error_code(boost::system::errc::protocol_error), 0};
+        Bytes out = session_->take_output(std::move(spare_));
+        const auto sent = co_await send(asio::buffer(out));
+        if (out.capacity() <= resting_capacity) spare_ = std::move(out);
+        co_return Done{sent.code, sent.code ? 0 : asio::buffer_size(buffers)};
+    }
+
+    Awaitable<void> shutdown_send() override {
+        session_->finish_writing();
+        if (const Bytes out = session_->take_output(); !out.empty()) co_await send(asio::buffer(out));
+        co_await SocketTransport::shutdown_send();
+    }
+
+  private:
+    std::unique_ptr<TlsSession> session_;
+    const std::uint64_t rekey_records_;
+    Bytes spare_;
 };
 
 }  // namespace
 
 std::unique_ptr<Transport> make_tcp_transport(tcp::socket socket) {
     return std::make_unique<TcpTransport>(std::move(socket));
+}
+
+std::unique_ptr<Transport> make_tls_transport(tcp::socket socket, std::unique_ptr<TlsSession> session,
+                                              std::uint64_t rekey_records) {
+    return std::make_unique<TlsTransport>(std::move(socket), std::move(session), rekey_records);
 }
 
 }  // namespace exa::io

@@ -32,6 +32,7 @@ std::string hello_of(PeerId peer) {
     wire::Hello hello;
     hello.cluster = exa::cluster_id("test");
     hello.peer = peer;
+    hello.generation = exa::Generation{7};
     return text(wire::encode_hello(hello));
 }
 
@@ -300,7 +301,11 @@ BOOST_AUTO_TEST_CASE(frames_of_cancelled_streams_are_ignored) {
 BOOST_AUTO_TEST_CASE(peer_that_dies_breaks_its_streams_and_is_reported) {
     pool.emplace(io, config, identity(peer_a), log);
     std::optional<PeerId> broken;
-    pool->on_broken([&](PeerId peer) { broken = peer; });
+    exa::Generation life;
+    pool->on_broken([&](PeerId peer, exa::Generation generation) {
+        broken = peer;
+        life = generation;
+    });
     FakePeer fake(io);
     drive(io, [&]() -> Awaitable<void> {
         asio::co_spawn(io, fake.accept_and_say(hello_of(peer_b)), asio::detached);
@@ -315,6 +320,7 @@ BOOST_AUTO_TEST_CASE(peer_that_dies_breaks_its_streams_and_is_reported) {
         BOOST_TEST_REQUIRE(!next.has_value());
         BOOST_TEST((next.error().code == make_error_code(errc::broken)));
         BOOST_TEST((broken == peer_b));
+        BOOST_TEST((life == exa::Generation{7}));
         BOOST_TEST(pool->stats().links_broken == 1);
     });
 }
@@ -323,7 +329,7 @@ BOOST_AUTO_TEST_CASE(peer_that_falls_silent_is_given_up_after_two_pings) {
     config.ping_interval = milliseconds(20);
     pool.emplace(io, config, identity(peer_a), log);
     std::optional<PeerId> broken;
-    pool->on_broken([&](PeerId peer) { broken = peer; });
+    pool->on_broken([&](PeerId peer, exa::Generation) { broken = peer; });
     FakePeer fake(io);
     drive(io, [&]() -> Awaitable<void> {
         asio::co_spawn(io, fake.accept_and_say(hello_of(peer_b)), asio::detached);

@@ -3,9 +3,12 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
 #include <optional>
 #include <vector>
 
+#include "io/crypto/openssl_crypto.h"
 #include "io/errc.h"
 #include "support.h"
 
@@ -42,6 +45,10 @@ std::string why(const Result<T>& result) {
     return result.has_value() ? "no error" : result.error().message();
 }
 
+const OpenSslCrypto crypto;
+// A link is the same whatever carries it.
+const auto plain_and_sealed = boost::unit_test::data::make({false, true});
+
 // Peer a dials, peer b accepts; each test says how b answers.
 struct Fixture {
     using Answer = std::function<Awaitable<void>(std::shared_ptr<LinkStream>, wire::Open)>;
@@ -49,16 +56,22 @@ struct Fixture {
     asio::io_context io{1};
     exa::NullLog log;
     LinkConfig config;
+    LinkSealing sealing;
     std::optional<LinkServer> server;
     std::optional<LinkPool> pool;
 
+    void seal(bool yes) {
+        const exa::LinkKeys keys{exa::KeyId{1}, {{exa::KeyId{1}, {1}}}};
+        if (yes) sealing = {&crypto, std::make_shared<const exa::LinkKeys>(keys)};
+    }
+
     void start(Answer answer) {
-        server.emplace(io, config, identity(peer_b), log);
+        server.emplace(io, config, identity(peer_b), log, sealing);
         server->on_open([this, answer = std::move(answer)](std::shared_ptr<LinkStream> stream, wire::Open open) {
             asio::co_spawn(io, answer(std::move(stream), std::move(open)), asio::detached);
         });
         BOOST_TEST_REQUIRE(server->bind(any_port).has_value());
-        pool.emplace(io, config, identity(peer_a), log);
+        pool.emplace(io, config, identity(peer_a), log, sealing);
     }
     Awaitable<std::shared_ptr<LinkStream>> open(std::string body = {}) {
         auto stream = co_await pool->open(server->endpoint(), peer_b, request(std::move(body)));
@@ -93,7 +106,8 @@ bool is(const Result<T>& result, errc code) {
 
 BOOST_FIXTURE_TEST_SUITE(peer_link, Fixture)
 
-BOOST_AUTO_TEST_CASE(answer_travels_as_head_data_and_end) {
+BOOST_DATA_TEST_CASE(answer_travels_as_head_data_and_end, plain_and_sealed, sealed) {
+    seal(sealed);
     start([](std::shared_ptr<LinkStream> stream, wire::Open open) -> Awaitable<void> {
         BOOST_TEST((open == request("question")));
         BOOST_TEST((stream->peer() == peer_a));
@@ -112,7 +126,8 @@ BOOST_AUTO_TEST_CASE(answer_travels_as_head_data_and_end) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(many_streams_share_one_connection) {
+BOOST_DATA_TEST_CASE(many_streams_share_one_connection, plain_and_sealed, sealed) {
+    seal(sealed);
     start(echo);
     drive(io, [&]() -> Awaitable<void> {
         int running = 0;
@@ -137,7 +152,8 @@ BOOST_AUTO_TEST_CASE(many_streams_share_one_connection) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(large_bodies_pass_both_ways_byte_for_byte) {
+BOOST_DATA_TEST_CASE(large_bodies_pass_both_ways_byte_for_byte, plain_and_sealed, sealed) {
+    seal(sealed);
     std::string body;
     for (int i = 0; body.size() < 5'000'000; ++i) body += std::to_string(i) + ",";
     start([](std::shared_ptr<LinkStream> stream, wire::Open open) -> Awaitable<void> {
@@ -150,7 +166,8 @@ BOOST_AUTO_TEST_CASE(large_bodies_pass_both_ways_byte_for_byte) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(reader_that_stops_holds_up_only_its_own_stream) {
+BOOST_DATA_TEST_CASE(reader_that_stops_holds_up_only_its_own_stream, plain_and_sealed, sealed) {
+    seal(sealed);
     std::size_t written = 0;
     start([&](std::shared_ptr<LinkStream> stream, wire::Open open) -> Awaitable<void> {
         if (open.body != "much") co_return co_await echo(stream, std::move(open));
@@ -168,7 +185,8 @@ BOOST_AUTO_TEST_CASE(reader_that_stops_holds_up_only_its_own_stream) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(cancel_reaches_a_writer_that_waits_for_credit) {
+BOOST_DATA_TEST_CASE(cancel_reaches_a_writer_that_waits_for_credit, plain_and_sealed, sealed) {
+    seal(sealed);
     bool told = false;
     std::optional<exa::Error> failure;
     start([&](std::shared_ptr<LinkStream> stream, wire::Open) -> Awaitable<void> {
@@ -197,7 +215,8 @@ BOOST_AUTO_TEST_CASE(cancel_reaches_a_writer_that_waits_for_credit) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(dropping_a_stream_cancels_at_one_end_and_fails_at_the_other) {
+BOOST_DATA_TEST_CASE(dropping_a_stream_cancels_at_one_end_and_fails_at_the_other, plain_and_sealed, sealed) {
+    seal(sealed);
     bool told = false;
     std::shared_ptr<LinkStream> kept;
     start([&](std::shared_ptr<LinkStream> stream, wire::Open open) -> Awaitable<void> {
@@ -218,7 +237,8 @@ BOOST_AUTO_TEST_CASE(dropping_a_stream_cancels_at_one_end_and_fails_at_the_other
     });
 }
 
-BOOST_AUTO_TEST_CASE(request_cancelled_in_the_same_turn_is_never_run) {
+BOOST_DATA_TEST_CASE(request_cancelled_in_the_same_turn_is_never_run, plain_and_sealed, sealed) {
+    seal(sealed);
     int opened = 0;
     start([&](std::shared_ptr<LinkStream> stream, wire::Open open) -> Awaitable<void> {
         ++opened;
@@ -233,7 +253,8 @@ BOOST_AUTO_TEST_CASE(request_cancelled_in_the_same_turn_is_never_run) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(read_with_a_timeout_leaves_the_stream_usable) {
+BOOST_DATA_TEST_CASE(read_with_a_timeout_leaves_the_stream_usable, plain_and_sealed, sealed) {
+    seal(sealed);
     std::shared_ptr<LinkStream> kept;
     start([&](std::shared_ptr<LinkStream> stream, wire::Open) -> Awaitable<void> {
         kept = stream;
@@ -263,10 +284,11 @@ BOOST_AUTO_TEST_CASE(foreign_cluster_and_mistaken_peer_are_refused_by_name) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(nobody_listening_and_nobody_answering_are_told_apart) {
+BOOST_DATA_TEST_CASE(nobody_listening_and_nobody_answering_are_told_apart, plain_and_sealed, sealed) {
+    seal(sealed);
     config.connect_timeout = milliseconds(200);
     config.hello_timeout = milliseconds(50);
-    pool.emplace(io, config, identity(peer_a), log);
+    pool.emplace(io, config, identity(peer_a), log, sealing);
     tcp::acceptor mute(io, to_asio_tcp(any_port));
     const Endpoint silent = from_asio(mute.local_endpoint());
     tcp::acceptor brief(io, to_asio_tcp(any_port));
@@ -280,7 +302,8 @@ BOOST_AUTO_TEST_CASE(nobody_listening_and_nobody_answering_are_told_apart) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(concurrent_openers_share_one_dial) {
+BOOST_DATA_TEST_CASE(concurrent_openers_share_one_dial, plain_and_sealed, sealed) {
+    seal(sealed);
     start(echo);
     drive(io, [&]() -> Awaitable<void> {
         int failed = 0;
@@ -297,7 +320,8 @@ BOOST_AUTO_TEST_CASE(concurrent_openers_share_one_dial) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(syncs_travel_both_ways_over_the_dialled_link) {
+BOOST_DATA_TEST_CASE(syncs_travel_both_ways_over_the_dialled_link, plain_and_sealed, sealed) {
+    seal(sealed);
     start(echo);
     Bytes at_server;
     Bytes at_pool;
@@ -312,19 +336,20 @@ BOOST_AUTO_TEST_CASE(syncs_travel_both_ways_over_the_dialled_link) {
     });
     BOOST_TEST(!server->send_sync(peer_a, {1}));
     drive(io, [&]() -> Awaitable<void> {
-        BOOST_TEST((co_await pool->send_sync(server->endpoint(), PeerId{}, Bytes{1, 2, 3})).has_value());
+        BOOST_TEST((co_await pool->send_sync(server->endpoint(), peer_b, Bytes{1, 2, 3})).has_value());
         co_await eventually([&] { return !at_pool.empty(); }, "the answer comes");
         BOOST_TEST((at_server == Bytes{1, 2, 3}));
         BOOST_TEST((at_pool == Bytes(300'000, 9)));
-        BOOST_TEST(is(co_await pool->send_sync(server->endpoint(), PeerId{}, Bytes(17'000'000, 1)), errc::too_large));
+        BOOST_TEST(is(co_await pool->send_sync(server->endpoint(), peer_b, Bytes(17'000'000, 1)), errc::too_large));
     });
 }
 
-BOOST_AUTO_TEST_CASE(idle_link_is_closed_quietly_and_dialled_again) {
+BOOST_DATA_TEST_CASE(idle_link_is_closed_quietly_and_dialled_again, plain_and_sealed, sealed) {
+    seal(sealed);
     config.idle_timeout = milliseconds(30);
     start(echo);
     int broken = 0;
-    pool->on_broken([&](PeerId) { ++broken; });
+    pool->on_broken([&](PeerId, exa::Generation) { ++broken; });
     drive(io, [&]() -> Awaitable<void> {
         BOOST_TEST(co_await read_all(co_await open("1")) == "1");
         co_await eventually([&] { return server->stats().links_now == 0; }, "the link closes");
@@ -335,7 +360,8 @@ BOOST_AUTO_TEST_CASE(idle_link_is_closed_quietly_and_dialled_again) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(closing_server_sends_what_it_had_and_tells_open_streams) {
+BOOST_DATA_TEST_CASE(closing_server_sends_what_it_had_and_tells_open_streams, plain_and_sealed, sealed) {
+    seal(sealed);
     bool told = false;
     std::shared_ptr<LinkStream> kept;
     start([&](std::shared_ptr<LinkStream> stream, wire::Open open) -> Awaitable<void> {
@@ -349,7 +375,7 @@ BOOST_AUTO_TEST_CASE(closing_server_sends_what_it_had_and_tells_open_streams) {
         server->close();
     });
     int broken = 0;
-    pool->on_broken([&](PeerId) { ++broken; });
+    pool->on_broken([&](PeerId, exa::Generation) { ++broken; });
     drive(io, [&]() -> Awaitable<void> {
         auto keep = co_await open("keep");
         auto last = co_await open("last");
@@ -361,7 +387,8 @@ BOOST_AUTO_TEST_CASE(closing_server_sends_what_it_had_and_tells_open_streams) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(stream_limits_are_answered_busy) {
+BOOST_DATA_TEST_CASE(stream_limits_are_answered_busy, plain_and_sealed, sealed) {
+    seal(sealed);
     config.streams_max = 2;
     std::vector<std::shared_ptr<LinkStream>> kept;
     start([&](std::shared_ptr<LinkStream> stream, wire::Open) -> Awaitable<void> {
@@ -369,7 +396,7 @@ BOOST_AUTO_TEST_CASE(stream_limits_are_answered_busy) {
         co_return;
     });
     LinkConfig generous;
-    LinkPool eager(io, generous, identity(peer_a), log);
+    LinkPool eager(io, generous, identity(peer_a), log, sealing);
     drive(io, [&]() -> Awaitable<void> {
         auto first = co_await open();
         auto second = co_await open();
@@ -387,13 +414,14 @@ BOOST_AUTO_TEST_CASE(stream_limits_are_answered_busy) {
 
 BOOST_AUTO_TEST_CASE(taken_port_is_named) {
     start(echo);
-    LinkServer other(io, config, identity(peer_a), log);
+    LinkServer other(io, config, identity(peer_a), log, sealing);
     const auto taken = other.bind(server->endpoint());
     BOOST_TEST(is(taken, errc::port_taken));
     BOOST_TEST(taken.error().message().find(to_string(server->endpoint())) != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(cancelled_reader_gives_up_without_harm) {
+BOOST_DATA_TEST_CASE(cancelled_reader_gives_up_without_harm, plain_and_sealed, sealed) {
+    seal(sealed);
     start([](std::shared_ptr<LinkStream> stream, wire::Open open) -> Awaitable<void> {
         asio::steady_timer timer(co_await asio::this_coro::executor, milliseconds(50));
         co_await timer.async_wait(as_result);
