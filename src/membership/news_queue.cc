@@ -4,41 +4,53 @@
 
 namespace exa::membership {
 
+// Of the news of this age, or where it would stand. Searched from the end in growing steps.
+std::vector<NewsQueue::News>::iterator NewsQueue::position(std::vector<News>& news, std::uint64_t age) {
+    std::ptrdiff_t step = 1;
+    while (step < std::ssize(news) && (news.end() - step)->age < age) step *= 2;
+    const auto from = news.end() - std::min(step, std::ssize(news));
+    return std::partition_point(from, news.end(), [age](const News& other) { return other.age > age; });
+}
+
 void NewsQueue::put(NewsKey key, std::uint64_t base) {
-    if (const auto at = news_.find(key); at != news_.end()) {
-        base = std::min(base, at->second.base);
-        erase(key);
+    if (const Place* place = places_.find(key)) {
+        std::vector<News>& news = told_[place->told];
+        const auto at = position(news, place->age);
+        base = std::min(base, at->base);
+        news.erase(at);
     }
-    const News news{base, 0, next_age_--};
-    news_.emplace(key, news);
-    order_.insert(order_of(key, news));
+    if (told_.empty()) told_.emplace_back();
+    told_[0].push_back({key, base, next_age_});
+    places_.put(key, {0, next_age_--});
 }
 
 void NewsQueue::drop(PeerId peer) {
-    for (auto at = news_.lower_bound({peer, 0}); at != news_.end() && at->first.peer == peer;) {
-        order_.erase(order_of(at->first, at->second));
-        at = news_.erase(at);
-    }
+    for (std::vector<News>& news : told_)
+        std::erase_if(news, [&](const News& one) { return one.key.peer == peer && places_.erase(one.key); });
 }
 
 void NewsQueue::clear() {
-    news_.clear();
-    order_.clear();
+    told_ = {};
+    places_.clear();
 }
 
-void NewsQueue::erase(NewsKey key) {
-    const auto at = news_.find(key);
-    order_.erase(order_of(key, at->second));
-    news_.erase(at);
-}
-
-void NewsQueue::count(NewsKey key, std::uint32_t budget) {
-    News& news = news_.at(key);
-    order_.erase(order_of(key, news));
-    if (++news.told >= budget)
-        news_.erase(key);
-    else
-        order_.insert(order_of(key, news));
+void NewsQueue::settle(std::uint32_t budget) {
+    for (const Sent& sent : sent_) {
+        const std::uint32_t told = sent.told + 1;
+        if (told >= budget) {
+            places_.erase(sent.news.key);
+            continue;
+        }
+        if (told_.size() <= told) told_.resize(told + std::size_t{1});
+        told_[told].insert(position(told_[told], sent.news.age), sent.news);
+        places_.put(sent.news.key, {told, sent.news.age});
+    }
+    sent_.clear();
+    if (empty()) {
+        clear();
+        sent_ = {};
+        skipped_ = {};
+    }
 }
 
 }  // namespace exa::membership

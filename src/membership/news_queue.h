@@ -2,16 +2,17 @@
 //
 // It keeps only names of news; what they say is looked up when a packet leaves, so that it is never stale. One entry a
 // key bounds it. Newest first keeps a flood of old news from delaying the news of now (SWIM section 4.1).
+//
+// News of equal count stands in one array, the newest last: what is taken, and what is put, is nearly always near its
+// end. Memory is kept while there is news and given back when there is none.
 #pragma once
 
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <set>
-#include <tuple>
 #include <vector>
 
+#include "base/flat_map.h"
 #include "base/ids.h"
 
 namespace exa::membership {
@@ -35,44 +36,67 @@ class NewsQueue {
     void drop(PeerId peer);
     void clear();
 
-    bool empty() const { return news_.empty(); }
-    std::size_t size() const { return news_.size(); }
+    bool empty() const { return places_.empty(); }
+    std::size_t size() const { return places_.size(); }
 
     // Offers news in order until `offer(key, base)` has skipped `skips_max` of them. What was sent `budget` times is
     // removed.
     template <class Offer>
     void take(std::uint32_t budget, std::size_t skips_max, Offer offer) {
-        std::vector<NewsKey> sent;
-        std::vector<NewsKey> gone;
         std::size_t skips = 0;
-        for (const Order& order : order_) {
-            const NewsKey key = std::get<2>(order);
-            const Take taken = offer(key, std::get<3>(order));
-            if (taken == Take::sent) sent.push_back(key);
-            if (taken == Take::gone) gone.push_back(key);
-            if (taken == Take::skip && ++skips >= skips_max) break;
+        for (std::uint32_t told = 0; told < told_.size() && skips < skips_max; ++told) {
+            std::vector<News>& news = told_[told];
+            std::size_t at = news.size();
+            while (at > 0 && skips < skips_max) {
+                const News& offered = news[--at];
+                switch (offer(offered.key, offered.base)) {
+                    case Take::sent:
+                        sent_.push_back({told, offered});
+                        break;
+                    case Take::gone:
+                        places_.erase(offered.key);
+                        break;
+                    case Take::skip:
+                        skipped_.push_back(offered);
+                        ++skips;
+                        break;
+                }
+            }
+            news.resize(at);
+            news.insert(news.end(), skipped_.rbegin(), skipped_.rend());
+            skipped_.clear();
         }
-        for (const NewsKey& key : gone) erase(key);
-        for (const NewsKey& key : sent) count(key, budget);
+        settle(budget);
     }
 
   private:
     struct News {
+        NewsKey key;
         std::uint64_t base = 0;
-        std::uint32_t told = 0;
         std::uint64_t age = 0;  // counts down: the newest has the lowest
     };
-    // By `told`, then by `age`, which no two share; with all that an offer needs.
-    using Order = std::tuple<std::uint32_t, std::uint64_t, NewsKey, std::uint64_t>;
+    struct Place {
+        std::uint32_t told = 0;
+        std::uint64_t age = 0;
+    };
+    struct Sent {
+        std::uint32_t told = 0;  // before
+        News news;
+    };
+    struct KeyHash {
+        std::uint64_t operator()(const NewsKey& key) const { return mix64(key.peer.value + key.part); }
+    };
 
-    static Order order_of(NewsKey key, const News& news) { return {news.told, news.age, key, news.base}; }
+    static std::vector<News>::iterator position(std::vector<News>& news, std::uint64_t age);
+    // Counts what was sent, and lets memory go when nothing is left.
+    void settle(std::uint32_t budget);
 
-    void erase(NewsKey key);
-    void count(NewsKey key, std::uint32_t budget);
-
-    std::map<NewsKey, News> news_;
-    std::set<Order> order_;
+    std::vector<std::vector<News>> told_;  // by how often
+    FlatMap<NewsKey, Place, KeyHash> places_;
     std::uint64_t next_age_ = ~std::uint64_t{0};
+    // Of the take() under way.
+    std::vector<Sent> sent_;
+    std::vector<News> skipped_;
 };
 
 }  // namespace exa::membership

@@ -1,23 +1,27 @@
 #include "membership/timers.h"
 
+#include <algorithm>
+#include <functional>
+
 namespace exa::membership {
 
 void Timers::set(TimerKey key, TimePoint when) {
     cancel(key);
-    deadlines_.emplace(key, when);
-    order_.emplace(when, key);
+    deadlines_.put(key, when);
+    const std::pair entry(when, key);
+    order_.insert(std::ranges::lower_bound(order_, entry, std::greater{}), entry);
 }
 
 void Timers::set_sooner(TimerKey key, TimePoint when) {
-    const auto at = deadlines_.find(key);
-    if (at == deadlines_.end() || when < at->second) set(key, when);
+    const TimePoint* at = deadlines_.find(key);
+    if (at == nullptr || when < *at) set(key, when);
 }
 
 void Timers::cancel(TimerKey key) {
-    const auto at = deadlines_.find(key);
-    if (at == deadlines_.end()) return;
-    order_.erase({at->second, key});
-    deadlines_.erase(at);
+    const TimePoint* at = deadlines_.find(key);
+    if (at == nullptr) return;
+    order_.erase(std::ranges::lower_bound(order_, std::pair(*at, key), std::greater{}));
+    deadlines_.erase(key);
 }
 
 void Timers::clear() {
@@ -26,9 +30,10 @@ void Timers::clear() {
 }
 
 std::optional<TimerKey> Timers::take_due(TimePoint now) {
-    if (order_.empty() || order_.begin()->first > now) return std::nullopt;
-    const TimerKey key = order_.begin()->second;
-    cancel(key);
+    if (order_.empty() || order_.back().first > now) return std::nullopt;
+    const TimerKey key = order_.back().second;
+    order_.pop_back();
+    deadlines_.erase(key);
     return key;
 }
 

@@ -1,7 +1,12 @@
 #include "membership/news_queue.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <compare>
+#include <utility>
 #include <vector>
+
+#include "base/rng.h"
 
 using namespace exa;
 using namespace exa::membership;
@@ -80,6 +85,63 @@ BOOST_AUTO_TEST_CASE(dropping_a_peer_drops_all_its_parts_and_no_others) {
     queue.put(key(3, 0));
     queue.drop(PeerId{2});
     BOOST_TEST((sent(queue, 9) == std::vector<std::uint64_t>{3, 1}));
+}
+
+// What the header promises, said with a sorted list and nothing else.
+BOOST_AUTO_TEST_CASE(any_history_of_orders_leaves_the_order_that_a_sorted_list_has) {
+    struct Told {
+        std::uint32_t told;
+        std::uint64_t age;
+        std::uint64_t peer;
+        std::uint64_t base;
+        auto operator<=>(const Told&) const = default;
+    };
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+        Rng rng(seed);
+        NewsQueue queue;
+        std::vector<Told> model;
+        std::uint64_t age = ~std::uint64_t{0};
+        for (int step = 0; step < 600; ++step) {
+            const std::uint64_t peer = 1 + rng.below(40);
+            const auto is_of_peer = [peer](const Told& told) { return told.peer == peer; };
+            const std::uint64_t what = rng.below(8);
+            if (what == 0) {
+                queue.drop(PeerId{peer});
+                std::erase_if(model, is_of_peer);
+            } else if (what < 5) {
+                std::uint64_t base = rng.below(9);
+                queue.put(key(peer), base);
+                if (const auto at = std::ranges::find_if(model, is_of_peer); at != model.end())
+                    base = std::min(base, at->base);
+                std::erase_if(model, is_of_peer);
+                model.push_back({0, age--, peer, base});
+            } else {
+                const std::uint64_t pattern = rng.next();
+                const auto fate = [pattern](std::uint64_t of) {
+                    const std::uint64_t bits = pattern >> (of % 32) & 7;
+                    return bits == 0 ? Take::gone : bits < 3 ? Take::skip : Take::sent;
+                };
+                std::vector<std::pair<std::uint64_t, std::uint64_t>> offered;
+                queue.take(3, 2, [&](NewsKey of, std::uint64_t base) {
+                    offered.emplace_back(of.peer.value, base);
+                    return fate(of.peer.value);
+                });
+                std::ranges::sort(model);
+                std::vector<std::pair<std::uint64_t, std::uint64_t>> expected;
+                int skips = 0;
+                for (Told& told : model) {
+                    if (skips == 2) break;
+                    expected.emplace_back(told.peer, told.base);
+                    if (fate(told.peer) == Take::skip) ++skips;
+                    if (fate(told.peer) == Take::sent) ++told.told;
+                    if (fate(told.peer) == Take::gone) told.told = 3;
+                }
+                std::erase_if(model, [](const Told& told) { return told.told >= 3; });
+                BOOST_TEST((offered == expected));
+            }
+            BOOST_TEST(queue.size() == model.size());
+        }
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

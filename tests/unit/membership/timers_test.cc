@@ -44,4 +44,15 @@ BOOST_AUTO_TEST_CASE(a_later_set_replaces_and_a_cancel_removes) {
     BOOST_TEST(!timers.take_due(TimePoint{seconds{5}}).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(equal_deadlines_come_in_the_order_of_their_keys_whichever_was_set_first) {
+    Timers timers;
+    for (const std::uint64_t of : {5U, 2U, 9U, 7U}) timers.set({TimerKind::lost, of}, TimePoint{seconds{1}});
+    timers.set({TimerKind::probe}, TimePoint{seconds{1}});
+    timers.cancel({TimerKind::lost, 7});
+    BOOST_TEST((timers.take_due(TimePoint{seconds{1}}) == TimerKey{TimerKind::probe}));
+    for (const std::uint64_t of : {2U, 5U, 9U})
+        BOOST_TEST((timers.take_due(TimePoint{seconds{1}}) == TimerKey{TimerKind::lost, of}));
+    BOOST_TEST((timers.next() == time_never));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
