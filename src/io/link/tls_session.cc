@@ -21,8 +21,9 @@ namespace {
 
 // A ClientHello of ours is 250 bytes; until the handshake is done nobody is given room for more than this.
 constexpr std::size_t handshake_bytes_max = 4096;
-// One whole record with its header and tag, and what may follow it.
-constexpr std::size_t read_size = 32 * 1024;
+// Room for a read: it grows while reads fill it and falls back when one brings little, as on a link that rests.
+constexpr std::size_t read_size_min = 4 * 1024;
+constexpr std::size_t read_size_max = 64 * 1024;
 constexpr std::size_t record_bytes = 16 * 1024;
 constexpr std::size_t record_overhead = 5 + 1 + 16;
 // What the other side may make this one say (answers to key updates) before this one writes again.
@@ -74,8 +75,8 @@ struct TlsSession::Engine {
     Bytes in;
     std::size_t in_begin = 0;
     std::size_t in_end = 0;
+    std::size_t read_size = read_size_min;
     Bytes out;
-    Bytes gathered;  // small pieces on their way into one record
     std::size_t handshake_bytes = 0;
     bool first_seen = false;
     bool established = false;
@@ -122,7 +123,9 @@ int TlsSession::Engine::bio_read(BIO* bio, char* into, std::size_t size, std::si
 int TlsSession::Engine::bio_write(BIO* bio, const char* bytes, std::size_t size, std::size_t* written) {
     BIO_clear_retry_flags(bio);
     Engine& self = *static_cast<Engine*>(BIO_get_data(bio));
-    self.out.insert(self.out.end(), bytes, bytes + size);
+    // As the vector's own type: a range of char would be copied byte by byte.
+    const auto* const from = reinterpret_cast<const std::uint8_t*>(bytes);
+    self.out.insert(self.out.end(), from, from + size);
     *written = size;
     return 1;
 }
@@ -310,14 +313,23 @@ std::span<std::uint8_t> TlsSession::prepare() {
     Engine& self = *engine_;
     EXA_CHECK(self.in_begin == self.in_end);
     self.in_begin = self.in_end = 0;
-    const std::size_t size = self.established ? read_size : handshake_bytes_max - self.handshake_bytes;
-    if (self.in.size() < size) self.in.resize(size);
+    const std::size_t size = self.established ? self.read_size : handshake_bytes_max - self.handshake_bytes;
+    if (self.in.size() < size || self.in.size() > std::max(size, read_size_min)) {
+        self.in.resize(std::max(size, read_size_min));
+        self.in.shrink_to_fit();
+    }
     return std::span(self.in).first(size);
 }
 
 void TlsSession::commit(std::size_t count) {
-    engine_->in_end += count;
-    if (!engine_->established) engine_->handshake_bytes += count;
+    Engine& self = *engine_;
+    self.in_end += count;
+    if (!self.established)
+        self.handshake_bytes += count;
+    else if (count == self.read_size)
+        self.read_size = std::min(4 * self.read_size, read_size_max);
+    else if (count < self.read_size / 16)
+        self.read_size = read_size_min;
 }
 
 Result<std::size_t> TlsSession::read(std::span<std::uint8_t> into) {
@@ -353,24 +365,25 @@ Result<void> TlsSession::write(std::span<const ByteView> pieces, std::uint64_t r
     std::size_t total = 0;
     for (const ByteView piece : pieces) total += piece.size();
     self.out.reserve(self.out.size() + total + (total / record_bytes + 2) * record_overhead);
-    self.gathered.clear();
+    Bytes gathered;
+    gathered.reserve(std::min(total, record_bytes));
     for (ByteView piece : pieces) {
         while (!piece.empty()) {
-            if (self.gathered.empty() && piece.size() >= record_bytes) {
+            if (gathered.empty() && piece.size() >= record_bytes) {
                 EXA_TRY(self.seal(piece.first(record_bytes), rekey_records));
                 piece = piece.subspan(record_bytes);
                 continue;
             }
-            const ByteView part = piece.first(std::min(piece.size(), record_bytes - self.gathered.size()));
-            self.gathered.insert(self.gathered.end(), part.begin(), part.end());
+            const ByteView part = piece.first(std::min(piece.size(), record_bytes - gathered.size()));
+            gathered.insert(gathered.end(), part.begin(), part.end());
             piece = piece.subspan(part.size());
-            if (self.gathered.size() < record_bytes) continue;
-            EXA_TRY(self.seal(self.gathered, rekey_records));
-            self.gathered.clear();
+            if (gathered.size() < record_bytes) continue;
+            EXA_TRY(self.seal(gathered, rekey_records));
+            gathered.clear();
         }
     }
-    if (self.gathered.empty()) return success();
-    return self.seal(self.gathered, rekey_records);
+    if (gathered.empty()) return success();
+    return self.seal(gathered, rekey_records);
 }
 
 void TlsSession::finish_writing() {

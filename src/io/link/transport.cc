@@ -106,12 +106,17 @@ class TlsTransport final : public SocketTransport {
 
     Awaitable<Done> read_some(std::span<std::uint8_t> into) override {
         while (true) {
-            const auto read = session_->read(into);
-            if (!read)
-                co_return Done{read.error().code == errc::closed ? boost::system::error_code(asio::error::eof)
-                                                                 : make_error_code(boost::system::errc::protocol_error),
-                               0};
-            if (read.value() > 0) co_return Done{{}, read.value()};
+            std::size_t bytes = 0;
+            while (bytes < into.size()) {
+                const auto read = session_->read(into.subspan(bytes));
+                if (!read && bytes == 0) {
+                    if (read.error().code == errc::closed) co_return Done{asio::error::eof, 0};
+                    co_return Done{make_error_code(boost::system::errc::protocol_error), 0};
+                }
+                if (!read || read.value() == 0) break;
+                bytes += read.value();
+            }
+            if (bytes > 0) co_return Done{{}, bytes};
             const auto got = co_await receive(session_->prepare());
             if (got.code) co_return got;
             session_->commit(got.bytes);
