@@ -52,6 +52,8 @@ struct Card {
   linkPort @10 :UInt16;
   httpPort @11 :UInt16;
   state @12 :PeerState;
+  keys @13 :List(UInt32);     # ids of the cluster keys on its disk, sorted
+  primaryKey @14 :UInt32;     # what it seals with; 0: it is not sealed
 }
 
 # What replicas of one deployment share, once a message instead of once a replica.
@@ -139,9 +141,15 @@ struct Want {
   version @2 :UInt64;         # held by the one who wants; 0: nothing
 }
 
+struct Key {
+  id @0 :UInt32;
+  stamp @1 :UInt64;
+  secret @2 :Data;            # 32 bytes, or absent: the key was removed
+}
+
 struct Sync {
   header @0 :Header;
-  kind @1 :UInt16;            # 0 ping, 1 ack, 2 digest, 3 updates
+  kind @1 :UInt16;            # 0 ping, 1 ack, 2 digest, 3 updates, 4 keys
   more @2 :Bool;              # of updates: the answer goes on in the next message
   wantLoads @3 :Bool;         # of digest
   seq @4 :UInt64;             # of updates: the digest they answer, or 0
@@ -152,4 +160,9 @@ struct Sync {
   records @9 :List(Delta);
   loads @10 :List(LoadGroup);
   wants @11 :List(Want);
+  keysHash @12 :UInt64;       # of digest: tells key rings apart; 0: not sealed
+  wantKeys @13 :Bool;         # of keys: send yours when it says more
+  keys @14 :List(Key);        # of keys: the sender's ring, sorted by id
+  primaryKey @15 :UInt32;     # of keys
+  primaryStamp @16 :UInt64;   # of keys
 }

@@ -41,6 +41,14 @@ std::string_view told_text(std::uint64_t kind) {
             return "joined_cluster";
         case membership::EventKind::left_cluster:
             return "left_cluster";
+        case membership::EventKind::keys_changed:
+            return "keys_changed";
+        case membership::EventKind::heard_plain:
+            return "heard_plain";
+        case membership::EventKind::heard_sealed:
+            return "heard_sealed";
+        case membership::EventKind::heard_foreign:
+            return "heard_foreign";
     }
     return "?";
 }

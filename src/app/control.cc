@@ -67,6 +67,14 @@ EventText text_of(EventKind kind) {
             return {LogLevel::info, "joined the cluster"};
         case EventKind::left_cluster:
             return {LogLevel::info, "the cluster knows that this peer leaves"};
+        case EventKind::keys_changed:
+            return {LogLevel::info, "the key ring changed"};
+        case EventKind::heard_plain:
+            return {LogLevel::warn, "hears gossip that is not sealed: a peer without the cluster's key, or a stranger"};
+        case EventKind::heard_sealed:
+            return {LogLevel::warn, "hears sealed gossip but has no key: give it the cluster's key file"};
+        case EventKind::heard_foreign:
+            return {LogLevel::warn, "hears gossip sealed with a key that it does not hold"};
     }
     return {LogLevel::warn, "unknown event"};
 }

@@ -19,7 +19,12 @@ enum class EventKind : std::uint8_t {
     name_clash,      // `peer` claims the name that `other` holds; `refuse`: we are `peer`
     id_clash,        // `peer` is alive twice, or `generation` went back; `refuse`: we are it and must not serve
     joined_cluster,  // our own first full comparison with a member is done (or we are the first)
-    left_cluster     // our leaving has been spread: the process may end
+    left_cluster,    // our leaving has been spread: the process may end
+    // Of a sealed cluster; `peer` is ourselves.
+    keys_changed,  // our key ring: it is to be stored, and then node::Node::keys_stored() called
+    heard_plain,   // somebody sends us gossip that is not sealed
+    heard_sealed,  // somebody sends us sealed gossip, and we have no key
+    heard_foreign  // somebody seals with a key that we do not hold, or pretends to
 };
 
 struct Event {

@@ -170,6 +170,10 @@ Result<void> Membership::handle_sync(TimePoint now, PeerId from, ByteView bytes)
             break;
         case wire::SyncKind::digest:
             compare_digest(now, sync);
+            compare_keys(sync);
+            break;
+        case wire::SyncKind::keys:
+            take_keys(sync);
             break;
         case wire::SyncKind::updates:
             answer_wants(from, sync.wants, 0, false, {}, now);
@@ -471,7 +475,7 @@ void Membership::send(TimePoint now, const Endpoint& at, std::optional<PeerId> t
         transmits_.pop_front();
         ++counters_.dropped;
     }
-    transmits_.push_back({at, std::move(bytes).value()});
+    transmits_.push_back({at, std::move(bytes).value(), to.value_or(PeerId{})});
     ++counters_.packets_out;
 }
 

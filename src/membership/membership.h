@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/crypto.h"
 #include "base/endpoint.h"
 #include "base/ids.h"
 #include "base/result.h"
@@ -31,6 +32,7 @@
 #include "membership/config.h"
 #include "membership/event.h"
 #include "membership/gossip_queue.h"
+#include "membership/key_ring.h"
 #include "membership/load_table.h"
 #include "membership/probe_order.h"
 #include "membership/roster.h"
@@ -43,6 +45,7 @@ namespace exa::membership {
 struct Transmit {
     Endpoint to;
     Bytes bytes;
+    PeerId peer;  // who is meant; 0: whoever is there
 };
 
 struct SyncTransmit {
@@ -93,6 +96,8 @@ class Membership {
     Incarnation incarnation() const { return roster_.own().incarnation; }
     bool is_joined() const { return joined_; }
     // After leave() or a refusal to serve.
+    std::uint32_t life() const { return life_; }
+    const KeyRing& keys() const { return keys_; }
     bool is_over() const { return stage_ != Stage::member; }
     // 0: punctual; up to config.health_max as our own probes and answers fail.
     std::uint32_t health() const { return health_; }
@@ -122,6 +127,10 @@ class Membership {
     // Our record; its version is counted here. Unchanged content is no new edition.
     Result<void> set_record(TimePoint now, wire::PeerRecord record);
     // Loads of all our replicas as they are now.
+    // In a sealed cluster, before anything else: the ring that this life starts with. `crypto` outlives this object.
+    void start_keys(const Crypto& crypto, KeyRing ring);
+    // Our ring after an operator's change: told to others.
+    void set_keys(KeyRing ring);
     void set_loads(TimePoint now, std::span<const wire::LoadReport> reports);
 
     // Outputs.
@@ -192,6 +201,12 @@ class Membership {
     // Turns of a peer's life, with all that follows: membership.cc.
     void suspect(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser);
     void confirm(TimePoint now, PeerId id, PeerId accuser);
+    // Cluster keys: membership_keys.cc.
+    void send_keys(PeerId to, bool want_theirs);
+    void push_keys(PeerId but);
+    void compare_keys(const wire::Sync& digest);
+    void take_keys(const wire::Sync& sync);
+
     void bury(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser);
     void revive(TimePoint now, PeerId id, Incarnation incarnation);
     void retire(TimePoint now, PeerId id, Incarnation incarnation);
@@ -230,6 +245,8 @@ class Membership {
 
     Stage stage_ = Stage::member;
     bool joined_ = false;
+    const Crypto* crypto_ = nullptr;  // null: the cluster is not sealed
+    KeyRing keys_;
     std::uint32_t health_ = 0;
     std::uint64_t next_seq_ = 1;
     std::optional<Probe> probe_;

@@ -261,6 +261,7 @@ void Membership::start_sync(TimePoint now, PeerId with, bool want_loads) {
     wire::Sync sync;
     sync.kind = wire::SyncKind::digest;
     sync.want_loads = want_loads;
+    sync.keys_hash = keys_.hash();
     sync.seq = next_seq_++;
     for (std::size_t at = 0; at < roster_.size();) {
         for (; at < roster_.size() && sync.digest.size() < wire::digest_entries_max; ++at)
@@ -272,6 +273,7 @@ void Membership::start_sync(TimePoint now, PeerId with, bool want_loads) {
         sync.first = PeerId{sync.last.value + 1};
         sync.digest.clear();
         sync.want_loads = false;
+        sync.keys_hash = 0;
         if (!whole) sync.seq = next_seq_++;
     }
 }

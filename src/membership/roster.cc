@@ -22,6 +22,8 @@ void set_card(wire::PeerRecord& record, const wire::Card& card) {
     record.http = card.http;
     record.region = card.region;
     record.rack = card.rack;
+    record.keys = card.keys;
+    record.primary_key = card.primary_key;
 }
 
 bool is_gone(Liveness liveness) {

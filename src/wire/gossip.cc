@@ -85,6 +85,11 @@ void write(schema::Card::Builder out, const Card& card) {
     out.setHttpLow(half_of(card.http, 8));
     out.setHttpPort(card.http.port);
     out.setState(static_cast<schema::PeerState>(card.state));
+    if (!card.keys.empty()) {
+        auto list = out.initKeys(count_of(card.keys.size()));
+        for (unsigned i = 0; i < list.size(); ++i) list.set(i, card.keys[i].value);
+    }
+    out.setPrimaryKey(card.primary_key.value);
 }
 
 auto profile_key(const ReplicaRecord& replica) {
@@ -186,6 +191,12 @@ void write(schema::Want::Builder out, const Want& want) {
     out.setVersion(want.version);
 }
 
+void write(schema::Key::Builder out, const KeyEntry& entry) {
+    out.setId(entry.id.value);
+    out.setStamp(entry.stamp);
+    if (entry.secret) out.setSecret(kj::arrayPtr(entry.secret->data(), entry.secret->size()));
+}
+
 template <class List, class T>
 void write_all(List list, const std::vector<T>& items) {
     for (unsigned i = 0; i < list.size(); ++i) write(list[i], items[i]);
@@ -209,14 +220,34 @@ Fact read(schema::Fact::Reader in) {
             static_cast<Standing>(in.getStanding()), PeerId{in.getAccuser()}};
 }
 
-Card read(schema::Card::Reader in) {
-    return {string_of(in.getName()),
-            static_cast<PeerState>(in.getState()),
-            endpoint_of(in.getGossipHigh(), in.getGossipLow(), in.getGossipPort()),
-            endpoint_of(in.getLinkHigh(), in.getLinkLow(), in.getLinkPort()),
-            endpoint_of(in.getHttpHigh(), in.getHttpLow(), in.getHttpPort()),
-            string_of(in.getRegion()),
-            string_of(in.getRack())};
+Result<Card> read(schema::Card::Reader in) {
+    if (in.getKeys().size() > keys_held_max) return error(errc::oversized, "keys of a peer");
+    Card card{string_of(in.getName()),
+              static_cast<PeerState>(in.getState()),
+              endpoint_of(in.getGossipHigh(), in.getGossipLow(), in.getGossipPort()),
+              endpoint_of(in.getLinkHigh(), in.getLinkLow(), in.getLinkPort()),
+              endpoint_of(in.getHttpHigh(), in.getHttpLow(), in.getHttpPort()),
+              string_of(in.getRegion()),
+              string_of(in.getRack()),
+              {},
+              KeyId{in.getPrimaryKey()}};
+    for (const std::uint32_t id : in.getKeys()) card.keys.push_back(KeyId{id});
+    return card;
+}
+
+Result<Keys> read_keys(schema::Sync::Reader in) {
+    if (in.getKeys().size() > keys_held_max + keys_removed_max) return error(errc::oversized, "keys");
+    Keys keys{{}, KeyId{in.getPrimaryKey()}, in.getPrimaryStamp()};
+    for (const auto key : in.getKeys()) {
+        KeyEntry entry{KeyId{key.getId()}, key.getStamp(), std::nullopt};
+        if (key.hasSecret()) {
+            const auto secret = key.getSecret();
+            if (secret.size() != sizeof(KeySecret)) return error(errc::malformed, "length of a key");
+            std::ranges::copy(secret, entry.secret.emplace().begin());
+        }
+        keys.entries.push_back(entry);
+    }
+    return keys;
 }
 
 Result<RecordDelta> read(schema::Delta::Reader in) {
@@ -227,7 +258,9 @@ Result<RecordDelta> read(schema::Delta::Reader in) {
     delta.incarnation = Incarnation{in.getIncarnation()};
     delta.base = in.getBase();
     delta.version = in.getVersion();
-    if (in.hasCard()) delta.card = read(in.getCard());
+    if (in.hasCard()) {
+        EXA_TRY(delta.card, read(in.getCard()));
+    }
     const auto profiles = in.getProfiles();
     const auto replicas = in.getReplicas();
     const auto removed = in.getRemoved();
@@ -333,7 +366,7 @@ Result<Sync> read_sync(schema::Sync::Reader in, ClusterId cluster) {
     EXA_TRY(check_belongs(in.getHeader(), cluster));
     Sync sync;
     sync.header = read(in.getHeader());
-    if (in.getKind() > static_cast<std::uint16_t>(SyncKind::updates)) return error(errc::unknown_kind, "sync");
+    if (in.getKind() > static_cast<std::uint16_t>(SyncKind::keys)) return error(errc::unknown_kind, "sync");
     sync.kind = static_cast<SyncKind>(in.getKind());
     sync.more = in.getMore();
     sync.want_loads = in.getWantLoads();
@@ -346,6 +379,9 @@ Result<Sync> read_sync(schema::Sync::Reader in, ClusterId cluster) {
     for (const auto entry : in.getDigest()) sync.digest.push_back(read(entry));
     EXA_TRY(read_items(in, sync));
     for (const auto want : in.getWants()) sync.wants.push_back(read(want));
+    sync.keys_hash = in.getKeysHash();
+    sync.want_keys = in.getWantKeys();
+    EXA_TRY(sync.keys, read_keys(in));
     EXA_TRY(check(sync));
     return sync;
 }
@@ -412,6 +448,11 @@ Result<Bytes> encode(const Sync& sync) {
     if (!sync.digest.empty()) write_all(out.initDigest(count_of(sync.digest.size())), sync.digest);
     write_items(out, sync);
     if (!sync.wants.empty()) write_all(out.initWants(count_of(sync.wants.size())), sync.wants);
+    out.setKeysHash(sync.keys_hash);
+    out.setWantKeys(sync.want_keys);
+    if (!sync.keys.entries.empty()) write_all(out.initKeys(count_of(sync.keys.entries.size())), sync.keys.entries);
+    out.setPrimaryKey(sync.keys.primary.value);
+    out.setPrimaryStamp(sync.keys.primary_stamp);
     return packed(message, sync_bytes_max);
 }
 

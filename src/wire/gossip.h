@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/cluster_key.h"
 #include "base/endpoint.h"
 #include "base/ids.h"
 #include "base/result.h"
@@ -31,6 +32,8 @@ inline constexpr std::size_t replicas_max = 256;    // of one peer
 inline constexpr std::size_t record_bytes_max = 128 * 1024;
 inline constexpr std::size_t load_group_max = 8;  // reports in one LoadGroup
 inline constexpr std::size_t digest_entries_max = 1024;
+inline constexpr std::size_t keys_held_max = 16;     // by one peer
+inline constexpr std::size_t keys_removed_max = 16;  // remembered, so that they do not come back
 // 2^48 refutations or editions take longer than any cluster lives; more is a forgery or damage.
 inline constexpr std::uint64_t counter_max = std::uint64_t{1} << 48;
 
@@ -65,6 +68,8 @@ struct Card {
     Endpoint http;
     std::string region;
     std::string rack;
+    std::vector<KeyId> keys;  // sorted
+    KeyId primary_key;
     bool operator==(const Card&) const = default;
 };
 
@@ -124,7 +129,22 @@ struct Want {
     bool operator==(const Want&) const = default;
 };
 
-enum class SyncKind : std::uint8_t { ping, ack, digest, updates };
+struct KeyEntry {
+    KeyId id;
+    std::uint64_t stamp = 0;          // of the change that made it so
+    std::optional<KeySecret> secret;  // nothing: removed
+    bool operator==(const KeyEntry&) const = default;
+};
+
+// A key ring as it travels, over sealed links only.
+struct Keys {
+    std::vector<KeyEntry> entries;  // sorted by id
+    KeyId primary;
+    std::uint64_t primary_stamp = 0;
+    bool operator==(const Keys&) const = default;
+};
+
+enum class SyncKind : std::uint8_t { ping, ack, digest, updates, keys };
 
 struct Sync {
     Header header;
@@ -139,6 +159,9 @@ struct Sync {
     std::vector<RecordDelta> records;
     std::vector<LoadGroup> loads;
     std::vector<Want> wants;
+    std::uint64_t keys_hash = 0;  // digest: of the sender's key ring; 0 when it is not sealed
+    bool want_keys = false;       // keys: send yours when it says more
+    Keys keys;                    // keys
     bool operator==(const Sync&) const = default;
 };
 

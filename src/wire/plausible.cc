@@ -96,6 +96,10 @@ Result<void> check(const Card& card) {
     EXA_TRY(check_text("region", card.region));
     EXA_TRY(check_text("rack", card.rack));
     if (card.state > PeerState::leaving) return error(errc::malformed, "peer state");
+    if (card.keys.size() > keys_held_max) return error(errc::oversized, "keys of a peer");
+    if (!card.keys.empty() && card.keys.front() == KeyId{}) return error(errc::malformed, "key id 0");
+    if (std::ranges::adjacent_find(card.keys, std::ranges::greater_equal{}) != card.keys.end())
+        return error(errc::malformed, "keys out of order");
     return success();
 }
 
@@ -171,6 +175,19 @@ Result<void> check(const Want& want) {
     return check_counter("version", want.version);
 }
 
+Result<void> check(const Keys& keys) {
+    std::size_t held = 0;
+    for (const KeyEntry& entry : keys.entries) {
+        if (entry.id == KeyId{}) return error(errc::malformed, "key id 0");
+        EXA_TRY(check_counter("key stamp", entry.stamp));
+        held += entry.secret.has_value() ? 1 : 0;
+    }
+    if (held > keys_held_max || keys.entries.size() - held > keys_removed_max) return error(errc::oversized, "keys");
+    if (std::ranges::adjacent_find(keys.entries, std::ranges::greater_equal{}, &KeyEntry::id) != keys.entries.end())
+        return error(errc::malformed, "keys out of order");
+    return check_counter("key stamp", keys.primary_stamp);
+}
+
 Result<void> check(const Packet& packet) {
     EXA_TRY(check(packet.header));
     if (packet.kind > PacketKind::gossip) return error(errc::unknown_kind, "packet");
@@ -181,7 +198,7 @@ Result<void> check(const Packet& packet) {
 
 Result<void> check(const Sync& sync) {
     EXA_TRY(check(sync.header));
-    if (sync.kind > SyncKind::updates) return error(errc::unknown_kind, "sync");
+    if (sync.kind > SyncKind::keys) return error(errc::unknown_kind, "sync");
     if (sync.digest.size() > digest_entries_max) return error(errc::oversized, "digest");
     if (sync.wants.size() > digest_entries_max) return error(errc::oversized, "wants");
     EXA_TRY(check_all(sync.digest));
@@ -192,7 +209,8 @@ Result<void> check(const Sync& sync) {
     EXA_TRY(check_all(sync.facts));
     EXA_TRY(check_all(sync.records));
     EXA_TRY(check_all(sync.loads));
-    return check_all(sync.wants);
+    EXA_TRY(check_all(sync.wants));
+    return check(sync.keys);
 }
 
 Result<void> check_record(const PeerRecord& record) {
@@ -207,7 +225,8 @@ Result<void> check_record(const PeerRecord& record) {
 }
 
 Card card_of(const PeerRecord& record) {
-    return {record.name, record.state, record.gossip, record.link, record.http, record.region, record.rack};
+    return {record.name,   record.state, record.gossip, record.link,       record.http,
+            record.region, record.rack,  record.keys,   record.primary_key};
 }
 
 }  // namespace exa::wire

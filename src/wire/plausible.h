@@ -18,6 +18,7 @@ Result<void> check(const RecordDelta& delta);
 Result<void> check(const LoadGroup& group);
 Result<void> check(const DigestEntry& entry);
 Result<void> check(const Want& want);
+Result<void> check(const Keys& keys);
 Result<void> check(const Packet& packet);
 Result<void> check(const Sync& sync);
 

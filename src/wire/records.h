@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cluster_key.h"
 #include "base/endpoint.h"
 #include "base/ids.h"
 #include "base/time.h"
@@ -48,6 +49,9 @@ struct PeerRecord {
     Endpoint http;    // TCP, advertised
     std::string region;
     std::string rack;
+    // What it holds on its disk, sorted, and seals with; nothing and 0 in a cluster that is not sealed.
+    std::vector<KeyId> keys;
+    KeyId primary_key;
     std::vector<ReplicaRecord> replicas;  // sorted by id
     bool operator==(const PeerRecord&) const = default;
 };

@@ -27,7 +27,6 @@ std::uint64_t take(const std::uint8_t*& at, std::size_t bytes) {
 void write(std::uint8_t* at, const SealHeader& header) {
     put(at, seal_mark, 1);
     put(at, header.key.value, 4);
-    put(at, header.edition, 4);
     put(at, header.sender.value, 8);
     put(at, header.generation.value, 8);
     put(at, header.life, 4);
@@ -66,7 +65,6 @@ Result<SealHeader> decode_seal_header(ByteView packet) {
     const std::uint8_t* at = packet.data() + 1;
     SealHeader header;
     header.key.value = static_cast<std::uint32_t>(take(at, 4));
-    header.edition = static_cast<std::uint32_t>(take(at, 4));
     header.sender.value = take(at, 8);
     header.generation.value = take(at, 8);
     header.life = static_cast<std::uint32_t>(take(at, 4));
@@ -76,7 +74,7 @@ Result<SealHeader> decode_seal_header(ByteView packet) {
 
 Sealer::Sealer(const Crypto& crypto, ClusterId cluster, PeerId sender, Generation generation, std::uint32_t life,
                std::uint64_t counters_max)
-    : crypto_(crypto), cluster_(cluster), header_{{}, 0, sender, generation, life, 0}, counters_max_(counters_max) {}
+    : crypto_(crypto), cluster_(cluster), header_{{}, sender, generation, life, 0}, counters_max_(counters_max) {}
 
 Aead& Sealer::subkey(const ClusterKey& key) {
     const auto known = std::ranges::find(subkeys_, key.id, &decltype(subkeys_)::value_type::first);
@@ -89,13 +87,12 @@ Aead& Sealer::subkey(const ClusterKey& key) {
     return *subkeys_.front().second;
 }
 
-Result<Bytes> Sealer::seal(const ClusterKey& key, std::uint32_t edition, ByteView plain) {
+Result<Bytes> Sealer::seal(const ClusterKey& key, ByteView plain) {
     if (header_.counter >= counters_max_) return error(errc::seal_used_up);
     Aead& aead = subkey(key);
     // One counter for all keys: a subkey that was dropped and derived anew goes on where it was.
     ++header_.counter;
     header_.key = key.id;
-    header_.edition = edition;
     Bytes packet(seal_header_bytes + plain.size() + aead_tag_size);
     write(packet.data(), header_);
     const std::span<std::uint8_t> all(packet);

@@ -1,6 +1,6 @@
 // The seal around a gossip packet: AES-256-GCM under a key of the sender's own life, with a counter for a nonce.
 //
-//   mark u8 | key id u32 | edition u32 | sender u64 | generation u64 | life u32 | counter u64 | ciphertext | tag 16
+//   mark u8 | key id u32 | sender u64 | generation u64 | life u32 | counter u64 | ciphertext | tag 16
 //   (big-endian; everything before the ciphertext is the associated data)
 //
 // Subkey = HKDF(cluster key; salt: label and cluster id; info: sender, generation, life). The generation grows with
@@ -31,12 +31,11 @@ namespace exa::wire {
 // A plain packet never starts with it: as the first byte of Cap'n Proto's packing it would announce a message of more
 // than 2^24 words.
 inline constexpr std::uint8_t seal_mark = 0xec;
-inline constexpr std::size_t seal_header_bytes = 1 + 4 + 4 + 8 + 8 + 4 + 8;
+inline constexpr std::size_t seal_header_bytes = 1 + 4 + 8 + 8 + 4 + 8;
 static_assert(seal_header_bytes + aead_tag_size <= seal_bytes_max);
 
 struct SealHeader {
     KeyId key;
-    std::uint32_t edition = 0;  // how far the sender's key ring has come (membership/key_ring.h)
     PeerId sender;
     Generation generation;
     std::uint32_t life = 0;
@@ -58,7 +57,7 @@ class Sealer {
            std::uint64_t counters_max = counter_max);
 
     // errc::seal_used_up: after 2^48 packets nothing is sealed any more, since a nonce must never come twice.
-    Result<Bytes> seal(const ClusterKey& key, std::uint32_t edition, ByteView plain);
+    Result<Bytes> seal(const ClusterKey& key, ByteView plain);
 
   private:
     Aead& subkey(const ClusterKey& key);

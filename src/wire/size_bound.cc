@@ -57,6 +57,8 @@ std::size_t size_bound(const RecordDelta& delta) {
     if (delta.card) {
         bound.text(delta.card->name).text(delta.card->region).text(delta.card->rack).small(8);
         bound.endpoint(delta.card->gossip).endpoint(delta.card->link).endpoint(delta.card->http);
+        bound.pointer().small(4);
+        for (const KeyId& key : delta.card->keys) bound.word(key.value);
     }
     for (std::size_t i = 0; i < delta.replicas.size(); ++i) {
         const ReplicaRecord& replica = delta.replicas[i];

@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
     // The same bytes behind a header that names the key, and laid over an authentic packet.
     exa::wire::Sealer sealer(crypto, cluster, exa::PeerId{1}, exa::Generation{1}, 1);
-    const exa::Bytes authentic = sealer.seal(key, 0, {data, std::min(size, exa::wire::packet_bytes_max)}).value();
+    const exa::Bytes authentic = sealer.seal(key, {data, std::min(size, exa::wire::packet_bytes_max)}).value();
     exa::Bytes changed = authentic;
     for (std::size_t i = 0; i < size && 5 + i < changed.size(); ++i) changed[5 + i] ^= data[i];
     if (opener.open(changed).has_value() != (changed == authentic)) std::abort();

@@ -33,6 +33,8 @@ inline PeerRecord record(std::uint16_t replicas = 3) {
     record.http = *parse_endpoint("127.0.0.1:8000");
     record.region = "eu";
     record.rack = "r12";
+    record.keys = {KeyId{0x00c0ffee}, KeyId{0xfeedface}};
+    record.primary_key = KeyId{0xfeedface};
     for (std::uint16_t slot = 0; slot < replicas; ++slot) record.replicas.push_back(replica(slot));
     return record;
 }
@@ -103,7 +105,33 @@ inline Sync sync() {
     sync.records = {change()};
     sync.loads = {loads()};
     sync.wants = {{PeerId{0x7777}, Generation{1}, 4}};
+    sync.keys_hash = 0x0123456789abcdef;
     return sync;
+}
+
+inline Sync keys() {
+    KeySecret secret;
+    for (std::size_t i = 0; i < secret.size(); ++i) secret[i] = static_cast<std::uint8_t>(i);
+    Sync sync;
+    sync.header = header();
+    sync.kind = SyncKind::keys;
+    sync.want_keys = true;
+    sync.keys = {{{KeyId{0x00c0ffee}, 1, secret}, {KeyId{0xfeedface}, 6, std::nullopt}}, KeyId{0x00c0ffee}, 5};
+    return sync;
+}
+
+// As they were before there were keys: the vectors of that time must read so for ever.
+inline Packet packet_before_keys() {
+    Packet before = packet();
+    before.records[0].card->keys.clear();
+    before.records[0].card->primary_key = {};
+    return before;
+}
+
+inline Sync sync_before_keys() {
+    Sync before = sync();
+    before.keys_hash = 0;
+    return before;
 }
 
 }  // namespace exa::wire::samples

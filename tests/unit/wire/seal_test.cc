@@ -5,8 +5,8 @@
 
 #include "base/rng.h"
 #include "io/crypto/openssl_crypto.h"
+#include "samples.h"
 #include "wire/errc.h"
-#include "wire/samples.h"
 
 using exa::as_bytes;
 using exa::Bytes;
@@ -52,11 +52,11 @@ BOOST_AUTO_TEST_SUITE(seal)
 BOOST_AUTO_TEST_CASE(what_is_sealed_opens_with_its_key_and_says_who_sealed_it) {
     Sealer from = sealer(5, 3, 9);
     Opener to = opener({key(1), key(2)});
-    const Bytes packet = from.seal(key(2), 4, plain).value();
+    const Bytes packet = from.seal(key(2), plain).value();
     const auto opened = to.open(packet);
     BOOST_TEST_REQUIRE(opened.has_value());
     BOOST_TEST(opened.value().plain == plain);
-    const exa::wire::SealHeader header{key(2).id, 4, PeerId{5}, Generation{3}, 9, 1};
+    const exa::wire::SealHeader header{key(2).id, PeerId{5}, Generation{3}, 9, 1};
     BOOST_TEST((opened.value().header == header));
     BOOST_TEST((exa::wire::decode_seal_header(packet).value() == header));
 }
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(the_largest_packet_fits_a_datagram_with_its_seal) {
     Sealer from = sealer();
     Opener to = opener({key(1)});
     const Bytes largest(exa::wire::packet_bytes_max, 1);
-    const Bytes packet = from.seal(key(1), 0, largest).value();
+    const Bytes packet = from.seal(key(1), largest).value();
     BOOST_TEST(packet.size() <= exa::wire::datagram_bytes_max);
     BOOST_TEST(to.open(packet).value().plain == largest);
 }
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(no_plain_packet_looks_sealed) {
 BOOST_AUTO_TEST_CASE(a_changed_bit_anywhere_opens_nothing) {
     Sealer from = sealer();
     Opener to = opener({key(1)});
-    const Bytes packet = from.seal(key(1), 0, as_bytes("news")).value();
+    const Bytes packet = from.seal(key(1), as_bytes("news")).value();
     for (std::size_t bit = 0; bit < packet.size() * 8; ++bit) {
         Bytes changed = packet;
         changed[bit / 8] ^= static_cast<std::uint8_t>(1U << bit % 8);
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(a_changed_bit_anywhere_opens_nothing) {
 BOOST_AUTO_TEST_CASE(every_truncation_opens_nothing) {
     Sealer from = sealer();
     Opener to = opener({key(1)});
-    const Bytes packet = from.seal(key(1), 0, as_bytes("news")).value();
+    const Bytes packet = from.seal(key(1), as_bytes("news")).value();
     for (std::size_t size = 0; size < packet.size(); ++size)
         BOOST_TEST(!to.open(exa::ByteView(packet).first(size)).has_value(), "size " << size);
     BOOST_TEST(error_of(to, exa::ByteView(packet).first(20)) == errc::truncated);
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(every_truncation_opens_nothing) {
 BOOST_AUTO_TEST_CASE(more_than_a_datagram_is_not_looked_at) {
     Sealer from = sealer();
     Opener to = opener({key(1)});
-    const Bytes packet = from.seal(key(1), 0, Bytes(exa::wire::datagram_bytes_max, 1)).value();
+    const Bytes packet = from.seal(key(1), Bytes(exa::wire::datagram_bytes_max, 1)).value();
     BOOST_TEST(error_of(to, packet) == errc::oversized);
 }
 
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(random_bytes_leave_no_trace) {
         for (auto& byte : garbage) byte = static_cast<std::uint8_t>(rng.next());
         if (!garbage.empty()) garbage[0] = exa::wire::seal_mark;
         // A stranger may know the id of a key: it stands in every packet.
-        if (garbage.size() > 5) std::copy_n(sealer().seal(key(1), 0, {}).value().begin() + 1, 4, garbage.begin() + 1);
+        if (garbage.size() > 5) std::copy_n(sealer().seal(key(1), {}).value().begin() + 1, 4, garbage.begin() + 1);
         BOOST_TEST(!to.open(garbage).has_value());
     }
     BOOST_TEST(to.senders() == 0U);
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(random_bytes_leave_no_trace) {
 BOOST_AUTO_TEST_CASE(a_key_that_is_not_held_is_named) {
     Sealer from = sealer();
     Opener to = opener({key(1)});
-    const auto refused = to.open(from.seal(key(2), 0, plain).value());
+    const auto refused = to.open(from.seal(key(2), plain).value());
     BOOST_TEST((refused.error().code == errc::unknown_key));
     BOOST_TEST(refused.error().detail == to_string(key(2).id));
 }
@@ -137,13 +137,13 @@ BOOST_AUTO_TEST_CASE(a_key_that_is_not_held_is_named) {
 BOOST_AUTO_TEST_CASE(another_clusters_packet_is_not_authentic_although_the_key_is_the_same) {
     Sealer from(crypto, exa::cluster_id("other"), PeerId{1}, Generation{1}, 7);
     Opener to = opener({key(1)});
-    BOOST_TEST(error_of(to, from.seal(key(1), 0, plain).value()) == errc::not_authentic);
+    BOOST_TEST(error_of(to, from.seal(key(1), plain).value()) == errc::not_authentic);
 }
 
 BOOST_AUTO_TEST_CASE(a_packet_opens_once) {
     Sealer from = sealer();
     Opener to = opener({key(1)});
-    const Bytes packet = from.seal(key(1), 0, plain).value();
+    const Bytes packet = from.seal(key(1), plain).value();
     BOOST_TEST(to.open(packet).has_value());
     BOOST_TEST(error_of(to, packet) == errc::replayed);
 }
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(late_packets_open_within_the_window_and_each_once) {
     Sealer from = sealer();
     Opener to = opener({key(1)});
     std::vector<Bytes> packets;
-    for (std::uint64_t i = 0; i < ReplayWindow::window + 100; ++i) packets.push_back(from.seal(key(1), 0, {}).value());
+    for (std::uint64_t i = 0; i < ReplayWindow::window + 100; ++i) packets.push_back(from.seal(key(1), {}).value());
     BOOST_TEST(to.open(packets.back()).has_value());
     for (std::size_t i = 0; i + 1 < packets.size(); ++i) {
         const bool in_window = packets.size() - 1 - i < ReplayWindow::window;
@@ -162,9 +162,9 @@ BOOST_AUTO_TEST_CASE(late_packets_open_within_the_window_and_each_once) {
 }
 
 BOOST_AUTO_TEST_CASE(lives_of_one_peer_share_no_subkey) {
-    const Bytes first = sealer(1, 1, 7).seal(key(1), 0, plain).value();
-    const Bytes reborn = sealer(1, 2, 7).seal(key(1), 0, plain).value();
-    const Bytes clone = sealer(1, 1, 8).seal(key(1), 0, plain).value();
+    const Bytes first = sealer(1, 1, 7).seal(key(1), plain).value();
+    const Bytes reborn = sealer(1, 2, 7).seal(key(1), plain).value();
+    const Bytes clone = sealer(1, 1, 8).seal(key(1), plain).value();
     const auto body = [](const Bytes& packet) {
         return Bytes(packet.begin() + exa::wire::seal_header_bytes, packet.end());
     };
@@ -175,19 +175,19 @@ BOOST_AUTO_TEST_CASE(lives_of_one_peer_share_no_subkey) {
 BOOST_AUTO_TEST_CASE(a_newer_life_replaces_the_entries_of_the_older) {
     Opener to = opener({key(1)});
     for (std::uint64_t generation = 1; generation < 5; ++generation)
-        BOOST_TEST(to.open(sealer(1, generation).seal(key(1), 0, plain).value()).has_value());
+        BOOST_TEST(to.open(sealer(1, generation).seal(key(1), plain).value()).has_value());
     BOOST_TEST(to.senders() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(senders_are_bounded_and_the_least_recently_heard_goes_first) {
     Opener to = opener({key(1)}, 3);
     Sealer first = sealer(1);
-    const Bytes replayed = first.seal(key(1), 0, plain).value();
+    const Bytes replayed = first.seal(key(1), plain).value();
     BOOST_TEST(to.open(replayed).has_value());
     for (std::uint64_t peer = 2; peer < 40; ++peer) {
-        BOOST_TEST(to.open(sealer(peer).seal(key(1), 0, plain).value()).has_value());
+        BOOST_TEST(to.open(sealer(peer).seal(key(1), plain).value()).has_value());
         // Heard all the time, it keeps its entry, and with it the memory of what it sent.
-        BOOST_TEST(to.open(first.seal(key(1), 0, plain).value()).has_value());
+        BOOST_TEST(to.open(first.seal(key(1), plain).value()).has_value());
     }
     BOOST_TEST(to.senders() == 3U);
     BOOST_TEST(error_of(to, replayed) == errc::replayed);
@@ -196,12 +196,12 @@ BOOST_AUTO_TEST_CASE(senders_are_bounded_and_the_least_recently_heard_goes_first
 BOOST_AUTO_TEST_CASE(a_key_that_is_taken_away_opens_nothing_more) {
     Sealer from = sealer();
     Opener to = opener({key(1), key(2)});
-    BOOST_TEST(to.open(from.seal(key(1), 0, plain).value()).has_value());
-    BOOST_TEST(to.open(from.seal(key(2), 0, plain).value()).has_value());
+    BOOST_TEST(to.open(from.seal(key(1), plain).value()).has_value());
+    BOOST_TEST(to.open(from.seal(key(2), plain).value()).has_value());
     to.set_keys(std::vector{key(2)});
     BOOST_TEST(to.senders() == 1U);
-    BOOST_TEST(error_of(to, from.seal(key(1), 0, plain).value()) == errc::unknown_key);
-    BOOST_TEST(to.open(from.seal(key(2), 0, plain).value()).has_value());
+    BOOST_TEST(error_of(to, from.seal(key(1), plain).value()) == errc::unknown_key);
+    BOOST_TEST(to.open(from.seal(key(2), plain).value()).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(a_nonce_never_comes_twice_whatever_keys_take_turns) {
@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_CASE(a_nonce_never_comes_twice_whatever_keys_take_turns) {
     std::vector<std::uint64_t> counters;
     for (std::uint8_t turn = 0; turn < 60; ++turn)
         counters.push_back(
-            exa::wire::decode_seal_header(from.seal(key(static_cast<std::uint8_t>(turn % 7)), 0, plain).value())
+            exa::wire::decode_seal_header(from.seal(key(static_cast<std::uint8_t>(turn % 7)), plain).value())
                 .value()
                 .counter);
     BOOST_TEST((std::ranges::adjacent_find(counters, std::ranges::greater_equal{}) == counters.end()));
@@ -217,10 +217,10 @@ BOOST_AUTO_TEST_CASE(a_nonce_never_comes_twice_whatever_keys_take_turns) {
 
 BOOST_AUTO_TEST_CASE(a_sealer_without_counters_seals_nothing_more) {
     Sealer from(crypto, cluster, PeerId{1}, Generation{1}, 7, 2);
-    BOOST_TEST(from.seal(key(1), 0, plain).has_value());
-    BOOST_TEST(from.seal(key(1), 0, plain).has_value());
-    BOOST_TEST((from.seal(key(1), 0, plain).error().code == errc::seal_used_up));
-    BOOST_TEST((from.seal(key(2), 0, plain).error().code == errc::seal_used_up));
+    BOOST_TEST(from.seal(key(1), plain).has_value());
+    BOOST_TEST(from.seal(key(1), plain).has_value());
+    BOOST_TEST((from.seal(key(1), plain).error().code == errc::seal_used_up));
+    BOOST_TEST((from.seal(key(2), plain).error().code == errc::seal_used_up));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
