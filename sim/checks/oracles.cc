@@ -20,16 +20,6 @@ constexpr std::chrono::seconds late_news{15};
 
 bool is_live(Liveness liveness) {
     return liveness == Liveness::alive || liveness == Liveness::suspect;
-// R2 and R3: positions of a ring, or keys, that are looked at for each change.
-constexpr std::size_t placement_samples = 64;
-constexpr std::size_t copies_samples = 8;
-// DESIGN 7: of a segment, on different racks.
-constexpr std::size_t copies = 2;
-// B1: timers of a peer that are not about another one, and probes that it makes for others at once (membership's own
-// limit), and reports in a load group.
-constexpr std::size_t own_timers = 16;
-constexpr std::size_t relays_max = 256;
-
 }
 
 std::uint64_t ring_digest(const router::RoutingView& view) {
@@ -278,6 +268,10 @@ void Oracles::on_told(WorldTime now, const Peer& observer, const membership::Eve
         case Told::id_clash:
         case Told::joined_cluster:
         case Told::left_cluster:
+        case Told::keys_changed:
+        case Told::heard_plain:
+        case Told::heard_sealed:
+        case Told::heard_foreign:
             break;
     }
     refresh_ready(observer, *number, known);
@@ -320,10 +314,6 @@ bool Oracles::is_settled(const std::vector<Host>& core, std::string& why) {
         for (std::size_t number = 0; number < subjects_.size(); ++number) {
             const Subject& subject = subjects_[number];
             if (subject.host == host && subject.up) continue;
-        case Told::keys_changed:
-        case Told::heard_plain:
-        case Told::heard_sealed:
-        case Told::heard_foreign:
             const Cell& known = cell(host, number);
             if (!subject.up) {
                 if (known.known && is_live(known.liveness)) {

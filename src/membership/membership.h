@@ -94,10 +94,10 @@ class Membership {
     PeerId self() const { return roster_.self(); }
     const wire::PeerRecord& record() const { return roster_.own().record; }
     Incarnation incarnation() const { return roster_.own().incarnation; }
-    bool is_joined() const { return joined_; }
-    // After leave() or a refusal to serve.
     std::uint32_t life() const { return life_; }
     const KeyRing& keys() const { return keys_; }
+    bool is_joined() const { return joined_; }
+    // After leave() or a refusal to serve.
     bool is_over() const { return stage_ != Stage::member; }
     // 0: punctual; up to config.health_max as our own probes and answers fail.
     std::uint32_t health() const { return health_; }
@@ -124,13 +124,13 @@ class Membership {
     void join(TimePoint now, std::vector<Endpoint> seeds);
     // Spreads that we leave; left_cluster follows. Until then packets are still to be handled.
     Result<void> leave(TimePoint now);
-    // Our record; its version is counted here. Unchanged content is no new edition.
-    Result<void> set_record(TimePoint now, wire::PeerRecord record);
-    // Loads of all our replicas as they are now.
     // In a sealed cluster, before anything else: the ring that this life starts with. `crypto` outlives this object.
     void start_keys(const Crypto& crypto, KeyRing ring);
     // Our ring after an operator's change: told to others.
     void set_keys(KeyRing ring);
+    // Our record; its version is counted here. Unchanged content is no new edition.
+    Result<void> set_record(TimePoint now, wire::PeerRecord record);
+    // Loads of all our replicas as they are now.
     void set_loads(TimePoint now, std::span<const wire::LoadReport> reports);
 
     // Outputs.
@@ -198,15 +198,15 @@ class Membership {
     void want(TimePoint now, PeerId from, PeerId peer);
     void send_wants();
 
-    // Turns of a peer's life, with all that follows: membership.cc.
-    void suspect(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser);
-    void confirm(TimePoint now, PeerId id, PeerId accuser);
     // Cluster keys: membership_keys.cc.
     void send_keys(PeerId to, bool want_theirs);
     void push_keys(PeerId but);
     void compare_keys(const wire::Sync& digest);
     void take_keys(const wire::Sync& sync);
 
+    // Turns of a peer's life, with all that follows: membership.cc.
+    void suspect(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser);
+    void confirm(TimePoint now, PeerId id, PeerId accuser);
     void bury(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser);
     void revive(TimePoint now, PeerId id, Incarnation incarnation);
     void retire(TimePoint now, PeerId id, Incarnation incarnation);
@@ -242,11 +242,11 @@ class Membership {
     ProbeOrder order_;
     Timers timers_;
     Counters counters_;
+    const Crypto* crypto_ = nullptr;  // null: the cluster is not sealed
+    KeyRing keys_;
 
     Stage stage_ = Stage::member;
     bool joined_ = false;
-    const Crypto* crypto_ = nullptr;  // null: the cluster is not sealed
-    KeyRing keys_;
     std::uint32_t health_ = 0;
     std::uint64_t next_seq_ = 1;
     std::optional<Probe> probe_;
