@@ -353,7 +353,7 @@ void Oracles::check_rings(const std::vector<Host>& core) {
         for (const router::Pool& pool : view->pools()) {
             std::vector<ring::RingMember> members(pool.ring->members().begin(), pool.ring->members().end());
             std::ranges::reverse(members);
-            if (ring::Ring::build(members).digest() != pool.ring->digest())
+            if (ring::Ring(members).digest() != pool.ring->digest())
                 violate("R1", fmt::format("peer {}'s ring depends on the order of its members", peer.host));
         }
         const std::uint64_t own = ring_digest(*view);

@@ -416,8 +416,8 @@ void Cluster::serve(Peer& peer) {
     const TimePoint local = local_now(peer);
     peer.replicas = make_replicas(config_, peer.id);
     peer.node = std::make_unique<node::Node>(
-        node::Config{.cluster = cluster_id(cluster_name), .membership = config_.membership}, first_record(peer),
-        streams_.seed_of("node", life), local);
+        node::Config{.cluster = cluster_id(cluster_name), .membership = config_.membership, .rings = rings_},
+        first_record(peer), streams_.seed_of("node", life), local);
     peer.dispatcher =
         std::make_unique<router::Dispatcher>(config_.router, tokens_, streams_.stream("dispatcher", life));
     if (watcher_ != nullptr) watcher_->on_up(now_, peer);

@@ -134,6 +134,7 @@ class Cluster {
     ClusterConfig config_;
     Streams streams_;
     router::SessionTokens tokens_;
+    std::shared_ptr<ring::RingPool> rings_ = std::make_shared<ring::RingPool>();
     Fabric fabric_;
     Links links_{fabric_};
     EventQueue queue_;

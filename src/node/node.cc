@@ -15,7 +15,7 @@ constexpr std::size_t events_max = 65'536;
 }  // namespace
 
 Node::Node(const Config& config, wire::PeerRecord self, std::uint64_t seed, TimePoint now)
-    : membership_(config.membership, config.cluster, self, seed, now) {}
+    : membership_(config.membership, config.cluster, self, seed, now), rings_(config.rings) {}
 
 Result<void> Node::handle_packet(TimePoint now, const Endpoint& from, ByteView bytes) {
     const auto taken = membership_.handle_packet(now, from, bytes);
@@ -104,7 +104,7 @@ std::shared_ptr<const membership::View> Node::members() {
 std::shared_ptr<const router::RoutingView> Node::routing() {
     std::shared_ptr<const membership::View> view = membership_.view();
     if (view != routed_) {
-        routing_ = router::RoutingView::build(view, routing_.get());
+        routing_ = router::RoutingView::build(view, routing_.get(), rings_.get());
         routed_ = std::move(view);
     }
     return routing_;

@@ -26,6 +26,8 @@ namespace exa::node {
 struct Config {
     ClusterId cluster;
     membership::Config membership;
+    // Where the nodes of one process share their rings; null: this one keeps its own.
+    std::shared_ptr<ring::RingPool> rings = nullptr;
 };
 
 class Node {
@@ -76,6 +78,7 @@ class Node {
     void take_events(TimePoint now);
 
     membership::Membership membership_;
+    std::shared_ptr<ring::RingPool> rings_;
     std::deque<membership::Event> events_;
     std::shared_ptr<const router::RoutingView> routing_;
     std::shared_ptr<const membership::View> routed_;  // what routing_ was built from

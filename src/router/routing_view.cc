@@ -34,19 +34,17 @@ ReplicaEntry make_entry(const std::shared_ptr<const Member>& member, const wire:
 }
 
 std::shared_ptr<const ring::Ring> make_ring(std::span<const ring::RingMember> members, std::uint64_t pool_hash,
-                                            const RoutingView* before) {
-    if (before != nullptr) {
-        const Pool* pool = before->find_pool(pool_hash);
-        if (pool != nullptr && pool->ring->digest() == ring::members_digest(ring::canonical_members(members)))
-            return pool->ring;
-    }
-    return std::make_shared<const ring::Ring>(ring::Ring::build(members));
+                                            const RoutingView* before, ring::RingPool* rings) {
+    const Pool* pool = before != nullptr ? before->find_pool(pool_hash) : nullptr;
+    const ring::Ring* last = pool != nullptr ? pool->ring.get() : nullptr;
+    if (last != nullptr && std::ranges::equal(last->members(), ring::canonical_members(members))) return pool->ring;
+    return rings != nullptr ? rings->get(members, last) : std::make_shared<const ring::Ring>(members, last);
 }
 
 // `entries` are of one pool. Ids may repeat only if a peer's record is malformed; the ring then keeps one, and so do
 // we.
 void add_pool(RoutingView::Layout& layout, ring::PoolKey key, std::vector<ReplicaEntry> entries,
-              const RoutingView* before) {
+              const RoutingView* before, ring::RingPool* rings) {
     const auto before_by_id = [](const ReplicaEntry& a, const ReplicaEntry& b) {
         return a.record->id != b.record->id ? a.record->id < b.record->id : a.record->weight > b.record->weight;
     };
@@ -67,7 +65,7 @@ void add_pool(RoutingView::Layout& layout, ring::PoolKey key, std::vector<Replic
         all_tell = all_tell && entry.record->context_tokens > 0;
     }
     if (!all_tell) pool.context_tokens_max = 0;
-    pool.ring = make_ring(members, pool.hash, before);
+    pool.ring = make_ring(members, pool.hash, before, rings);
     EXA_CHECK(pool.ring->size() == pool.count);
     for (const ring::RingMember& member : pool.ring->members()) pool.weight_sum += member.weight;
     std::ranges::move(entries, std::back_inserter(layout.replicas));
@@ -79,7 +77,8 @@ bool is_key_of(const ring::PoolKey& key, const wire::ReplicaRecord& record) {
            key.version == record.version;
 }
 
-std::shared_ptr<const RoutingView::Layout> make_layout(const membership::View& view, const RoutingView* before) {
+std::shared_ptr<const RoutingView::Layout> make_layout(const membership::View& view, const RoutingView* before,
+                                                       ring::RingPool* rings) {
     using Pools = std::map<ring::PoolKey, std::vector<ReplicaEntry>>;
     Pools pools;
     // Neighbours in a record, and in records of peers of one deployment, nearly always share their pool.
@@ -94,7 +93,7 @@ std::shared_ptr<const RoutingView::Layout> make_layout(const membership::View& v
     }
     auto layout = std::make_shared<RoutingView::Layout>();
     layout->members = view.members;
-    for (auto& [key, entries] : pools) add_pool(*layout, key, std::move(entries), before);
+    for (auto& [key, entries] : pools) add_pool(*layout, key, std::move(entries), before, rings);
     layout->places.reserve(layout->replicas.size());
     for (std::uint32_t at = 0; at < layout->replicas.size(); ++at)
         layout->places.push_back({layout->replicas[at].record->id, at});
@@ -110,11 +109,11 @@ std::span<const RoutingView::Layout::Place> RoutingView::Layout::places_of(PeerI
 }
 
 std::shared_ptr<const RoutingView> RoutingView::build(std::shared_ptr<const membership::View> view,
-                                                      const RoutingView* before) {
+                                                      const RoutingView* before, ring::RingPool* rings) {
     EXA_CHECK(view != nullptr);
     auto built = std::make_shared<RoutingView>();
     const bool same = before != nullptr && before->self() == view->self && before->layout_->members == view->members;
-    built->layout_ = same ? before->layout_ : make_layout(*view, before);
+    built->layout_ = same ? before->layout_ : make_layout(*view, before, rings);
     built->view_ = std::move(view);
     return built;
 }

@@ -15,6 +15,7 @@
 #include "membership/view.h"
 #include "ring/pool_key.h"
 #include "ring/ring.h"
+#include "ring/ring_pool.h"
 
 namespace exa::router {
 
@@ -40,8 +41,9 @@ struct Pool {
 class RoutingView {
   public:
     // `before` is the view published last; null at the start. Parts that did not change are shared with it.
+    // `rings`, when given, is where rings are looked for and left for others.
     static std::shared_ptr<const RoutingView> build(std::shared_ptr<const membership::View> view,
-                                                    const RoutingView* before);
+                                                    const RoutingView* before, ring::RingPool* rings = nullptr);
 
     struct Layout {
         struct Place {

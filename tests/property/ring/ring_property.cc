@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <memory>
+#include <vector>
 
 #include "base/rng.h"
 #include "ring/ring.h"
@@ -39,11 +41,11 @@ BOOST_AUTO_TEST_SUITE(ring_property)
 BOOST_AUTO_TEST_CASE(the_order_of_members_does_not_matter) {
     BOOST_TEST(rc::check([] {
         auto members = draw_members();
-        const Ring ring = Ring::build(members);
+        const Ring ring = Ring(members);
         Rng rng(*rc::gen::arbitrary<std::uint64_t>());
         rng.shuffle(std::span(members));
         members.push_back(members.front());
-        const Ring again = Ring::build(members);
+        const Ring again = Ring(members);
         RC_ASSERT(ring.digest() == again.digest());
         for (int i = 0; i < 64; ++i) {
             const std::uint64_t position = rng.next();
@@ -55,11 +57,11 @@ BOOST_AUTO_TEST_CASE(the_order_of_members_does_not_matter) {
 BOOST_AUTO_TEST_CASE(removing_a_member_moves_only_what_it_owned) {
     BOOST_TEST(rc::check([] {
         auto members = draw_members();
-        const Ring before = Ring::build(members);
+        const Ring before = Ring(members);
         const auto gone = *rc::gen::inRange<std::size_t>(0, members.size());
         const ReplicaId gone_id = members[gone].id;
         members.erase(members.begin() + static_cast<std::ptrdiff_t>(gone));
-        const Ring after = Ring::build(members);
+        const Ring after = Ring(members);
         RC_PRE(!after.empty());
         Rng rng(*rc::gen::arbitrary<std::uint64_t>());
         for (int i = 0; i < 256; ++i) {
@@ -73,10 +75,10 @@ BOOST_AUTO_TEST_CASE(removing_a_member_moves_only_what_it_owned) {
 BOOST_AUTO_TEST_CASE(adding_a_member_takes_only_its_own_share) {
     BOOST_TEST(rc::check([] {
         auto members = draw_members();
-        const Ring before = Ring::build(members);
+        const Ring before = Ring(members);
         const RingMember added{{PeerId{*rc::gen::arbitrary<std::uint64_t>()}, DeploymentId{1}, 40'000}, 1};
         members.push_back(added);
-        const Ring after = Ring::build(members);
+        const Ring after = Ring(members);
         const double share = after.share(*after.find(added.id));
         Rng rng(*rc::gen::arbitrary<std::uint64_t>());
         double moved = 0;
@@ -91,9 +93,57 @@ BOOST_AUTO_TEST_CASE(adding_a_member_takes_only_its_own_share) {
     }));
 }
 
+// Any history of members, drawn or not in between, against the ring that knows only the last.
+BOOST_AUTO_TEST_CASE(a_ring_made_out_of_those_before_is_the_ring_made_of_nothing) {
+    BOOST_TEST(rc::check([] {
+        auto members = draw_members();
+        auto ring = std::make_unique<Ring>(members);
+        Rng rng(*rc::gen::arbitrary<std::uint64_t>());
+        for (std::uint64_t turn = 1 + rng.below(6); turn > 0; --turn) {
+            if (rng.below(2) == 0) ring->owner(rng.next());
+            for (std::uint64_t change = rng.below(5); change > 0; --change) {
+                const std::uint64_t at = rng.below(members.size());
+                switch (rng.below(3)) {
+                    case 0:
+                        members.push_back({{PeerId{rng.next()}, DeploymentId{1}, 2}, 1});
+                        break;
+                    case 1:
+                        if (members.size() > 1) members.erase(members.begin() + static_cast<std::ptrdiff_t>(at));
+                        break;
+                    default:
+                        members[at].weight = static_cast<std::uint32_t>(1 + rng.below(3));
+                }
+            }
+            ring = std::make_unique<Ring>(members, ring.get());
+        }
+        const Ring fresh(members);
+        RC_ASSERT(ring->digest() == fresh.digest());
+        RC_ASSERT(std::ranges::equal(ring->members(), fresh.members()));
+        for (int i = 0; i < 32; ++i) {
+            const std::uint64_t position = rng.next();
+            std::vector<std::uint32_t> walked;
+            const auto walk = [&](const Ring& of) {
+                walked.clear();
+                of.walk(position, [&](std::uint32_t member) {
+                    walked.push_back(member);
+                    return true;
+                });
+                return walked;
+            };
+            RC_ASSERT(ring->owner(position) == fresh.owner(position));
+            RC_ASSERT(walk(*ring) == walk(fresh));
+        }
+        for (std::uint32_t member = 0; member < fresh.size(); ++member) {
+            const std::uint64_t entropy = rng.next();
+            RC_ASSERT(ring->position_in_arc_of(member, entropy) == fresh.position_in_arc_of(member, entropy));
+            RC_ASSERT(ring->share(member) == fresh.share(member));
+        }
+    }));
+}
+
 BOOST_AUTO_TEST_CASE(arcs_cover_the_whole_circle_once) {
     BOOST_TEST(rc::check([] {
-        const Ring ring = Ring::build(draw_members());
+        const Ring ring = Ring(draw_members());
         double sum = 0;
         std::uint64_t weight = 0;
         for (const RingMember& member : ring.members()) weight += member.weight;
@@ -109,7 +159,7 @@ BOOST_AUTO_TEST_CASE(arcs_cover_the_whole_circle_once) {
 
 BOOST_AUTO_TEST_CASE(a_position_drawn_in_an_arc_belongs_to_its_member) {
     BOOST_TEST(rc::check([] {
-        const Ring ring = Ring::build(draw_members());
+        const Ring ring = Ring(draw_members());
         const auto member = *rc::gen::inRange<std::uint32_t>(0, static_cast<std::uint32_t>(ring.size()));
         const auto entropy = *rc::gen::arbitrary<std::uint64_t>();
         RC_ASSERT(ring.owner(ring.position_in_arc_of(member, entropy)) == member);
@@ -120,7 +170,7 @@ BOOST_AUTO_TEST_CASE(a_position_drawn_in_an_arc_belongs_to_its_member) {
 
 BOOST_AUTO_TEST_CASE(a_walk_begins_with_the_owner_and_meets_every_member_once) {
     BOOST_TEST(rc::check([] {
-        const Ring ring = Ring::build(draw_members());
+        const Ring ring = Ring(draw_members());
         const auto position = *rc::gen::arbitrary<std::uint64_t>();
         std::vector<std::uint32_t> order;
         ring.walk(position, [&](std::uint32_t member) {
