@@ -64,12 +64,12 @@ Awaitable<Result<std::shared_ptr<Link>>> LinkPool::State::obtain(Endpoint to, Pe
         if (expect == PeerId{} || at->second->peer() == expect) co_return at->second;
         co_return error(errc::wrong_peer, to_string(to));
     }
-    auto& slot = dials[{to, expect}];
-    if (!slot) {
-        slot = std::make_shared<Dial>(io.get_executor());
-        asio::co_spawn(io, [self, to, expect, dial = slot]() { return self->dial(to, expect, dial); }, asio::detached);
+    auto mine = dials[{to, expect}];
+    if (!mine) {
+        mine = dials[{to, expect}] = std::make_shared<Dial>(io.get_executor());
+        // It may be over when this returns.
+        asio::co_spawn(io, [self, to, expect, mine]() { return self->dial(to, expect, mine); }, asio::detached);
     }
-    const auto mine = slot;
     while (!mine->over) {
         co_await mine->done.wait();
         if (co_await is_cancelled()) co_return error(errc::cancelled);
