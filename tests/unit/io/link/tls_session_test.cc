@@ -407,6 +407,7 @@ BOOST_AUTO_TEST_CASE(handshake_that_does_not_end_is_cut_at_four_kilobytes) {
     while (step) {
         BOOST_TEST_REQUIRE(given < 8192);
         const auto room = b->prepare();
+        BOOST_TEST_REQUIRE(!room.empty());
         const std::size_t size = std::min(room.size(), record.size());
         std::copy_n(record.begin(), size, room.begin());
         b->commit(size);
