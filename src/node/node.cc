@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "node/errc.h"
+#include "node/rotation.h"
 
 namespace exa::node {
 
@@ -12,13 +14,40 @@ namespace {
 // Events that nobody polls are forgotten, the oldest first.
 constexpr std::size_t events_max = 65'536;
 
+wire::PeerRecord with_keys(wire::PeerRecord record, const membership::KeyRing& ring) {
+    record.keys.clear();
+    for (const ClusterKey& key : ring.installed()) record.keys.push_back(key.id);
+    record.primary_key = ring.is_sealed() ? ring.primary()->id : KeyId{};
+    return record;
+}
+
+// What stands against an order, when it is insisted on: a warning.
+Result<std::string> objection(Result<void> checked, bool insist) {
+    if (checked) return std::string{};
+    if (insist && checked.error().code == errc::would_cut_off) return checked.error().message();
+    return std::move(checked).error();
+}
+
 }  // namespace
 
 Node::Node(const Config& config, wire::PeerRecord self, std::uint64_t seed, TimePoint now)
-    : membership_(config.membership, config.cluster, self, seed, now), rings_(config.rings) {}
+    : membership_(config.membership, config.cluster, with_keys(self, config.keys), seed, now),
+      seal_(config.keys.is_sealed() ? config.crypto : nullptr, config.cluster, self.id, self.generation,
+            membership_.life()),
+      stored_(config.keys),
+      rings_(config.rings) {
+    if (!config.keys.is_sealed()) return;
+    EXA_CHECK(config.crypto != nullptr);
+    membership_.start_keys(*config.crypto, config.keys);
+    seal_.set_keys(config.keys, stored_);
+}
 
 Result<void> Node::handle_packet(TimePoint now, const Endpoint& from, ByteView bytes) {
-    const auto taken = membership_.handle_packet(now, from, bytes);
+    const auto plain = seal_.open(now, from, bytes);
+    while (const auto alarm = seal_.take_alarm())
+        push({*alarm, membership_.self(), membership_.record().generation, {}, false});
+    if (!plain) return plain.error();
+    const auto taken = membership_.handle_packet(now, from, plain.value());
     take_events(now);
     return taken;
 }
@@ -72,8 +101,49 @@ void Node::set_loads(TimePoint now, std::span<const wire::LoadReport> loads) {
     membership_.set_loads(now, loads);
 }
 
+Result<void> Node::add_key(TimePoint now, const ClusterKey& key) {
+    membership::KeyRing ring = keys();
+    EXA_TRY(check_add(ring));
+    ring.add(key);
+    membership_.set_keys(std::move(ring));
+    take_events(now);
+    return success();
+}
+
+Result<std::string> Node::use_key(TimePoint now, KeyId id, bool insist) {
+    membership::KeyRing ring = keys();
+    EXA_TRY(auto warning, objection(check_use(*members(), ring, id), insist));
+    ring.use(id);
+    membership_.set_keys(std::move(ring));
+    take_events(now);
+    return warning;
+}
+
+Result<std::string> Node::remove_key(TimePoint now, KeyId id, bool insist) {
+    membership::KeyRing ring = keys();
+    EXA_TRY(auto warning, objection(check_remove(*members(), ring, id), insist));
+    ring.remove(id);
+    membership_.set_keys(std::move(ring));
+    take_events(now);
+    return warning;
+}
+
+void Node::keys_stored(TimePoint now, const membership::KeyRing& ring) {
+    stored_ = ring;
+    seal_.set_keys(keys(), stored_);
+    if (membership_.is_over()) return;
+    EXA_CHECK(membership_.set_record(now, with_keys(membership_.record(), stored_)).has_value());
+    take_events(now);
+}
+
 std::optional<membership::Transmit> Node::poll_transmit() {
-    return membership_.poll_transmit();
+    while (auto transmit = membership_.poll_transmit()) {
+        auto sealed = seal_.seal(transmit->peer, std::move(transmit->bytes));
+        if (!sealed) continue;
+        transmit->bytes = std::move(*sealed);
+        return transmit;
+    }
+    return std::nullopt;
 }
 
 std::optional<membership::SyncTransmit> Node::poll_sync() {
@@ -92,9 +162,14 @@ void Node::take_events(TimePoint now) {
         if (event->kind == membership::EventKind::joined_cluster &&
             membership_.record().state == wire::PeerState::starting)
             set_peer_state(now, wire::PeerState::serving);
-        if (events_.size() == events_max) events_.pop_front();
-        events_.push_back(*event);
+        if (event->kind == membership::EventKind::keys_changed) seal_.set_keys(keys(), stored_);
+        push(*event);
     }
+}
+
+void Node::push(const membership::Event& event) {
+    if (events_.size() == events_max) events_.pop_front();
+    events_.push_back(event);
 }
 
 std::shared_ptr<const membership::View> Node::members() {

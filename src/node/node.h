@@ -11,13 +11,16 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "membership/config.h"
 #include "membership/event.h"
+#include "membership/key_ring.h"
 #include "membership/membership.h"
 #include "membership/view.h"
+#include "node/seal.h"
 #include "router/routing_view.h"
 #include "wire/records.h"
 
@@ -26,6 +29,10 @@ namespace exa::node {
 struct Config {
     ClusterId cluster;
     membership::Config membership;
+    // The key ring as it is stored. With any key in it the cluster is sealed, for the node's whole life; then `crypto`
+    // is needed, and outlives the node.
+    membership::KeyRing keys{};
+    const Crypto* crypto = nullptr;
     // Where the nodes of one process share their rings; null: this one keeps its own.
     std::shared_ptr<ring::RingPool> rings = nullptr;
 };
@@ -38,7 +45,7 @@ class Node {
 
     // -- what arrives ------------------------------------------------------------------------------------------------
 
-    // A datagram. An error says why it was ignored; nothing changed then.
+    // A datagram as it came. An error says why it was ignored; nothing changed then.
     Result<void> handle_packet(TimePoint now, const Endpoint& from, ByteView bytes);
     // A membership message over a link whose other end said it is `from`.
     Result<void> handle_sync(TimePoint now, PeerId from, ByteView bytes);
@@ -58,6 +65,15 @@ class Node {
     // Of all of this peer's replicas.
     void set_loads(TimePoint now, std::span<const wire::LoadReport> loads);
 
+    // Changes of the key ring; the event keys_changed follows. An order that could cut peers off (node/rotation.h) is
+    // errc::would_cut_off unless it is insisted on: then it is done, and the value is the warning. Other values are
+    // empty. What is so already is no error.
+    Result<void> add_key(TimePoint now, const ClusterKey& key);
+    Result<std::string> use_key(TimePoint now, KeyId id, bool insist);
+    Result<std::string> remove_key(TimePoint now, KeyId id, bool insist);
+    // `ring`, which was keys() when the event keys_changed came, is on the disk: others may now count on it.
+    void keys_stored(TimePoint now, const membership::KeyRing& ring);
+
     // -- what is due -------------------------------------------------------------------------------------------------
 
     std::optional<membership::Transmit> poll_transmit();
@@ -65,6 +81,9 @@ class Node {
     std::optional<membership::Event> poll_event();
     TimePoint next_timeout() const { return membership_.next_timeout(); }
     const membership::Counters& counters() const { return membership_.counters(); }
+    const membership::KeyRing& keys() const { return membership_.keys(); }
+    const membership::KeyRing& stored_keys() const { return stored_; }
+    const Seal& seal() const { return seal_; }
     // For those who watch (the simulator's oracles) and must not pay for a view at every event.
     const membership::Membership& membership() const { return membership_; }
 
@@ -76,8 +95,11 @@ class Node {
 
   private:
     void take_events(TimePoint now);
+    void push(const membership::Event& event);
 
     membership::Membership membership_;
+    Seal seal_;
+    membership::KeyRing stored_;
     std::shared_ptr<ring::RingPool> rings_;
     std::deque<membership::Event> events_;
     std::shared_ptr<const router::RoutingView> routing_;
