@@ -10,6 +10,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -32,6 +33,11 @@ using membership::EventKind;
 constexpr std::chrono::seconds resolve_again{10};
 constexpr std::chrono::seconds load_period{1};
 constexpr std::size_t seeds_max = 128;
+
+// Good news (a peer joined, a replica is ready, loads) is published so often; while nobody reads the views, less often.
+// In a boot of 256 peers some news comes with every packet, and a view costs as much as many packets do.
+constexpr std::chrono::milliseconds publish_period{20};
+constexpr std::chrono::milliseconds publish_period_unread{250};
 
 // Bytes of link messages that wait for the strand. More are dropped, which anti-entropy makes good.
 constexpr std::size_t syncs_waiting_max = 64 * 1024 * 1024;
@@ -79,6 +85,12 @@ EventText text_of(EventKind kind) {
     return {LogLevel::warn, "unknown event"};
 }
 
+// What routing must know at once, and what our owner waits for.
+bool is_urgent(EventKind kind) {
+    return kind != EventKind::joined && kind != EventKind::alive && kind != EventKind::updated &&
+           kind != EventKind::forgotten;
+}
+
 }  // namespace
 
 struct Control::State {
@@ -113,10 +125,20 @@ struct Control::State {
         arm();
     }
 
-    // Once for all that arrives in one turn of the loop: a view costs O(peers + replicas).
+    // Urgent news goes out once for all that arrives in one turn of the loop: a view costs O(peers + replicas).
     void publish_soon() {
-        if (std::exchange(publish_due, true)) return;
-        asio::post(context, [this] { publish(); });
+        if (publish_posted) return;
+        if (urgent) {
+            publish_posted = true;
+            asio::post(context, [this] { publish(); });
+            return;
+        }
+        if (std::exchange(publish_planned, true)) return;
+        const auto period = parts.view.was_read() ? publish_period : publish_period_unread;
+        publish_timer.expires_at(published_at + period);
+        publish_timer.async_wait([this](const boost::system::error_code& cancelled) {
+            if (!cancelled) publish();
+        });
     }
 
     asio::awaitable<void> send_sync(membership::SyncTransmit message) {
@@ -134,6 +156,7 @@ struct Control::State {
 
     void handle(const Event& event) {
         const EventText text = text_of(event.kind);
+        urgent = urgent || is_urgent(event.kind);
         parts.log.write(text.level, "membership", text.text,
                         {{"remote_peer", to_string(event.peer)},
                          {"generation", std::to_string(event.generation.value)},
@@ -150,9 +173,10 @@ struct Control::State {
     }
 
     void publish() {
-        publish_due = false;
+        publish_timer.cancel();
+        publish_posted = publish_planned = urgent = false;
         auto members = node->members();
-        const auto before = parts.view.load();
+        const auto& before = published;
         if (before && before->members == members && before->draining == draining &&
             before->gossip_refused == gossip_refused)
             return;
@@ -162,7 +186,9 @@ struct Control::State {
         next->udp = socket.stats();
         next->gossip_refused = gossip_refused;
         next->draining = draining;
+        published = next;
         parts.view.store(std::move(next));
+        published_at = std::chrono::steady_clock::now();
     }
 
     void arm() {
@@ -216,6 +242,7 @@ struct Control::State {
     void post(Order order) {
         asio::post(context, [this, order = std::move(order)]() mutable {
             order(*node, parts.clock.now());
+            urgent = true;
             pump();
         });
     }
@@ -233,7 +260,13 @@ struct Control::State {
     std::uint64_t join_order = 0;
     bool joined = false;
     bool draining = false;
-    bool publish_due = false;
+    // A view is due in this turn; at the timer; at once.
+    bool publish_posted = false;
+    bool publish_planned = false;
+    bool urgent = false;
+    asio::steady_timer publish_timer{context};
+    std::chrono::steady_clock::time_point published_at;
+    std::shared_ptr<const ControlView> published;
 
     std::mutex left_mutex;
     std::condition_variable left_changed;

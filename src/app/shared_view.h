@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <utility>
 
 #include "io/udp/socket.h"
 #include "membership/view.h"
@@ -19,6 +20,23 @@ struct ControlView {
     bool draining = false;             // this peer takes no new work of its own
 };
 
-using SharedView = std::atomic<std::shared_ptr<const ControlView>>;
+class SharedView {
+  public:
+    std::shared_ptr<const ControlView> load() const {
+        // Asked first: readers of many threads would otherwise fight for the line.
+        if (!was_read_.load(std::memory_order_relaxed)) was_read_.store(true, std::memory_order_relaxed);
+        return view_.load();
+    }
+    void store(std::shared_ptr<const ControlView> view) {
+        was_read_.store(false, std::memory_order_relaxed);
+        view_.store(std::move(view));
+    }
+    // Since the last store: whoever publishes may take its time while nobody looks.
+    bool was_read() const { return was_read_.load(std::memory_order_relaxed); }
+
+  private:
+    std::atomic<std::shared_ptr<const ControlView>> view_;
+    mutable std::atomic<bool> was_read_ = false;
+};
 
 }  // namespace exa::app
