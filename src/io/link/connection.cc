@@ -105,19 +105,20 @@ void LinkContext::count_refusal(const Error& why) {
         ++stats.links_refused;
 }
 
-void LinkContext::warn_of_stranger(std::string_view message, const Endpoint& remote, const std::string& reason) {
+void LinkContext::warn_of_stranger(std::string_view message, const Endpoint& remote, const Error& why) {
     const auto now = Clock::now();
-    if (last_warning_ != Clock::time_point{} && now - last_warning_ < std::chrono::seconds(1)) {
-        ++unsaid_;
+    Warning& last = warnings_[why.code];
+    if (last.at != Clock::time_point{} && now - last.at < std::chrono::seconds(1)) {
+        ++last.unsaid;
         return;
     }
-    last_warning_ = now;
+    last.at = now;
     log.warn("link", message,
              {{"remote", to_string(remote)},
-              {"reason", reason},
+              {"reason", why.message()},
               {"refused", std::to_string(stats.links_refused)},
               {"malformed", std::to_string(stats.malformed)},
-              {"not_logged", std::to_string(std::exchange(unsaid_, 0))}});
+              {"not_logged", std::to_string(std::exchange(last.unsaid, 0))}});
 }
 
 Link::Link(std::shared_ptr<LinkContext> context, std::unique_ptr<Transport> transport, Role role)
@@ -147,7 +148,7 @@ Awaitable<Result<void>> Link::secure() {
     context_->count_refusal(why);
     // What a dialler meets is its owner's to tell: another key may do.
     if (role_ == Role::acceptor && why.code != errc::timed_out && why.code != errc::broken)
-        context_->warn_of_stranger("refused a link", remote(), why.message());
+        context_->warn_of_stranger("refused a link", remote(), why);
     if (role_ == Role::acceptor && (why.code == errc::wrong_key || why.code == errc::wrong_peer))
         co_await transport_->linger();
     co_return why;
@@ -175,7 +176,7 @@ Awaitable<Result<void>> Link::greet(PeerId expect) {
     wire::GoodbyeCode code{};
     if (auto verdict = judge_hello(received.value(), expect, code); !verdict) {
         ++context_->stats.links_refused;
-        context_->warn_of_stranger("refused a link", remote(), verdict.error().message());
+        context_->warn_of_stranger("refused a link", remote(), verdict.error());
         co_await refuse(code, verdict.error().message());
         co_return verdict.error();
     }
@@ -197,7 +198,7 @@ Awaitable<Result<wire::Hello>> Link::receive_hello() {
         auto next = reader_.next();
         if (!next) {
             ++context_->stats.malformed;
-            context_->warn_of_stranger("closed a connection that is no link", remote(), next.error().message());
+            context_->warn_of_stranger("closed a connection that is no link", remote(), next.error());
             co_return error(errc::malformed, next.error().message());
         }
         if (const auto& frame = next.value()) {
@@ -225,7 +226,7 @@ Awaitable<Result<wire::Hello>> Link::receive_hello() {
         if (first && !context_->is_sealed() && looks_like_tls(room.first(done.bytes))) {
             const Error why = error(errc::wrong_seal, "the other end is sealed: this peer has no key");
             context_->count_refusal(why);
-            context_->warn_of_stranger("refused a link", remote(), why.message());
+            context_->warn_of_stranger("refused a link", remote(), why);
             co_return why;
         }
         context_->stats.bytes_received += done.bytes;
@@ -290,7 +291,7 @@ Awaitable<void> Link::read_loop() {
             if (finished_) co_return;
             if (!goodbye_) {
                 ++context_->stats.malformed;
-                context_->warn_of_stranger("a peer broke the link protocol", remote(), next.error().message());
+                context_->warn_of_stranger("a peer broke the link protocol", remote(), next.error());
                 close(wire::GoodbyeCode::malformed, next.error().message());
             }
             // What comes now has no meaning, but it must be read for the goodbye to arrive.

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/bytes.h"
@@ -60,15 +61,19 @@ struct LinkContext {
     // `broken`: it ended after the hello without a goodbye from either side.
     std::function<void(const std::shared_ptr<Link>&, bool broken)> on_finished;
 
-    // A warning about strangers, at most one a second: they must not be able to fill a disk.
-    void warn_of_stranger(std::string_view message, const Endpoint& remote, const std::string& reason);
+    // A warning about strangers, at most one a second of each code of `why`: they must not be able to fill a disk, nor
+    // to hide with noise what an operator got wrong.
+    void warn_of_stranger(std::string_view message, const Endpoint& remote, const Error& why);
     void count_refusal(const Error& why);
 
   private:
     Result<Digest> find_psk(const PskIdentity& identity) const;
 
-    std::chrono::steady_clock::time_point last_warning_{};
-    std::uint64_t unsaid_ = 0;
+    struct Warning {
+        std::chrono::steady_clock::time_point at{};
+        std::uint64_t unsaid = 0;  // since
+    };
+    std::map<std::error_code, Warning> warnings_;
 };
 
 // One stream, as both the link and its LinkStream see it.

@@ -116,7 +116,7 @@ Awaitable<Result<std::shared_ptr<Link>>> LinkPool::State::connect(Endpoint to, P
         if (failure.code != errc::wrong_key) break;
     }
     if (failure.code == errc::wrong_key || failure.code == errc::wrong_seal || failure.code == errc::malformed)
-        shared->warn_of_stranger("cannot make a sealed link", to, failure.message());
+        shared->warn_of_stranger("cannot make a sealed link", to, failure);
     co_return failure;
 }
 

@@ -80,7 +80,7 @@ void LinkServer::State::make_room() {
     const auto oldest = greeting.front();
     ++shared->stats.greetings_cut;
     shared->warn_of_stranger("closed a connection that has not said hello", oldest->remote(),
-                             "more come than may wait");
+                             error(errc::too_many, "connections that wait"));
     oldest->finish(false);
 }
 

@@ -246,6 +246,40 @@ BOOST_AUTO_TEST_CASE(hello_must_claim_the_peer_that_was_proven) {
     });
 }
 
+BOOST_AUTO_TEST_CASE(key_that_goes_during_the_handshake_makes_no_link) {
+    start_server(only_1);
+    drive(io, [&]() -> Awaitable<void> {
+        tcp::socket socket(io);
+        co_await socket.async_connect(to_asio_tcp(server->endpoint()), as_result);
+        const PskIdentity claimed{key_1.id, peer_a, peer_b};
+        const auto transport = make_tls_transport(
+            std::move(socket), TlsSession::dial(std::make_shared<const TlsContext>(), claimed, psk_of(claimed)), 100);
+        BOOST_TEST_REQUIRE((co_await transport->secure()).has_value());
+        server->set_keys(only_2);
+        const Bytes hello = hello_of(peer_a);
+        co_await transport->write({asio::buffer(hello)});
+        co_await nobody_is_left();
+        BOOST_TEST(server->stats().links_opened == 0);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(noise_does_not_hide_a_wrong_key_from_the_log) {
+    start_server(only_1);
+    start_pool(only_2);
+    drive(io, [&]() -> Awaitable<void> {
+        for (int i = 0; i < 20; ++i) {
+            RawClient client(io);
+            co_await client.connect(server->endpoint());
+            co_await client.send("noise that is no protocol of ours");
+            BOOST_TEST(co_await client.read_to_end() == "");
+        }
+        BOOST_TEST(server->stats().malformed == 20);
+        BOOST_TEST(at_server.lines.size() == 1);
+        BOOST_TEST(is(co_await open("secret"), errc::wrong_key));
+        BOOST_TEST(at_server.says("key 00000002 is not held here"));
+    });
+}
+
 BOOST_AUTO_TEST_CASE(replayed_client_hello_gets_no_link_and_ends_at_the_deadline) {
     config.hello_timeout = milliseconds(50);
     start_server(only_1);
