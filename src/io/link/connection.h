@@ -6,7 +6,6 @@
 // nothing is written any more.
 #pragma once
 
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstddef>
@@ -17,64 +16,20 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "base/bytes.h"
 #include "base/endpoint.h"
 #include "base/ids.h"
-#include "base/log.h"
 #include "base/result.h"
 #include "io/async.h"
-#include "io/link/config.h"
+#include "io/link/context.h"
 #include "io/link/link.h"
-#include "io/link/tls_session.h"
 #include "io/link/transport.h"
 #include "wire/frame.h"
 #include "wire/link_messages.h"
 
 namespace exa::io {
-
-// What the links of one owner share. The owner clears the handlers when it goes.
-struct LinkContext {
-    LinkContext(LinkConfig settings, LinkIdentity self, Log& sink, LinkSealing with);
-
-    // From now on. Whoever was sealed stays so: without any key it makes no link.
-    void set_keys(std::shared_ptr<const LinkKeys> next);
-    bool is_sealed() const { return tls != nullptr; }
-    // A link made with `key`, or with none, may live on.
-    bool is_welcome(KeyId key) const { return is_sealed() ? keys->find(key) != nullptr : key == KeyId{}; }
-
-    // `key` names one of the keys on a sealed peer.
-    std::unique_ptr<Transport> transport_to(boost::asio::ip::tcp::socket socket, PeerId acceptor, KeyId key) const;
-    std::unique_ptr<Transport> transport_from(boost::asio::ip::tcp::socket socket) const;
-
-    LinkConfig config;
-    LinkIdentity identity;
-    Log& log;
-    const Crypto* const crypto;
-    std::shared_ptr<const TlsContext> tls;  // of a sealed peer
-    std::shared_ptr<const LinkKeys> keys;   // never null; as they are now
-    LinkStats stats;
-    std::function<void(std::shared_ptr<LinkStream>, wire::Open)> on_open;
-    std::function<void(PeerId, Endpoint, Bytes)> on_sync;
-    // `broken`: it ended after the hello without a goodbye from either side.
-    std::function<void(const std::shared_ptr<Link>&, bool broken)> on_finished;
-
-    // A warning about strangers, at most one a second of each code of `why`: they must not be able to fill a disk, nor
-    // to hide with noise what an operator got wrong.
-    void warn_of_stranger(std::string_view message, const Endpoint& remote, const Error& why);
-    void count_refusal(const Error& why);
-
-  private:
-    Result<Digest> find_psk(const PskIdentity& identity) const;
-
-    struct Warning {
-        std::chrono::steady_clock::time_point at{};
-        std::uint64_t unsaid = 0;  // since
-    };
-    std::map<std::error_code, Warning> warnings_;
-};
 
 // One stream, as both the link and its LinkStream see it.
 class StreamState {
