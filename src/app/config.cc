@@ -82,6 +82,12 @@ Result<void> set_log_level(PeerConfig& config, std::string_view text) {
     return success();
 }
 
+Result<void> set_unsealed(PeerConfig& config, std::string_view text) {
+    if (text != "true" && text != "false") return bad(text, "true or false");
+    config.unsealed = text == "true";
+    return success();
+}
+
 Result<void> set_engine(PeerConfig& config, std::string_view text) {
     if (text != "builtin" && text != "null") return bad(text, "builtin or null");
     config.engine = text;
@@ -116,6 +122,16 @@ constexpr std::array keys = {
               "File with the cluster's root secret (32 or more random bytes, the same on every peer), which protects "
               "session tokens. Default: derived from the cluster's name, good enough on one machine only.",
               set_text<&PeerConfig::root_secret_file>},
+    ConfigKey{
+        "security.cluster_key_file", "FILE",
+        "File with the keys that seal gossip and links between peers, the same on every peer: one a line, 32 bytes "
+        "as base64 ('exaserve keys generate' makes one), the first is used first. Keys that the peer knows from "
+        "rotations are in its data directory. Default: none, which is for loopback addresses only.",
+        set_text<&PeerConfig::cluster_key_file>},
+    ConfigKey{"security.unsealed", "BOOL",
+              "true: gossip and links are plain although their addresses are not loopback ones; whoever reaches them "
+              "can read and forge. Default: false.",
+              set_unsealed},
     ConfigKey{"listen.gossip", "HOST:PORT", "UDP address to bind for membership. Default: 127.0.0.1:7946.",
               set_address<&PeerConfig::listen_gossip>},
     ConfigKey{"listen.link", "HOST:PORT", "TCP address to bind for peer links. Default: 127.0.0.1:7947.",

@@ -1,6 +1,7 @@
 #include "app/control.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -13,11 +14,13 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "io/errc.h"
 #include "io/link/link.h"
+#include "io/random.h"
 #include "io/resolve.h"
 #include "io/udp/socket.h"
 
@@ -95,7 +98,9 @@ bool is_urgent(EventKind kind) {
 
 struct Control::State {
     explicit State(ControlParts given)
-        : parts(std::move(given)), links(context, {}, parts.identity, parts.log), socket(context) {
+        : parts(std::move(given)),
+          links(context, {}, parts.identity, parts.log, {&parts.crypto, parts.first_keys}),
+          socket(context) {
         links.on_sync([this](PeerId from, Bytes message) { take_sync(from, message); });
         links.on_broken([this](PeerId peer, Generation) {
             node->handle_link_broken(parts.clock.now(), peer);
@@ -155,6 +160,7 @@ struct Control::State {
     }
 
     void handle(const Event& event) {
+        if (event.kind == EventKind::keys_changed) store_keys();
         const EventText text = text_of(event.kind);
         urgent = urgent || is_urgent(event.kind);
         parts.log.write(text.level, "membership", text.text,
@@ -172,20 +178,74 @@ struct Control::State {
         }
     }
 
+    // Others count on a key only once it is on this disk. What cannot be stored works until a restart, and is tried
+    // again with every measurement.
+    void store_keys() {
+        const membership::KeyRing ring = node->keys();
+        const auto stored = parts.keys.store(ring);
+        if (stored)
+            node->keys_stored(parts.clock.now(), ring);
+        else
+            parts.log.error("keys", "the key ring cannot be stored", {{"error", stored.error().message()}});
+        auto keys = std::make_shared<const LinkKeys>(ring.link_keys());
+        links.set_keys(keys);
+        parts.on_keys(std::move(keys));
+        keys_news = urgent = true;
+    }
+
+    std::shared_ptr<const SealView> seal_view() const {
+        auto view = std::make_shared<SealView>();
+        const membership::KeyRing& ring = node->keys();
+        view->sealed = node->seal().is_sealed();
+        view->primary = ring.is_sealed() ? ring.primary()->id : KeyId{};
+        view->installed = ring.newest_first();
+        view->stored = ring == node->stored_keys();
+        view->alarms = node->seal().alarms(parts.clock.now());
+        view->counters = node->seal().counters();
+        return view;
+    }
+
+    Result<KeyChange> change_keys(const KeyOrder& order) {
+        const TimePoint now = parts.clock.now();
+        KeyChange change{order.id, {}};
+        if (order.action == KeyAction::add) {
+            KeySecret secret;
+            if (order.secret)
+                secret = *order.secret;
+            else
+                io::fill_random(secret);
+            const ClusterKey key = cluster_key(parts.crypto, secret);
+            EXA_TRY(node->add_key(now, key));
+            change.id = key.id;
+        } else if (order.action == KeyAction::use) {
+            EXA_TRY(change.warning, node->use_key(now, order.id, order.insist));
+        } else {
+            EXA_TRY(change.warning, node->remove_key(now, order.id, order.insist));
+        }
+        static constexpr std::array texts = {"a key was added", "a key is the primary one now", "a key was removed"};
+        parts.log.write(change.warning.empty() ? LogLevel::info : LogLevel::warn, "keys",
+                        texts[static_cast<std::size_t>(order.action)],
+                        {{"key", to_string(change.id)}, {"insisted_against", change.warning}});
+        pump();
+        return change;
+    }
+
     void publish() {
         publish_timer.cancel();
         publish_posted = publish_planned = urgent = false;
         auto members = node->members();
         const auto& before = published;
         if (before && before->members == members && before->draining == draining &&
-            before->gossip_refused == gossip_refused)
+            before->gossip_refused == gossip_refused && !keys_news)
             return;
+        keys_news = false;
         auto next = std::make_shared<ControlView>();
         next->members = std::move(members);
         next->routing = node->routing();
         next->udp = socket.stats();
         next->gossip_refused = gossip_refused;
         next->draining = draining;
+        next->seal = seal_view();
         published = next;
         parts.view.store(std::move(next));
         published_at = std::chrono::steady_clock::now();
@@ -221,6 +281,12 @@ struct Control::State {
             asio::steady_timer pause(context, resolve_again);
             co_await pause.async_wait(asio::as_tuple(asio::use_awaitable));
             if (joined) co_return;
+            // Peers of a sealed cluster answer nobody who holds none of their keys, so silence is all that shows here.
+            parts.log.warn("membership",
+                           node->keys().is_sealed()
+                               ? "no seed has answered: it is down, or holds none of the keys of this peer"
+                               : "no seed has answered: it is down, or its cluster is sealed and this peer has no key",
+                           {{"seeds", std::to_string(seeds.size())}});
         }
     }
 
@@ -232,6 +298,7 @@ struct Control::State {
             const auto replicas = parts.replicas->all();
             for (const auto& replica : *replicas) loads.push_back(replica->host->load());
             node->set_loads(parts.clock.now(), loads);
+            if (!(node->keys() == node->stored_keys())) store_keys();
             pump();
             pause.expires_after(load_period);
             co_await pause.async_wait(asio::as_tuple(asio::use_awaitable));
@@ -263,6 +330,7 @@ struct Control::State {
     // A view is due in this turn; at the timer; at once.
     bool publish_posted = false;
     bool publish_planned = false;
+    bool keys_news = false;
     bool urgent = false;
     asio::steady_timer publish_timer{context};
     std::chrono::steady_clock::time_point published_at;
@@ -330,6 +398,18 @@ void Control::set_replica(wire::ReplicaRecord record) {
     state_->post([record = std::move(record)](node::Node& node, TimePoint now) mutable {
         node.set_replica(now, std::move(record));
     });
+}
+
+asio::awaitable<Result<KeyChange>> Control::change_keys(KeyOrder order) {
+    // Shared: the asker's loop may end before the strand comes to it.
+    const auto done = std::make_shared<std::optional<Result<KeyChange>>>();
+    const auto change = [](State* state, KeyOrder given,
+                           std::shared_ptr<std::optional<Result<KeyChange>>> into) -> asio::awaitable<void> {
+        into->emplace(state->change_keys(given));
+        co_return;
+    };
+    co_await asio::co_spawn(state_->context, change(state_.get(), std::move(order), done), asio::use_awaitable);
+    co_return std::move(**done);
 }
 
 void Control::leave(Duration deadline) {

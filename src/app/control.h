@@ -2,11 +2,14 @@
 // out, and after every turn the new view is published for the data plane.
 #pragma once
 
+#include <boost/asio/awaitable.hpp>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "app/key_order.h"
+#include "app/key_store.h"
 #include "app/local_replicas.h"
 #include "app/shared_view.h"
 #include "base/log.h"
@@ -25,6 +28,12 @@ struct ControlParts {
     Log& log;
     // The node must not serve: another process has its identity or its name. Called once, on the strand.
     std::function<void(std::string why)> on_refused;
+    // Of a sealed cluster: where changes of the key ring are kept, and who derives from them. Both outlive this object.
+    const KeyStore& keys;
+    const Crypto& crypto;
+    // Called on the strand with the keys as they are now, at each change.
+    std::function<void(std::shared_ptr<const LinkKeys>)> on_keys;
+    std::shared_ptr<const LinkKeys> first_keys;  // null: not sealed
 };
 
 class Control {
@@ -47,6 +56,9 @@ class Control {
     void handle_link_broken(PeerId peer);
     void set_peer_state(wire::PeerState state);
     void set_replica(wire::ReplicaRecord record);
+
+    // After run(), from any executor, where it also ends. Errors are the node's, and nothing changed then.
+    boost::asio::awaitable<Result<KeyChange>> change_keys(KeyOrder order);
 
     // Thread-safe; blocks until the cluster has been told that this peer leaves, or `deadline` has passed.
     void leave(Duration deadline);

@@ -21,6 +21,7 @@ namespace exa::app {
 namespace {
 
 constexpr std::string_view header = "exaserve-identity 1\n";
+constexpr std::string_view identity_name = "identity";
 
 Error system_error(std::string_view what, const std::string& path) {
     return error(errc::data_dir, fmt::format("{} {}: {}", what, path, std::generic_category().message(errno)));
@@ -83,28 +84,39 @@ Result<DataDir> DataDir::open(const std::string& path, PeerId fresh_id) {
     DataDir directory(path, lock_fd);
     if (::flock(lock_fd, LOCK_EX | LOCK_NB) != 0) return error(errc::data_dir_locked, path);
 
-    const std::string identity_path = path + "/identity";
     Identity identity{fresh_id, Generation{0}};
-    const bool known = std::filesystem::exists(identity_path, failed);
-    // What cannot be looked at may be there.
-    if (failed) return error(errc::data_dir, fmt::format("cannot read {}: {}", identity_path, failed.message()));
+    EXA_TRY(const auto known, directory.read(identity_name));
     if (known) {
-        const std::ifstream file(identity_path, std::ios::binary);
-        std::ostringstream text;
-        text << file.rdbuf();
-        const auto found = parse_identity(text.view());
+        const auto found = parse_identity(*known);
         if (!found)
             return error(errc::data_dir,
-                         fmt::format("{} is damaged; restore it, or remove the whole directory to start "
+                         fmt::format("{}/{} is damaged; restore it, or remove the whole directory to start "
                                      "as a new peer",
-                                     identity_path));
+                                     path, identity_name));
         identity = *found;
     }
     ++identity.generation.value;
-    EXA_TRY(replace_file(path, identity_path, format_identity(identity)));
+    EXA_TRY(directory.replace(identity_name, format_identity(identity)));
     directory.peer_id_ = identity.id;
     directory.generation_ = identity.generation;
     return directory;
+}
+
+Result<std::optional<std::string>> DataDir::read(std::string_view name) const {
+    const std::string path = fmt::format("{}/{}", path_, name);
+    std::error_code failed;
+    const bool known = std::filesystem::exists(path, failed);
+    // What cannot be looked at may be there.
+    if (failed) return error(errc::data_dir, fmt::format("cannot read {}: {}", path, failed.message()));
+    if (!known) return std::optional<std::string>();
+    const std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return std::optional(text.str());
+}
+
+Result<void> DataDir::replace(std::string_view name, std::string_view text) const {
+    return replace_file(path_, fmt::format("{}/{}", path_, name), text);
 }
 
 DataDir::DataDir(DataDir&& other) noexcept

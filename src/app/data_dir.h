@@ -2,7 +2,9 @@
 // generation that grows with every boot and is on disk before anyone hears of it.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/ids.h"
 #include "base/result.h"
@@ -24,6 +26,12 @@ class DataDir {
     const std::string& path() const { return path_; }
     PeerId peer_id() const { return peer_id_; }
     Generation generation() const { return generation_; }
+
+    // A file in it; nothing when there is none. data_dir.
+    Result<std::optional<std::string>> read(std::string_view name) const;
+    // Replaces a file, readable by the owner only: after a power cut either the old or the new one is there. data_dir;
+    // then the old one is.
+    Result<void> replace(std::string_view name, std::string_view text) const;
 
   private:
     DataDir(std::string path, int lock_fd) : path_(std::move(path)), lock_fd_(lock_fd) {}

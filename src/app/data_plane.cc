@@ -26,8 +26,8 @@ struct DataPlane::State {
         : shared(parts),
           thread_number(number),
           dispatcher(parts.router, parts.tokens, Rng(hash64(parts.identity.peer.value, io::random_u64()))),
-          links(context, link_config(parts), parts.identity, parts.log),
-          link_server(context, link_config(parts), parts.identity, parts.log),
+          links(context, link_config(parts), parts.identity, parts.log, parts.sealing),
+          link_server(context, link_config(parts), parts.identity, parts.log, parts.sealing),
           serving(parts.replicas),
           entry(parts.entry, dispatcher, links, serving, parts.view, parts.clock),
           door(entry, dispatcher, parts.view, parts.clock, actions()),
@@ -148,6 +148,13 @@ std::future<std::weak_ptr<const void>> DataPlane::close_epoch() {
 
 std::future<bool> DataPlane::drain_door(Duration deadline) {
     return asio::co_spawn(state_->context, state_->http.drain(deadline), asio::use_future);
+}
+
+void DataPlane::set_keys(std::shared_ptr<const LinkKeys> keys) {
+    asio::post(state_->context, [state = state_.get(), keys = std::move(keys)] {
+        state->links.set_keys(keys);
+        state->link_server.set_keys(keys);
+    });
 }
 
 std::future<void> DataPlane::close_links() {

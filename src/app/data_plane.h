@@ -33,6 +33,7 @@ struct DataPlaneShared {
     Totals& totals;
     Log& log;
     bool reuse_port = false;  // more than one thread
+    io::LinkSealing sealing;  // as it is at the start
     // Into the control strand; thread-safe.
     std::function<void(PeerId from, Bytes message)> on_sync;
     std::function<void(PeerId peer, Generation life)> on_link_broken;
@@ -63,6 +64,8 @@ class DataPlane {
     std::future<std::weak_ptr<const void>> close_epoch();
 
     std::future<bool> drain_door(Duration deadline);
+    // Thread-safe: what links are made with from now on.
+    void set_keys(std::shared_ptr<const LinkKeys> keys);
     // After run(), thread-safe. Ready when what was queued on links and a goodbye have left, within a second or so.
     std::future<void> close_links();
 

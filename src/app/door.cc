@@ -10,6 +10,8 @@
 #include <tuple>
 #include <utility>
 
+#include "app/address.h"
+#include "app/keys_json.h"
 #include "app/responses.h"
 #include "base/bytes.h"
 #include "openai/error.h"
@@ -22,6 +24,7 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::string_view admin_prefix = "/exaserve/v1/";
+constexpr std::string_view keys_path = "/exaserve/v1/keys";
 
 io::HttpResponse json_response(int status, std::string body) {
     return {status, {{"content-type", "application/json"}}, std::move(body)};
@@ -31,9 +34,13 @@ io::HttpResponse json_response(const boost::json::value& value, int status = 200
     return json_response(status, boost::json::serialize(value));
 }
 
-bool is_loopback(const Endpoint& endpoint) {
-    static constexpr std::array<std::uint8_t, 16> v6 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
-    return endpoint.is_v4() ? endpoint.address[12] == 127 : endpoint.address == v6;
+// Orders come from this machine, and from no web page: a browser names the page that a request comes from.
+std::optional<io::HttpResponse> refuse_order(const io::HttpRequest& request) {
+    if (is_loopback(request.remote) && !request.headers.find("origin")) return std::nullopt;
+    openai::ApiError error = openai::unauthorized();
+    error.status = 403;
+    error.message = "operator's orders are taken from loopback addresses only, and from no web page";
+    return to_response(error);
 }
 
 // RFC 3986, section 2.1. In a query a plus is a space, as HTML forms and most clients write it.
@@ -71,7 +78,21 @@ asio::awaitable<void> Door::handle(io::HttpRequest request, std::shared_ptr<io::
                                chat ? wire::RequestKind::chat : wire::RequestKind::completion);
         co_return;
     }
+    if (request.method == "POST" && request.path == keys_path) {
+        auto refusal = refuse_order(request);
+        if (!refusal) refusal = co_await change_keys(std::move(request.body));
+        std::ignore = co_await exchange->respond(std::move(*refusal));
+        co_return;
+    }
     std::ignore = co_await exchange->respond(answer(request));
+}
+
+asio::awaitable<io::HttpResponse> Door::change_keys(std::string body) const {
+    auto order = parse_key_order(body);
+    if (!order) co_return to_response(order.error());
+    const auto change = co_await actions_.change_keys(std::move(order).value());
+    if (!change) co_return to_response(key_refusal(change.error()));
+    co_return json_response(key_change_json(change.value()));
 }
 
 io::HttpResponse Door::answer(const io::HttpRequest& request) {
@@ -129,7 +150,12 @@ io::HttpResponse Door::admin_get(std::string_view what, const io::HttpRequest& r
     const auto view = shared_.load();
     const TimePoint now = clock_.now();
     if (what == "members") return json_response(members_json(now, actions_.facts(), *view->members));
-    if (what == "status") return json_response(status_json(actions_.facts(), *view->members));
+    if (what == "status") {
+        boost::json::value status = status_json(actions_.facts(), *view->members);
+        status.get_object()["seal"] = seal_json(now, *view->seal);
+        return json_response(status);
+    }
+    if (what == "keys") return json_response(keys_json(*view));
     if (what == "replicas") return json_response(replicas_json(now, *view->members));
     if (what == "ring") return json_response(ring_json(*view->routing, query_value(request.query, "model")));
     if (what == "route") return route(request);
@@ -163,13 +189,7 @@ io::HttpResponse Door::route(const io::HttpRequest& request) {
 }
 
 io::HttpResponse Door::admin_post(std::string_view what, const io::HttpRequest& request) const {
-    // A browser names the page that a request comes from; no page gives orders.
-    if (!is_loopback(request.remote) || request.headers.find("origin")) {
-        openai::ApiError error = openai::unauthorized();
-        error.status = 403;
-        error.message = "operator's orders are taken from loopback addresses only, and from no web page";
-        return to_response(error);
-    }
+    if (auto refusal = refuse_order(request)) return std::move(*refusal);
     if (what == "leave") {
         actions_.leave();
         return json_response(leave_json(actions_.drain_seconds, ::getpid()), 202);

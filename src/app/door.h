@@ -10,7 +10,9 @@
 
 #include "app/admin_json.h"
 #include "app/entry.h"
+#include "app/key_order.h"
 #include "app/shared_view.h"
+#include "base/result.h"
 #include "io/http/server.h"
 
 namespace exa::app {
@@ -22,6 +24,7 @@ struct DoorActions {
     // "host:port" texts to join through from now on.
     std::function<void(std::vector<std::string>)> join;
     std::function<void()> leave;
+    std::function<boost::asio::awaitable<Result<KeyChange>>(KeyOrder)> change_keys;
     std::uint32_t drain_seconds = 0;
 };
 
@@ -40,6 +43,7 @@ class Door {
     io::HttpResponse health() const;
     io::HttpResponse admin_get(std::string_view what, const io::HttpRequest& request);
     io::HttpResponse admin_post(std::string_view what, const io::HttpRequest& request) const;
+    boost::asio::awaitable<io::HttpResponse> change_keys(std::string body) const;
     io::HttpResponse route(const io::HttpRequest& request);
 
     Entry& entry_;

@@ -65,6 +65,22 @@ void add_cluster(Families& families, const ControlView& control) {
                      control.gossip_refused + control.udp.oversized);
 }
 
+void add_seal(Families& families, const SealView& seal) {
+    families.begin("gossip_sealed", "1 when gossip and links of this peer are sealed.", MetricType::Gauge);
+    families.add({}, seal.sealed ? 1 : 0);
+    families.begin("gossip_unopened_total", "Datagrams dropped before they were read, by why.", MetricType::Counter);
+    const std::array<std::pair<const char*, std::uint64_t>, 5> causes = {
+        {{"plain", seal.counters.plain},
+         {"sealed", seal.counters.sealed},
+         {"unknown_key", seal.counters.unknown_key},
+         {"not_authentic", seal.counters.not_authentic},
+         {"replayed", seal.counters.replayed}}};
+    for (const auto& [cause, count] : causes) families.add({{"cause", cause}}, static_cast<double>(count));
+    families.begin("seal_alarms", "Alarms about gossip that does not belong to this cluster's seal.",
+                   MetricType::Gauge);
+    families.add({}, static_cast<double>(seal.alarms.size()));
+}
+
 void add_replicas(Families& families, const LocalReplicas& replicas) {
     struct Gauge {
         const char* name;
@@ -110,6 +126,7 @@ std::string metrics_text(const MetricsInput& input) {
     Families families(input);
     const std::vector<ClientMetric::Label> thread = {{"thread", std::to_string(input.thread)}};
     add_cluster(families, input.control);
+    add_seal(families, *input.control.seal);
     add_replicas(families, input.replicas);
 
     families.begin("requests_total", "Requests of clients at this entry, by how they ended.", MetricType::Counter);

@@ -23,11 +23,13 @@
 #include <utility>
 #include <vector>
 
+#include "app/address.h"
 #include "app/bring_up.h"
 #include "app/control.h"
 #include "app/data_dir.h"
 #include "app/data_plane.h"
 #include "app/errc.h"
+#include "app/key_store.h"
 #include "io/crypto/openssl_crypto.h"
 #include "io/errc.h"
 #include "io/log/log.h"
@@ -100,6 +102,25 @@ Result<Bytes> root_secret(const PeerConfig& config, const Crypto& crypto) {
 
 Error cannot_bind(std::string_view what, const Error& cause) {
     return error(errc::cannot_bind, fmt::format("{}: {}", what, cause.message()));
+}
+
+// No plaintext beyond this machine unless the operator says so, and none at all of a peer that has keys.
+Result<void> check_sealing(const PeerConfig& config, const membership::KeyRing& ring, const Addresses& listen) {
+    if (config.unsealed && ring.is_sealed())
+        return error(errc::usage, fmt::format("security.unsealed: this peer has keys ({}); remove them to leave the "
+                                              "sealed cluster",
+                                              config.cluster_key_file.empty() ? config.data_dir + "/keys"
+                                                                              : "security.cluster_key_file"));
+    if (ring.is_sealed() || config.unsealed) return success();
+    for (const auto& [key, endpoint] : {std::pair("listen.gossip", listen.gossip), {"listen.link", listen.link}})
+        if (!is_loopback(endpoint))
+            return error(errc::usage,
+                         fmt::format("{}: {} can be reached from other machines, and there is no key to seal what is "
+                                     "said there. Either give every peer the same security.cluster_key_file ('exaserve "
+                                     "keys generate > cluster.key' makes one), or set security.unsealed = true on a "
+                                     "network that you trust",
+                                     key, to_string(endpoint)));
+    return success();
 }
 
 wire::PeerRecord first_record(const PeerConfig& config, const DataDir& directory, const Addresses& addresses,
@@ -250,6 +271,11 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
     const TimePoint started = clock.now();
     EXA_TRY(const Bytes secret, root_secret(config, crypto));
     const router::SessionTokens tokens(crypto, secret);
+    const KeyStore key_store(directory, crypto);
+    EXA_TRY(const membership::KeyRing ring, key_store.load(config.cluster_key_file));
+    EXA_TRY(check_sealing(config, ring, listen));
+    const io::LinkSealing sealing{&crypto,
+                                  ring.is_sealed() ? std::make_shared<const LinkKeys>(ring.link_keys()) : nullptr};
 
     const auto replicas = std::make_shared<LocalReplicas>();
     if (config.replicas > 0) {
@@ -265,6 +291,7 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
     SharedView view;
     Totals totals(config.http_threads);
     StopSwitch stop;
+    std::vector<std::unique_ptr<DataPlane>> planes;
     const io::LinkIdentity identity{cluster_id(config.cluster), directory.peer_id(), directory.generation(),
                                     config.name};
     Control control({.identity = identity,
@@ -272,7 +299,14 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
                      .view = view,
                      .clock = clock,
                      .log = *log,
-                     .on_refused = [&stop](std::string why) { stop.refuse(std::move(why)); }});
+                     .on_refused = [&stop](std::string why) { stop.refuse(std::move(why)); },
+                     .keys = key_store,
+                     .crypto = crypto,
+                     .on_keys =
+                         [&planes](std::shared_ptr<const LinkKeys> keys) {
+                             for (const auto& plane : planes) plane->set_keys(keys);
+                         },
+                     .first_keys = sealing.keys});
 
     EntryConfig entry;
     entry.warm_up_secret = fmt::format("{:016x}{:016x}", io::random_u64(), io::random_u64());
@@ -287,6 +321,7 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
         .totals = totals,
         .log = *log,
         .reuse_port = config.http_threads > 1,
+        .sealing = sealing,
         .on_sync = [&control](PeerId from, Bytes message) { control.handle_sync(from, std::move(message)); },
         .on_link_broken = [&control](PeerId peer, Generation) { control.handle_link_broken(peer); },
         .actions = {.facts =
@@ -305,6 +340,7 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
                     .metrics = {},
                     .join = [&control](std::vector<std::string> seeds) { control.join(std::move(seeds)); },
                     .leave = [&stop] { stop.leave(); },
+                    .change_keys = [&control](KeyOrder order) { return control.change_keys(std::move(order)); },
                     .drain_seconds = config.drain_seconds}};
     if (shared.reuse_port) {
         asio::io_context context;
@@ -312,7 +348,6 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
             if (auto unused = io::check_tcp_port_free(context, key, endpoint); !unused)
                 return cannot_bind(key, unused.error());
     }
-    std::vector<std::unique_ptr<DataPlane>> planes;
     const ReplicaStop stop_replicas(*replicas);
     for (std::size_t thread = 0; thread < config.http_threads; ++thread) {
         planes.push_back(std::make_unique<DataPlane>(shared, thread));
@@ -328,9 +363,9 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
     advertise.link = advertised(advertise.link, planes.front()->link_endpoint());
     advertise.http = advertised(advertise.http, planes.front()->http_endpoint());
 
-    control.run(std::make_unique<node::Node>(node::Config{.cluster = identity.cluster, .membership = {}},
-                                             first_record(config, directory, advertise, *replicas->all()),
-                                             io::random_u64(), clock.now()));
+    control.run(std::make_unique<node::Node>(
+        node::Config{.cluster = identity.cluster, .membership = {}, .keys = ring, .crypto = &crypto},
+        first_record(config, directory, advertise, *replicas->all()), io::random_u64(), clock.now()));
     for (const auto& plane : planes) plane->run();
     control.join(config.seeds);
     log->info("peer", "serving",
@@ -339,7 +374,8 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
                {"http", to_string(advertise.http)},
                {"gossip", to_string(advertise.gossip)},
                {"link", to_string(advertise.link)},
-               {"rack", config.rack}});
+               {"rack", config.rack},
+               {"sealed", ring.is_sealed() ? "with key " + to_string(ring.primary()->id) : "no"}});
 
     auto warm_up = std::make_unique<WarmUp>(
         WarmUpConfig{.door = to_string(advertise.http), .secret = entry.warm_up_secret}, replicas->all(),

@@ -4,12 +4,25 @@
 #include <atomic>
 #include <memory>
 #include <utility>
+#include <vector>
 
+#include "base/cluster_key.h"
 #include "io/udp/socket.h"
 #include "membership/view.h"
+#include "node/seal.h"
 #include "router/routing_view.h"
 
 namespace exa::app {
+
+// How this peer's gossip is sealed. No secrets.
+struct SealView {
+    bool sealed = false;
+    KeyId primary;
+    std::vector<KeyId> installed;  // the last changed first
+    bool stored = true;            // the ring as it is now is on the disk
+    std::vector<node::SealAlarm> alarms;
+    node::SealCounters counters;
+};
 
 // One moment of the control plane. Immutable once published.
 struct ControlView {
@@ -18,6 +31,7 @@ struct ControlView {
     io::UdpStats udp;
     std::uint64_t gossip_refused = 0;  // datagrams that were not ours: malformed, another cluster or version
     bool draining = false;             // this peer takes no new work of its own
+    std::shared_ptr<const SealView> seal = std::make_shared<const SealView>();
 };
 
 class SharedView {

@@ -19,6 +19,8 @@ class Category final : public std::error_category {
                 return "this peer has left the cluster";
             case errc::not_the_sender:
                 return "the message names a sender other than the link's peer";
+            case errc::invalid_keys:
+                return "not a valid key file";
         }
         return "unknown membership error";
     }

@@ -10,6 +10,7 @@ enum class errc {
     invalid_record,      // our own record: not of this life, or not encodable
     left,                // after leave() or a refusal to serve there is nothing more to command
     not_the_sender,      // a link message in the name of another peer
+    invalid_keys,        // a key file that does not read as one
 };
 
 const std::error_category& category();

@@ -127,6 +127,8 @@ void describe_up(CLI::App& command, UpOptions& options) {
         ->type_name("KEY=VALUE")
         ->expected(1)
         ->take_all();
+    command.add_flag("--sealed", options.sealed,
+                     "Seal gossip and links, with RUN_DIR/cluster.key; it is made when it is not there");
     command.add_flag("--follow", options.follow, "Copy the peers' logs to standard error, each line with its peer");
     command.add_flag("--json", options.json, "Print one line of JSON when ready, instead of text");
     command.footer(up_footer);
@@ -177,6 +179,38 @@ void describe_route(CLI::App& command, RouteOptions& options) {
         "the asked peer knows of loads and failures.\n\nExample:\n  exaserve route --session alice --json");
 }
 
+void describe_keys(CLI::App& command, KeysOptions& options) {
+    command.require_subcommand(1);
+    const auto add = [&](const char* name, KeysAction action, const char* help) {
+        CLI::App* sub = command.add_subcommand(name, help);
+        sub->callback([&options, action] { options.action = action; });
+        if (action != KeysAction::generate) add_target(*sub, options.target);
+        return sub;
+    };
+    add("list", KeysAction::list, "Show the keys of the cluster, who holds them and who seals with which");
+    CLI::App* const added = add("add", KeysAction::add, "Give every peer one more key; it seals nothing yet");
+    added->add_option("file", options.file, "File with the key, - for standard input; default: the peer makes one")
+        ->type_name("FILE");
+    const std::pair<CLI::App*, const char*> changes[] = {
+        {add("use", KeysAction::use, "Seal with this key from now on"), "Use it although not every peer holds it"},
+        {add("remove", KeysAction::remove, "Take this key away from every peer"),
+         "Remove it although that could cut peers off"}};
+    for (const auto& [sub, force] : changes) {
+        sub->add_option("id", options.id, "Id of the key, as 'exaserve keys list' shows it")
+            ->type_name("ID")
+            ->required();
+        sub->add_flag("--force", options.force, force);
+    }
+    add("generate", KeysAction::generate, "Print a fresh key, for security.cluster_key_file");
+    command.footer(
+        "A rotation, on any one peer; each step waits for the one before to show on all peers in 'list':\n"
+        "  exaserve keys add\n"
+        "  exaserve keys use 5e6f7a8b\n"
+        "  exaserve keys remove 1a2b3c4d\n\n"
+        "An order that could cut a peer off is refused (exit code 5) and names the peers. Keys themselves are never "
+        "shown; an id tells nothing of its key.");
+}
+
 template <class Options>
 void describe_target(CLI::App& command, Options& options) {
     add_target(command, options.target);
@@ -209,6 +243,7 @@ std::variant<Command, NoCommand> parse_arguments(int argc, const char* const* ar
         },
         "ring", "Show the consistent-hash rings and their digests, which are equal on every peer");
     add_command<RouteOptions>(app, chosen, describe_route, "route", "Explain which replica a session goes to");
+    add_command<KeysOptions>(app, chosen, describe_keys, "keys", "Rotate the keys that seal what peers say");
 
     try {
         app.parse(argc, argv);

@@ -1,6 +1,7 @@
 // Arguments: what the command line asks for. The one place that knows CLI11.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <variant>
@@ -54,8 +55,18 @@ struct RouteOptions {
     std::string model;
 };
 
+enum class KeysAction : std::uint8_t { list, add, use, remove, generate };
+
+struct KeysOptions {
+    Target target;
+    KeysAction action = KeysAction::list;
+    std::string file;  // add: "-" is standard input; empty: the peer makes a key
+    std::string id;    // use, remove
+    bool force = false;
+};
+
 using Command = std::variant<UpOptions, PeerOptions, JoinOptions, LeaveOptions, MembersOptions, StatusOptions,
-                             ReplicasOptions, RingOptions, RouteOptions>;
+                             ReplicasOptions, RingOptions, RouteOptions, KeysOptions>;
 
 // Nothing to run: help or version was asked for (exit_ok), or the arguments are wrong (exit_usage).
 struct NoCommand {

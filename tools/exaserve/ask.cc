@@ -12,8 +12,10 @@
 #include <iterator>
 #include <thread>
 
+#include "base/base64.h"
 #include "exaserve/admin_client.h"
 #include "exaserve/exit_code.h"
+#include "exaserve/key.h"
 #include "exaserve/show.h"
 
 namespace exa::cli {
@@ -82,6 +84,49 @@ Outcome<std::string> ask(const RingOptions& options, Style style) {
 Outcome<std::string> ask(const RouteOptions& options, Style style) {
     return get_and_show(options.target, "route", {{"session", options.session}, {"model", options.model}}, style,
                         route_text);
+}
+
+namespace {
+
+// The keys to add, as JSON bodies; without a file one that the peer makes.
+Outcome<std::vector<json::object>> additions(const KeysOptions& options) {
+    if (options.file.empty()) return std::vector{json::object{{"action", "add"}}};
+    BOOST_OUTCOME_TRY(const auto keys, read_keys(options.file));
+    std::vector<json::object> bodies;
+    for (const ClusterKey& key : keys) bodies.push_back({{"action", "add"}, {"secret", to_base64(key.secret)}});
+    return bodies;
+}
+
+std::string changed_text(KeysAction action, const json::value& reply) {
+    const std::string id = field_text(reply, "id");
+    const std::string warning = field_text(reply, "warning");
+    const std::string warned = warning == "-" ? "" : "warning: insisted although " + warning + "\n";
+    if (action == KeysAction::add)
+        return warned + "added " + id +
+               "; when 'exaserve keys list' shows it on every peer, go on with 'exaserve keys use " + id + "'\n";
+    if (action == KeysAction::use) return warned + "peers seal with " + id + " from now on; see 'exaserve keys list'\n";
+    return warned + "removed " + id + "\n";
+}
+
+}  // namespace
+
+Outcome<std::string> ask(const KeysOptions& options, Style style) {
+    if (options.action == KeysAction::generate) return fresh_key();
+    if (options.action == KeysAction::list) return get_and_show(options.target, "keys", {}, style, keys_text);
+    std::vector<json::object> bodies;
+    if (options.action == KeysAction::add) {
+        BOOST_OUTCOME_TRY(bodies, additions(options));
+    } else {
+        bodies.push_back({{"action", options.action == KeysAction::use ? "use" : "remove"},
+                          {"id", options.id},
+                          {"force", options.force}});
+    }
+    std::string text;
+    for (const json::object& body : bodies) {
+        BOOST_OUTCOME_TRY(const auto reply, AdminClient(options.target.url).post("keys", body));
+        text += options.target.json ? json::serialize(reply) + "\n" : changed_text(options.action, reply);
+    }
+    return text;
 }
 
 Outcome<std::string> ask(const JoinOptions& options, Style) {

@@ -120,6 +120,14 @@ std::string status_text(const json::value& reply, Style style) {
                                 text(requests, "in_flight") + " in flight");
     out += line("ignored", text(reply, "gossip_ignored") + " packets, " + text(reply, "links_refused") +
                                " links that were not ours");
+    const json::value& seal = at(reply, "seal");
+    if (!seal.is_null()) out += line("sealed", at(seal, "sealed") == true ? "with key " + text(seal, "primary") : "no");
+    for (const json::value& alarm : list(seal, "alarms")) {
+        const std::string key = at(alarm, "key").is_null() ? "" : " (" + text(alarm, "key") + ")";
+        out += line("alarm", text(alarm, "name") + key + ": " + text(alarm, "packets") + " packets, the last " +
+                                 duration(alarm, "last_seconds") + " ago from " + text(alarm, "from"));
+    }
+    if (at(seal, "stored") == false) out += line("alarm", "the key ring cannot be stored; see the log");
     if (list(reply, "models").empty()) return out;
     Table table({{"MODEL"}, {"READY", Align::right}});
     for (const json::value& model : list(reply, "models")) table.add_row({text(model, "model"), ready_of(model)});
@@ -188,6 +196,23 @@ std::string replicas_text(const json::value& reply, Style style) {
                        kv_used < 0 ? "-" : human_share(kv_used / 1000)});
     }
     return table.render(style);
+}
+
+std::string keys_text(const json::value& reply, Style style) {
+    if (at(reply, "sealed") == false) return "not sealed: peers speak in plain text\n";
+    const std::string peers = std::to_string(list(reply, "peers").size());
+    Table table({{"KEY"}, {"HELD BY", Align::right}, {"SEALED WITH BY", Align::right}, {"MISSING ON"}});
+    for (const json::value& key : list(reply, "keys")) {
+        std::string missing;
+        for (const json::value& name : list(key, "missing_on")) missing += (missing.empty() ? "" : ", ") + text(name);
+        table.add_row({text(key, "id") + (at(key, "primary") == true ? " *" : ""), text(key, "held_by") + "/" + peers,
+                       text(key, "sealed_with_by") + "/" + peers, missing.empty() ? "-" : missing});
+    }
+    return table.render(style) + "\n* what the peer that was asked seals with\n";
+}
+
+std::string field_text(const json::value& reply, std::string_view name) {
+    return text(reply, name);
 }
 
 }  // namespace exa::cli

@@ -5,6 +5,7 @@
 
 #include <boost/json/value.hpp>
 #include <string>
+#include <string_view>
 
 #include "exaserve/table.h"
 
@@ -15,5 +16,9 @@ std::string status_text(const boost::json::value& reply, Style style);
 std::string ring_text(const boost::json::value& reply, Style style);
 std::string route_text(const boost::json::value& reply, Style style);
 std::string replicas_text(const boost::json::value& reply, Style style);
+std::string keys_text(const boost::json::value& reply, Style style);
+
+// One member of an object, as the tables show it: "-" for null and what is not there.
+std::string field_text(const boost::json::value& reply, std::string_view name);
 
 }  // namespace exa::cli

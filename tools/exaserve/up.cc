@@ -16,6 +16,7 @@
 #include "exaserve/admin_client.h"
 #include "exaserve/child.h"
 #include "exaserve/exit_code.h"
+#include "exaserve/key.h"
 #include "exaserve/table.h"
 
 namespace exa::cli {
@@ -158,6 +159,8 @@ int Cluster::start() {
         const auto log_size = size_or_zero(plan.log_file);
         members_.push_back({std::move(plan), std::nullopt, std::move(client), log_size});
     }
+    if (options_.sealed)
+        if (const auto made = make_key_file(key_file(options_)); !made) return fail(made.error());
     for (Member& member : members_) {
         auto child = Child::start(member.plan.arguments, member.plan.log_file);
         if (!child) return fail(child.error());
