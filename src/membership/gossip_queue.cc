@@ -71,7 +71,8 @@ std::size_t GossipQueue::take(Class from, Filling& filling, std::size_t room, st
     const auto offer_record = [&](NewsKey key, std::uint64_t base) {
         if (std::ranges::find(packet.records, key.peer, &wire::RecordDelta::peer) != packet.records.end())
             return Take::skip;
-        const auto bytes = filling.roster.delta_bytes(key.peer, base);
+        const Peer* peer = filling.roster.find(key.peer);
+        const auto bytes = peer != nullptr ? Roster::delta_bytes(*peer, base) : std::nullopt;
         if (!bytes) return Take::gone;
         if (*bytes > filling.room_max) {
             auto notice = filling.roster.notice(key.peer);
@@ -80,7 +81,7 @@ std::size_t GossipQueue::take(Class from, Filling& filling, std::size_t room, st
             return Take::sent;
         }
         if (!fits(*bytes)) return Take::skip;
-        packet.records.push_back(*filling.roster.delta(key.peer, base));
+        packet.records.push_back(*Roster::delta(*peer, base));
         return Take::sent;
     };
     const auto offer_load = [&](NewsKey key, std::uint64_t) {

@@ -136,18 +136,21 @@ void Roster::unindex(Entry& entry) {
     ++live_edition_;
 }
 
-// Turns the record into the one after the delta. False, and nothing changed, when the delta does not start at or below
-// the held edition.
-bool Roster::merge(const wire::RecordDelta& delta, wire::PeerRecord& record, Editions& editions) {
+// False when the delta does not start at or below the held edition.
+bool Roster::leads_on(const wire::RecordDelta& delta, const wire::PeerRecord& record) {
+    return delta.base == 0 || (record.version != 0 && record.version >= delta.base && delta.base != delta.version);
+}
+
+// Turns the record into the one after the delta, which must lead on from it.
+void Roster::merge(const wire::RecordDelta& delta, wire::PeerRecord& record, Editions& editions) {
     const std::uint64_t version = delta.version;
     if (delta.base == 0) {
         set_card(record, *delta.card);
         record.replicas = delta.replicas;
         record.version = version;
         editions = {version, std::vector(record.replicas.size(), version), {}, version};
-        return true;
+        return;
     }
-    if (record.version == 0 || record.version < delta.base || delta.base == version) return false;
     if (delta.card) {
         set_card(record, *delta.card);
         editions.card = version;
@@ -181,7 +184,6 @@ bool Roster::merge(const wire::RecordDelta& delta, wire::PeerRecord& record, Edi
         editions.whole_below = version;
     }
     record.version = version;
-    return true;
 }
 
 Roster::Applied Roster::apply(TimePoint now, const wire::RecordDelta& delta, wire::Standing standing) {
@@ -200,15 +202,23 @@ Roster::Applied Roster::apply(TimePoint now, const wire::RecordDelta& delta, wir
         entry.incarnation = delta.incarnation;
         entry.since = now;
         set_card(entry.record, *delta.card);
-        merge(delta, entry.record, entry.editions);
+        if (leads_on(delta, entry.record)) merge(delta, entry.record, entry.editions);
         index(entry);
         return known != nullptr ? Applied::reborn : Applied::created;
     }
     if (delta.life != known->life) return Applied::clash;
     if (delta.version <= known->record.version) return Applied::stale;
+    if (!leads_on(delta, known->record)) return Applied::gap;
+    const bool stays =
+        !delta.card || (delta.card->name == known->record.name && delta.card->gossip == known->record.gossip);
+    if (stays && known->record.replicas.size() + delta.replicas.size() <= replicas_always_fit) {
+        merge(delta, known->record, known->editions);
+        known->published.reset();
+        return Applied::changed;
+    }
     wire::PeerRecord record = known->record;
     Editions editions = known->editions;
-    if (!merge(delta, record, editions)) return Applied::gap;
+    merge(delta, record, editions);
     // Each delta was within bounds; many on top of one another need not be.
     if (record.replicas.size() > replicas_always_fit && wire::check_record(record).has_error()) return Applied::full;
     replace_record(*known, std::move(record), std::move(editions));
@@ -239,7 +249,8 @@ void Roster::set_self(const wire::PeerRecord& next) {
     }
     for (const auto& [id, replica] : before) delta.removed.push_back(id);
     Editions editions = own_->editions;
-    EXA_CHECK(merge(delta, record, editions));
+    EXA_CHECK(leads_on(delta, record));
+    merge(delta, record, editions);
     replace_record(*own_, std::move(record), std::move(editions));
 }
 
@@ -288,11 +299,17 @@ wire::Fact Roster::fact(const Peer& peer) {
 
 std::optional<wire::RecordDelta> Roster::delta(PeerId id, std::uint64_t base) const {
     const Entry* entry = find_entry(id);
-    if (entry == nullptr || entry->record.version == 0) return std::nullopt;
+    if (entry == nullptr) return std::nullopt;
+    return delta(*entry, base);
+}
+
+std::optional<wire::RecordDelta> Roster::delta(const Peer& peer, std::uint64_t base) {
+    const auto* entry = static_cast<const Entry*>(&peer);
     const wire::PeerRecord& record = entry->record;
+    if (record.version == 0) return std::nullopt;
     const Editions& editions = entry->editions;
     wire::RecordDelta delta;
-    delta.peer = id;
+    delta.peer = record.id;
     delta.generation = record.generation;
     delta.life = entry->life;
     delta.incarnation = entry->incarnation;
@@ -308,12 +325,12 @@ std::optional<wire::RecordDelta> Roster::delta(PeerId id, std::uint64_t base) co
     return delta;
 }
 
-std::optional<std::size_t> Roster::delta_bytes(PeerId id, std::uint64_t base) const {
-    const Entry* entry = find_entry(id);
-    if (entry == nullptr || entry->record.version == 0) return std::nullopt;
+std::optional<std::size_t> Roster::delta_bytes(const Peer& peer, std::uint64_t base) {
+    const auto* entry = static_cast<const Entry*>(&peer);
+    if (entry->record.version == 0) return std::nullopt;
     const auto state = std::tuple(base, entry->record.version, entry->incarnation);
     if (entry->measured_bytes == 0 || entry->measured_state != state) {
-        entry->measured_bytes = wire::size_bound(*delta(id, base));
+        entry->measured_bytes = wire::size_bound(*delta(peer, base));
         entry->measured_state = state;
     }
     return entry->measured_bytes;

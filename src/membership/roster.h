@@ -91,8 +91,10 @@ class Roster {
     // What turns `base` into the held edition; the whole record when that is not known any more. Nothing when the peer
     // or its record is unknown.
     std::optional<wire::RecordDelta> delta(PeerId id, std::uint64_t base) const;
+    // Of a peer of this roster, likewise.
+    static std::optional<wire::RecordDelta> delta(const Peer& peer, std::uint64_t base);
     // wire::size_bound of that, without making it again for each packet that has no room for it.
-    std::optional<std::size_t> delta_bytes(PeerId id, std::uint64_t base) const;
+    static std::optional<std::size_t> delta_bytes(const Peer& peer, std::uint64_t base);
     // Says which edition is held, with the card.
     std::optional<wire::RecordDelta> notice(PeerId id) const;
     static wire::DigestEntry digest(const Peer& peer);
@@ -118,7 +120,8 @@ class Roster {
         mutable std::tuple<std::uint64_t, std::uint64_t, Incarnation> measured_state;
     };
 
-    static bool merge(const wire::RecordDelta& delta, wire::PeerRecord& record, Editions& editions);
+    static bool leads_on(const wire::RecordDelta& delta, const wire::PeerRecord& record);
+    static void merge(const wire::RecordDelta& delta, wire::PeerRecord& record, Editions& editions);
     Entry* find_entry(PeerId id) const;
     Entry& entry(PeerId id) const;
     Entry& add(PeerId id);

@@ -6,6 +6,7 @@
 #include <kj/io.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 #include <tuple>
@@ -386,14 +387,31 @@ Result<Sync> read_sync(schema::Sync::Reader in, ClusterId cluster) {
     return sync;
 }
 
+// Of a message that is being written or read. As large as what Cap'n Proto would allocate first, so that it lays a
+// message out the same, and large enough for every datagram.
+using Scratch = std::array<capnp::word, 1024>;
+
+// Packing adds a tag to each word of eight bytes, and a count to some.
+constexpr std::size_t packed_bytes_max(std::size_t words) {
+    return words * 10;
+}
+
 Result<Bytes> packed(capnp::MessageBuilder& message, std::size_t bytes_max) {
+    std::array<kj::byte, packed_bytes_max(std::tuple_size_v<Scratch> + 2)> buffer;
+    const auto checked = [bytes_max](kj::ArrayPtr<const kj::byte> bytes) -> Result<Bytes> {
+        if (bytes.size() > bytes_max)
+            return error(errc::too_big_to_send,
+                         std::to_string(bytes.size()) + " bytes, at most " + std::to_string(bytes_max));
+        return Bytes(bytes.begin(), bytes.end());
+    };
+    if (packed_bytes_max(capnp::computeSerializedSizeInWords(message)) <= buffer.size()) {
+        kj::ArrayOutputStream out(kj::arrayPtr(buffer.data(), buffer.size()));
+        capnp::writePackedMessage(out, message);
+        return checked(out.getArray());
+    }
     kj::VectorOutputStream out;
     capnp::writePackedMessage(out, message);
-    const auto array = out.getArray();
-    if (array.size() > bytes_max)
-        return error(errc::too_big_to_send,
-                     std::to_string(array.size()) + " bytes, at most " + std::to_string(bytes_max));
-    return Bytes(array.begin(), array.end());
+    return checked(out.getArray());
 }
 
 // Calls `read` on the root of the message, with Cap'n Proto's exceptions turned into errc::malformed.
@@ -407,7 +425,8 @@ Result<Message> unpacked(ByteView bytes, std::size_t bytes_max, std::uint64_t wo
         capnp::ReaderOptions options;
         options.traversalLimitInWords = words_max;
         options.nestingLimit = nesting_max;
-        capnp::PackedMessageReader reader(stream, options);
+        Scratch scratch;
+        capnp::PackedMessageReader reader(stream, options, kj::arrayPtr(scratch.data(), scratch.size()));
         result = read_root(reader.getRoot<Root>());
         if (result.has_value() && stream.tryGetReadBuffer().size() != 0)
             result = error(errc::malformed, "bytes behind the message");
@@ -420,7 +439,8 @@ Result<Message> unpacked(ByteView bytes, std::size_t bytes_max, std::uint64_t wo
 
 Result<Bytes> encode(const Packet& packet) {
     EXA_TRY(check(packet));
-    capnp::MallocMessageBuilder message;
+    Scratch scratch{};
+    capnp::MallocMessageBuilder message(kj::arrayPtr(scratch.data(), scratch.size()));
     auto out = message.initRoot<schema::Packet>();
     write(out.initHeader(), packet.header);
     out.setKind(static_cast<std::uint16_t>(packet.kind));
@@ -436,7 +456,8 @@ Result<Bytes> encode(const Packet& packet) {
 
 Result<Bytes> encode(const Sync& sync) {
     EXA_TRY(check(sync));
-    capnp::MallocMessageBuilder message;
+    Scratch scratch{};
+    capnp::MallocMessageBuilder message(kj::arrayPtr(scratch.data(), scratch.size()));
     auto out = message.initRoot<schema::Sync>();
     write(out.initHeader(), sync.header);
     out.setKind(static_cast<std::uint16_t>(sync.kind));

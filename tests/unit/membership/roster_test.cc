@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(peers_stand_in_the_order_of_their_ids_whatever_the_order_th
 BOOST_AUTO_TEST_CASE(the_bytes_of_a_delta_follow_its_base_its_edition_and_the_incarnation) {
     Roster from = writer();
     const auto agrees = [&](std::uint64_t base) {
-        return from.delta_bytes(other, base) == wire::size_bound(*from.delta(other, base));
+        return Roster::delta_bytes(*from.find(other), base) == wire::size_bound(*from.delta(other, base));
     };
     BOOST_TEST(agrees(0));
     wire::PeerRecord next = from.find(other)->record;
@@ -233,7 +233,6 @@ BOOST_AUTO_TEST_CASE(the_bytes_of_a_delta_follow_its_base_its_edition_and_the_in
     BOOST_TEST(agrees(1));
     from.set_liveness(start, other, Liveness::alive, Incarnation{0x10203});
     BOOST_TEST(agrees(1));
-    BOOST_TEST(!from.delta_bytes(PeerId{999}, 0).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(the_live_edition_grows_with_addresses_and_lives_and_not_with_replicas) {
