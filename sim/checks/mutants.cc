@@ -22,6 +22,17 @@ constexpr std::array infos = std::to_array<MutantInfo>({
     {Mutant::acks_lost, "acks-lost", "probes are answered to nobody", "crash-one"},
     {Mutant::eager_undertaker, "eager-undertaker", "one peer calls everybody it speaks of dead", "crash-one"},
     {Mutant::future_generation, "future-generation", "facts speak of lives that have not been", "crash-one"},
+    {Mutant::packet_too_long, "packet-too-long", "datagrams are longer than they may be", "crash-one"},
+    {Mutant::cluster_unchecked, "cluster-unchecked", "the cluster a datagram is of is not looked at", "gossip-forge"},
+    {Mutant::replay_is_news, "replay-is-news", "what was heard before is taken for newer than it is", "gossip-replay"},
+    {Mutant::control_behind_data, "control-behind-data", "membership's messages wait in the queue of data",
+     "data-flood"},
+    {Mutant::busy_is_failure, "busy-is-failure", "a busy answer counts as a failure of the replica", "load-spike"},
+    {Mutant::client_error_is_failure, "client-error-is-failure", "a client's error counts as one of the replica",
+     "client-errors"},
+    {Mutant::receiver_trusts_entry, "receiver-trusts-entry", "a replica does not look whether it serves that model",
+     "model-swap"},
+    {Mutant::places_leak, "places-leak", "a place given back while the batch is full is sometimes lost", "load-spike"},
 });
 
 // Everything but what `change` does to it stays as it was; what cannot be read passes as it is.
@@ -74,6 +85,24 @@ bool change_facts(Mutant mutant, Host from, Message& message) {
     return true;
 }
 
+// The others act elsewhere.
+bool changes_messages(Mutant mutant) {
+    switch (mutant) {
+        case Mutant::none:
+        case Mutant::generation_not_persisted:
+        case Mutant::cluster_unchecked:
+        case Mutant::replay_is_news:
+        case Mutant::control_behind_data:
+        case Mutant::busy_is_failure:
+        case Mutant::client_error_is_failure:
+        case Mutant::receiver_trusts_entry:
+        case Mutant::places_leak:
+            return false;
+        default:
+            return true;
+    }
+}
+
 }  // namespace
 
 std::span<const MutantInfo> mutants() {
@@ -87,7 +116,11 @@ std::optional<Mutant> parse_mutant(std::string_view name) {
 }
 
 bool mutate(Mutant mutant, Host from, bool link, ClusterId cluster, Bytes& bytes) {
-    if (mutant == Mutant::none || mutant == Mutant::generation_not_persisted) return true;
+    if (!changes_messages(mutant)) return true;
+    if (mutant == Mutant::packet_too_long) {
+        if (!link) bytes.resize(wire::datagram_bytes_max + 1);
+        return true;
+    }
     if (link)
         return rewrite<wire::Sync>(bytes, cluster, &wire::decode_sync, [&](wire::Sync& sync) {
             if (mutant == Mutant::no_anti_entropy && sync.kind == wire::SyncKind::digest) return false;
@@ -100,6 +133,21 @@ bool mutate(Mutant mutant, Host from, bool link, ClusterId cluster, Bytes& bytes
         if (mutant == Mutant::acks_lost && packet.kind == wire::PacketKind::ack) return false;
         return change_facts(mutant, from, packet);
     });
+}
+
+void mutate_stranger(Mutant mutant, Origin origin, ClusterId cluster, Bytes& bytes) {
+    if (mutant == Mutant::cluster_unchecked && origin == Origin::outsider) {
+        rewrite<wire::Packet>(bytes, cluster_id(attacking_cluster), &wire::decode_packet, [&](wire::Packet& packet) {
+            packet.header.cluster = cluster;
+            return true;
+        });
+    } else if (mutant == Mutant::replay_is_news && origin == Origin::replayed) {
+        rewrite<wire::Packet>(bytes, cluster, &wire::decode_packet, [](wire::Packet& packet) {
+            ++packet.header.incarnation.value;
+            for (wire::Fact& fact : packet.facts) ++fact.incarnation.value;
+            return true;
+        });
+    }
 }
 
 }  // namespace exa::sim

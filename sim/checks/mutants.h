@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/ids.h"
+#include "sim/cluster/cluster.h"
 #include "sim/world/time.h"
 
 namespace exa::sim {
@@ -25,7 +26,18 @@ enum class Mutant : std::uint8_t {
     acks_lost,                 // probes are answered to nobody
     eager_undertaker,          // one peer calls everybody it speaks of dead
     future_generation,         // facts speak of lives that have not been
+    packet_too_long,           // datagrams are longer than they may be
+    cluster_unchecked,         // the cluster a datagram is of is not looked at
+    replay_is_news,            // what was heard before is taken for newer than it is
+    control_behind_data,       // membership's messages wait in the queue of data
+    busy_is_failure,           // a busy answer counts as a failure of the replica
+    client_error_is_failure,   // so does a client's error
+    receiver_trusts_entry,     // a replica does not look whether it serves the model asked for
+    places_leak,               // a place that is given back while the batch is full is sometimes lost
 };
+
+// Whose name the forged datagrams of attackers carry.
+inline constexpr std::string_view attacking_cluster = "another cluster";
 
 struct MutantInfo {
     Mutant mutant;
@@ -39,5 +51,7 @@ std::optional<Mutant> parse_mutant(std::string_view name);
 
 // What the mutant does to a datagram (`link` false) or a link message as it leaves `from`. False: it is not sent.
 bool mutate(Mutant mutant, Host from, bool link, ClusterId cluster, Bytes& bytes);
+// The same to what an attacker sends: for mutants of how it is received.
+void mutate_stranger(Mutant mutant, Origin origin, ClusterId cluster, Bytes& bytes);
 
 }  // namespace exa::sim

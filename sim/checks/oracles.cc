@@ -6,6 +6,8 @@
 
 #include "base/hash.h"
 #include "membership/config.h"
+#include "sim/checks/placement.h"
+#include "wire/gossip.h"
 
 namespace exa::sim {
 
@@ -17,6 +19,16 @@ namespace {
 constexpr std::size_t violations_kept = 100;
 // A peer that was down for so long is not revived by what was still on its way.
 constexpr std::chrono::seconds late_news{15};
+
+// R2 and R3: positions of a ring, or keys, that are looked at for each change.
+constexpr std::size_t placement_samples = 64;
+constexpr std::size_t copies_samples = 8;
+// DESIGN 7: of a segment, on different racks.
+constexpr std::size_t copies = 2;
+// B1: timers of a peer that are not about another one, and probes that it makes for others at once (membership's own
+// limit), and reports in a load group.
+constexpr std::size_t own_timers = 16;
+constexpr std::size_t relays_max = 256;
 
 bool is_live(Liveness liveness) {
     return liveness == Liveness::alive || liveness == Liveness::suspect;
@@ -35,7 +47,8 @@ Oracles::Oracles(const Scenario& scenario, Cluster& cluster)
       cluster_(cluster),
       watched_(scenario.watch.begin(), scenario.watch.end()),
       detect_bound_(scenario.bounds.detect),
-      cells_(cluster.size()) {
+      cells_(cluster.size()),
+      placement_(cluster.streams().stream("placement")) {
     if (detect_bound_ == Duration{0})
         detect_bound_ =
             membership::worst_detection(scenario.cluster.membership, cluster.size()) + std::chrono::seconds{2};
@@ -75,11 +88,13 @@ Oracles::Cell& Oracles::cell(Host observer, std::size_t subject) {
 void Oracles::on_up(WorldTime now, const Peer& peer) {
     const std::size_t number = subject_of(peer);
     Subject& subject = subjects_[number];
-    // Two lives under one generation are what a lost write of the generation looks like.
-    if (peer.generation.value <= subject.generation)
+    // Two lives under one generation are what a lost write of the generation looks like; of a disk that lies nothing
+    // else can be expected.
+    if (peer.generation.value <= subject.generation && peer.disk.effects().syncs_ignored == 0)
         violate("M4", fmt::format("peer {} starts its life {} with generation {} after {}", peer.host, peer.boot,
                                   peer.generation.value, subject.generation));
     subject.generation = peer.generation.value;
+    subject.newest = std::max(subject.newest, subject.generation);
     subject.up = true;
     subject.ending.reset();
     ++up_;
@@ -112,6 +127,7 @@ void Oracles::on_down(WorldTime now, const Peer& peer) {
     cells_[peer.host].clear();
     Subject& subject = subjects_[number];
     subject.up = false;
+    subject.left = peer.draining && peer.node->membership().is_over();
     subject.down_at = now;
     subject.incarnation = peer.node->membership().incarnation();
     subject.birth.reset();
@@ -121,6 +137,7 @@ void Oracles::on_down(WorldTime now, const Peer& peer) {
         for (Host other = 0; other < cluster_.size() && !ring_observer_; ++other)
             if (other != peer.host && cluster_.peer(other).is_up()) ring_observer_ = other;
         ring_digest_ = 0;
+        ring_before_.reset();
     }
     News ending{.generation = subject.generation, .at = now, .first = {}, .last = now, .waiting = {}};
     ending.waiting.resize(cluster_.size());
@@ -131,7 +148,7 @@ void Oracles::on_down(WorldTime now, const Peer& peer) {
         ending.waiting[other] = 1;
         ++ending.left;
     }
-    if (ending.left > 0) subject.ending = std::move(ending);
+    if (ending.left > 0 && measuring_) subject.ending = std::move(ending);
 }
 
 void Oracles::heard(WorldTime now, std::optional<News>& news, Host observer, bool ending) {
@@ -170,10 +187,39 @@ void Oracles::refresh_ready(const Peer& observer, std::size_t subject, Cell& kno
 
 void Oracles::note_ring(const Peer& observer) {
     if (observer.host != ring_observer_) return;
-    const std::uint64_t digest = ring_digest(*observer.node->routing());
+    auto view = observer.node->routing();
+    const std::uint64_t digest = ring_digest(*view);
     if (digest == ring_digest_) return;
-    if (ring_digest_ != 0 && cluster_.now() >= WorldTime{scenario_.measure_from}) ++measured_.ring_changes;
+    if (ring_digest_ != 0 && measuring_ && cluster_.now() >= WorldTime{scenario_.measure_from})
+        ++measured_.ring_changes;
     ring_digest_ = digest;
+    if (ring_before_ && watches("R2")) check_movement(observer, *ring_before_, *view);
+    if (watches("R3")) check_copies(observer);
+    ring_before_ = std::move(view);
+}
+
+void Oracles::check_movement(const Peer& observer, const router::RoutingView& before,
+                             const router::RoutingView& after) {
+    for (const router::Pool& pool : after.pools()) {
+        const router::Pool* was = before.find_pool(pool.hash);
+        if (was == nullptr || was->ring == pool.ring) continue;
+        ++measured_.placements;
+        if (const auto moved = needless_move(side_of(*was->ring), side_of(*pool.ring), placement_, placement_samples))
+            violate("R2", fmt::format("in peer {}'s ring {}", observer.host, *moved));
+    }
+}
+
+void Oracles::check_copies(const Peer& observer) {
+    const membership::Roster& roster = observer.node->membership().roster();
+    std::vector<ring::RendezvousCandidate> candidates;
+    for (std::size_t i = 0; i < roster.size(); ++i) {
+        const membership::Peer& peer = roster.peer(i);
+        if (peer.liveness == Liveness::lost || peer.liveness == Liveness::left) continue;
+        candidates.push_back({peer.record.id.value, 1, hash64(as_bytes(peer.record.rack))});
+    }
+    ++measured_.placements;
+    if (const auto wrong = misplaced_copies(candidates, copies, ring::choose_owners, placement_, copies_samples))
+        violate("R3", fmt::format("as peer {} sees it, {}", observer.host, *wrong));
 }
 
 bool Oracles::is_excused(WorldTime now, const Peer& peer) const {
@@ -200,6 +246,14 @@ void Oracles::note_death(WorldTime now, const Peer& observer, std::size_t number
                                   victims.size()));
 }
 
+void Oracles::note_leave(WorldTime now, const Peer& observer, std::size_t number, const membership::Event& event) {
+    const Subject& subject = subjects_[number];
+    if (subject.up || !subject.left || event.generation.value != subject.generation) return;
+    if (is_excused(now, observer) || now - last_heal_ < detect_bound_) return;
+    ++measured_.left_as_dead;
+    violate("leave", fmt::format("peer {} calls {} dead, which left by its own word", observer.host, name(number)));
+}
+
 void Oracles::note_suspicion(const Peer& observer, std::size_t number) {
     ++measured_.suspicions;
     const Subject& subject = subjects_[number];
@@ -216,7 +270,7 @@ void Oracles::on_told(WorldTime now, const Peer& observer, const membership::Eve
     if (!number || event.peer == observer.id) return;
     Subject& subject = subjects_[*number];
     Cell& known = cell(observer.host, *number);
-    if (event.generation.value > subject.generation)
+    if (event.generation.value > subject.newest)
         violate("M4", fmt::format("peer {} speaks of generation {} of {}", observer.host, event.generation.value,
                                   name(*number)));
     if (const membership::Peer* held = observer.node->membership().roster().find(event.peer);
@@ -251,6 +305,7 @@ void Oracles::on_told(WorldTime now, const Peer& observer, const membership::Eve
         case Told::dead:
             known.liveness = Liveness::dead;
             note_death(now, observer, *number, event);
+            note_leave(now, observer, *number, event);
             if (event.generation.value == subject.generation) heard(now, subject.ending, observer.host, true);
             break;
         case Told::lost:
@@ -278,7 +333,55 @@ void Oracles::on_told(WorldTime now, const Peer& observer, const membership::Eve
     if (event.kind != Told::suspect && event.kind != Told::lost) note_ring(observer);
 }
 
+void Oracles::before_stranger(const Peer& peer) {
+    if (watches("S1") || watches("S2")) stranger_before_ = fingerprint(*peer.node);
+}
+
+void Oracles::after_stranger(WorldTime, const Peer& peer, Origin origin, bool taken) {
+    if (!stranger_before_) return;
+    ++measured_.strangers;
+    const Fingerprint after = fingerprint(*peer.node);
+    if (origin == Origin::outsider && (taken || after != *stranger_before_))
+        violate("S1", fmt::format("a datagram that is no member's {} peer {}",
+                                  after != *stranger_before_ ? "changed" : "was taken by", peer.host));
+    if (origin == Origin::replayed && after.beliefs != stranger_before_->beliefs)
+        violate("S2", fmt::format("a datagram that peer {} had handled before changed what it believes", peer.host));
+}
+
+void Oracles::check_length(Host from, bool link, std::size_t bytes) {
+    const std::size_t most = link ? wire::sync_bytes_max : wire::datagram_bytes_max;
+    if (bytes > most)
+        violate("B1", fmt::format("peer {} sends {} bytes in one {}, {} are allowed", from, bytes,
+                                  link ? "link message" : "datagram", most));
+}
+
+void Oracles::check_sizes() {
+    const membership::Config& config = scenario_.cluster.membership;
+    const std::size_t members = scenario_.bounds.members > 0 ? scenario_.bounds.members : config.members_max;
+    const std::size_t load_groups = (scenario_.cluster.replicas + wire::load_group_max - 1) / wire::load_group_max;
+    for (Host host = 0; host < cluster_.size(); ++host) {
+        const Peer& peer = cluster_.peer(host);
+        if (!peer.is_up()) continue;
+        const membership::Sizes sizes = peer.node->membership().sizes();
+        const auto bound = [&](std::string_view what, std::size_t size, std::size_t most, std::size_t& seen) {
+            seen = std::max(seen, size);
+            if (size > most) violate("B1", fmt::format("peer {} holds {} {}, the bound is {}", host, size, what, most));
+        };
+        bound("members", sizes.peers, members, measured_.sizes.peers);
+        bound("dead and lost peers", sizes.gone, config.gone_max, measured_.sizes.gone);
+        bound("pieces of news", sizes.news, sizes.peers * (2 + load_groups), measured_.sizes.news);
+        bound("probes for others", sizes.relays, relays_max, measured_.sizes.relays);
+        bound("timers", sizes.timers, own_timers + 3 * sizes.peers + sizes.relays, measured_.sizes.timers);
+        bound("questions under way", sizes.asked, members, measured_.sizes.asked);
+        bound("questions to send", sizes.wants, sizes.peers, measured_.sizes.wants);
+        bound("clashes", sizes.clashes, sizes.peers, measured_.sizes.clashes);
+        std::size_t waiting = 0;
+        bound("datagrams in its socket", peer.inbox_datagrams, scenario_.cluster.socket_datagrams, waiting);
+    }
+}
+
 void Oracles::sweep(WorldTime now) {
+    if (watches("B1")) check_sizes();
     for (std::size_t number = 0; number < subjects_.size(); ++number) {
         std::optional<News>& ending = subjects_[number].ending;
         if (!ending || ending->overdue) continue;
@@ -368,6 +471,10 @@ void Oracles::check_bounds() {
         if (peer.is_up() && peer.node->counters().dropped > 0)
             violate("B1", fmt::format("peer {} dropped {} outputs", host, peer.node->counters().dropped));
     }
+    const Duration waited = cluster_.fabric().control_wait_max();
+    if (waited > scenario_.bounds.control)
+        violate("B3", fmt::format("a membership message waited {:.3f} s for its host's line, {:.3f} s is the bound",
+                                  seconds_of(waited), seconds_of(scenario_.bounds.control)));
 }
 
 }  // namespace exa::sim

@@ -6,13 +6,18 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/rng.h"
+#include "membership/membership.h"
 #include "membership/view.h"
+#include "router/routing_view.h"
+#include "sim/checks/fingerprint.h"
 #include "sim/cluster/cluster.h"
 #include "sim/scenarios/scenario.h"
 
@@ -37,6 +42,10 @@ struct Measured {
     std::uint64_t excused_deaths = 0;  // of peers that were up, but stopped or cut off
     std::uint64_t suspicions = 0;
     std::uint64_t ring_changes = 0;  // as one observer's dispatcher would have seen them
+    std::uint64_t left_as_dead = 0;  // observers that called a peer dead which had left by its own word
+    std::uint64_t strangers = 0;     // datagrams of no member, or heard before, whose effect was looked at
+    std::uint64_t placements = 0;    // ring changes and placements of copies that were looked at
+    membership::Sizes sizes;         // the most of each that one peer held at a look
 };
 
 class Oracles final : public Watcher {
@@ -47,10 +56,14 @@ class Oracles final : public Watcher {
     void on_up(WorldTime now, const Peer& peer) override;
     void on_down(WorldTime now, const Peer& peer) override;
     void on_told(WorldTime now, const Peer& observer, const membership::Event& event) override;
+    void before_stranger(const Peer& peer) override;
+    void after_stranger(WorldTime now, const Peer& peer, Origin origin, bool taken) override;
     // A cut ended or a stopped peer goes on: what is overdue gets its time again.
     void on_heal(WorldTime now) { last_heal_ = now; }
 
-    // Looks for what is overdue.
+    // The plan is over: what goes down from now on is not measured, only judged.
+    void end_measuring() { measuring_ = false; }
+    // Looks for what is overdue, and at what is bounded.
     void sweep(WorldTime now);
     // Every peer of `core` agrees with the truth about the core and about those that are down. `why` says what is
     // missing, if anything.
@@ -58,6 +71,8 @@ class Oracles final : public Watcher {
     // Once, when all has settled.
     void check_rings(const std::vector<Host>& core);
     void check_bounds();
+    // A datagram or link message as it leaves a peer.
+    void check_length(Host from, bool link, std::size_t bytes);
 
     void violate(std::string_view check, std::string what);
     bool watches(std::string_view check) const { return watched_.contains(check); }
@@ -88,7 +103,9 @@ class Oracles final : public Watcher {
         PeerId id;
         Host host = 0;
         std::uint64_t generation = 0;  // of its latest life
+        std::uint64_t newest = 0;      // of all its lives: a disk that lies takes it back
         bool up = false;
+        bool left = false;  // it went by its own word
         WorldTime down_at;
         Incarnation incarnation;  // its last one, of a life that is over
         std::optional<News> ending;
@@ -100,7 +117,11 @@ class Oracles final : public Watcher {
     Cell& cell(Host observer, std::size_t subject);
     void refresh_ready(const Peer& observer, std::size_t subject, Cell& cell);
     void note_ring(const Peer& observer);
+    void check_movement(const Peer& observer, const router::RoutingView& before, const router::RoutingView& after);
+    void check_copies(const Peer& observer);
+    void check_sizes();
     void note_death(WorldTime now, const Peer& observer, std::size_t subject, const membership::Event& event);
+    void note_leave(WorldTime now, const Peer& observer, std::size_t subject, const membership::Event& event);
     void note_suspicion(const Peer& observer, std::size_t subject);
     void heard(WorldTime now, std::optional<News>& news, Host observer, bool ending);
     void drop_observer(Host host);
@@ -118,9 +139,13 @@ class Oracles final : public Watcher {
     std::uint32_t up_ = 0;
     std::uint64_t false_suspicions_ = 0;
     WorldTime last_heal_{};
+    bool measuring_ = true;
     std::map<Host, std::set<Host>> victims_;  // by accuser
     std::optional<Host> ring_observer_;
     std::uint64_t ring_digest_ = 0;
+    std::shared_ptr<const router::RoutingView> ring_before_;
+    Rng placement_;
+    std::optional<Fingerprint> stranger_before_;
     std::vector<Violation> violations_;
     std::uint64_t violation_count_ = 0;
     Measured measured_;

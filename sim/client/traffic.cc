@@ -27,18 +27,38 @@ constexpr std::size_t head_bytes = 200;
 constexpr std::size_t token_bytes = 220;  // of an SSE event
 constexpr std::uint32_t list_length = 8;
 constexpr std::size_t waits_kept = 1'000'000;
+// B2: what is good enough, over how long it is looked at, and how much of the goodput of before must be back.
+constexpr std::chrono::seconds first_token_good{2};
+constexpr Duration goodput_window = std::chrono::seconds{10};
+constexpr double goodput_back = 0.95;
+constexpr std::uint32_t goodput_sample_min = 100;
+constexpr std::uint32_t leak_every = 8;  // Mutant::places_leak
+
+std::size_t second_of(WorldTime time) {
+    return static_cast<std::size_t>(time.time_since_epoch() / std::chrono::seconds{1});
+}
+
+// As the node's own view has it; null when it has none.
+const wire::ReplicaRecord* find_record(const node::Node& node, const ReplicaId& id) {
+    const membership::Peer* peer = node.membership().roster().find(id.peer);
+    if (peer == nullptr) return nullptr;
+    const auto at = std::ranges::find(peer->record.replicas, id, &wire::ReplicaRecord::id);
+    return at != peer->record.replicas.end() ? &*at : nullptr;
+}
 
 }  // namespace
 
-Traffic::Traffic(const Scenario& scenario, Cluster& cluster, Oracles& oracles)
+Traffic::Traffic(const Scenario& scenario, Cluster& cluster, Oracles& oracles, Mutant mutant)
     : scenario_(scenario),
       load_(scenario.load),
       cluster_(cluster),
       oracles_(oracles),
+      mutant_(mutant),
       arrivals_(cluster.streams().stream("arrivals")),
       shapes_(cluster.streams().stream("requests")),
       clients_(cluster.streams().stream("clients")),
       disconnects_(cluster.streams().stream("disconnects")),
+      errors_(cluster.streams().stream("client errors")),
       tokens_(scenario.load.sessions) {
     cluster.handle_with(EventKind::arrival, [this](const Event&) { arrive(); });
     cluster.handle_with(EventKind::step, [this](const Event& event) { step(event); });
@@ -86,6 +106,11 @@ void Traffic::arrive() {
         fresh.session = "hot";
     else if (kind < load_.hot_share + load_.session_share)
         fresh.session = tokens_[number].empty() ? fmt::format("client-{}", number) : tokens_[number];
+    fresh.erroneous = load_.client_errors > 0 && errors_.unit() < load_.client_errors;
+    const std::uint32_t models = cluster_.config().models;
+    fresh.model = Cluster::model_name(models > 1 ? shapes_.below(models) : 0);
+    seconds_.resize(second_of(cluster_.now()) + 1);
+    ++seconds_.back().came;
     const std::uint32_t life = fresh.life;
     requests_[index] = std::move(fresh);
     ++counters_.requests;
@@ -179,7 +204,7 @@ void Traffic::enter(std::uint32_t index) {
     request.entered = true;
     router::RequestMeta meta;
     meta.wall = entry.clock.wall(cluster_.now());
-    meta.model = "sim";
+    meta.model = request.model;
     meta.session = request.session;
     meta.prompt_tokens = request.prompt;
     meta.resumable = true;
@@ -207,6 +232,10 @@ void Traffic::attempt(std::uint32_t index, const router::Attempt& next) {
     if (next.number > scenario_.cluster.router.attempts_max)
         oracles_.violate("Q6", fmt::format("request {} is tried for the {}th time", index, next.number));
     if (request.started) ++counters_.resumed;
+    if (const auto* record = find_record(*cluster_.peer(request.entry).node, next.replica);
+        record != nullptr && record->model != request.model)
+        oracles_.violate("Q3", fmt::format("peer {} sends a request for {} to a replica of {}", request.entry,
+                                           request.model, record->model));
     if (!next.session_token.empty() && request.session.starts_with("client-"))
         tokens_[static_cast<std::size_t>(std::strtoull(request.session.c_str() + 7, nullptr, 10))] = next.session_token;
     request.attempt = next;
@@ -235,14 +264,21 @@ void Traffic::open(std::uint32_t index) {
     Peer& peer = cluster_.peer(request.target);
     const ReplicaId wanted = request.attempt->replica;
     Replica* replica = wanted.slot < peer.replicas.size() ? &peer.replicas[wanted.slot] : nullptr;
-    if (replica == nullptr || replica->record().id != wanted || replica->record().model != "sim") {
+    const bool serves = replica != nullptr && replica->record().id == wanted &&
+                        (replica->record().model == request.model || mutant_ == Mutant::receiver_trusts_entry);
+    if (!serves) {
         request.code = Code::refused;
     } else if (replica->record().state != wire::ReplicaState::ready) {
         request.code = replica->record().state == wire::ReplicaState::draining ? Code::draining : Code::refused;
+    } else if (request.erroneous) {
+        request.code = Code::client_error;
     } else if (!replica->admit(request.prompt)) {
         request.code = Code::busy;
         request.load = replica->load();
     } else {
+        if (replica->record().model != request.model)
+            oracles_.violate("Q3", fmt::format("replica {} of peer {} serves {} to a request for {}", wanted.slot,
+                                               peer.host, replica->record().model, request.model));
         if (replica->in_flight() > scenario_.cluster.engine.in_flight_limit)
             oracles_.violate("Q4", fmt::format("replica {} of peer {} holds {} requests", wanted.slot, peer.host,
                                                replica->in_flight()));
@@ -298,7 +334,8 @@ void Traffic::reply(std::uint32_t index, Step what, std::size_t bytes) {
     Request& request = requests_[index];
     if (request.reply_dead) return;
     if (request.target != request.entry) {
-        const Fabric::LinkFate fate = cluster_.fabric().send_link(cluster_.now(), request.target, request.entry, bytes);
+        const Fabric::LinkFate fate =
+            cluster_.fabric().send_link(cluster_.now(), request.target, request.entry, bytes, Cargo::data);
         const Duration held = fate.until == world_never ? Duration{0} : fate.until - cluster_.now();
         if (!fate.passes && (fate.until == world_never || held > orphan_time)) {
             request.reply_dead = true;
@@ -320,6 +357,7 @@ void Traffic::piece(std::uint32_t index) {
     if (!request.started) {
         entry.dispatcher->handle_first_byte(request.attempt->id);
         request.started = true;
+        if (cluster_.now() - request.born <= first_token_good) ++seconds_[second_of(request.born)].good;
         if (counters_.first_token_s.size() < waits_kept)
             counters_.first_token_s.push_back(seconds_of(cluster_.now() - request.born));
     }
@@ -340,14 +378,38 @@ void Traffic::ended(std::uint32_t index) {
                 oracles_.violate("Q1", fmt::format("the end of request {} was taken for a late report", index));
             end(index, Ending::finished);
             break;
-        case Code::busy:
+        case Code::busy: {
             ++counters_.busy;
-            follow(index, entry.dispatcher->handle_busy(local, id, request.load));
+            const Request told = request;
+            const auto before = standing(entry, told);
+            const router::Decision next =
+                mutant_ == Mutant::busy_is_failure
+                    ? entry.dispatcher->handle_failed(local, id, router::Failure::server_error)
+                    : entry.dispatcher->handle_busy(local, id, request.load);
+            check_breaker(told, before, "a busy answer");
+            follow(index, next);
             break;
+        }
+        case Code::client_error: {
+            const Request told = request;
+            const auto before = standing(entry, told);
+            if (mutant_ == Mutant::client_error_is_failure) {
+                const router::Decision next = entry.dispatcher->handle_failed(local, id, router::Failure::server_error);
+                check_breaker(told, before, "a client's error");
+                follow(index, next);
+                break;
+            }
+            if (!entry.dispatcher->handle_finished(local, id))
+                oracles_.violate("Q1", fmt::format("the end of request {} was taken for a late report", index));
+            check_breaker(told, before, "a client's error");
+            end(index, Ending::client_error);
+            break;
+        }
         case Code::draining:
             follow(index, entry.dispatcher->handle_failed(local, id, router::Failure::draining));
             break;
         case Code::refused:
+            ++counters_.refused;
             follow(index, entry.dispatcher->handle_failed(local, id, router::Failure::refused));
             break;
     }
@@ -452,7 +514,10 @@ void Traffic::release(std::uint32_t number) {
     Place& place = places_[number];
     place.live = false;
     free_places_.push_back(number);
-    cluster_.peer(place.host).replicas[place.slot].release(place.prompt);
+    Replica& replica = cluster_.peer(place.host).replicas[place.slot];
+    const bool full = replica.in_flight() == scenario_.cluster.engine.in_flight_limit;
+    if (mutant_ == Mutant::places_leak && full && ++leaks_ % leak_every == 0) return;
+    replica.release(place.prompt);
 }
 
 // As OpenAI's clients do: half a second, doubling to 8 s, less up to a quarter, unless the server names a time.
@@ -503,6 +568,9 @@ void Traffic::end(std::uint32_t index, Ending ending) {
         case Ending::abandoned:
             ++counters_.abandoned;
             break;
+        case Ending::client_error:
+            ++counters_.client_errors;
+            break;
     }
     request.live = false;
     request.attempt.reset();
@@ -519,6 +587,58 @@ std::uint64_t Traffic::disconnect(double share) {
     return cut;
 }
 
+void Traffic::set_factor(double factor) {
+    factor_ = factor;
+    const bool is_over = !overloads_.empty() && overloads_.back().until == world_never;
+    if (is_over) overloads_.back().until = cluster_.now();
+    if (factor > 1) overloads_.push_back({.from = cluster_.now()});
+}
+
+std::optional<router::Standing> Traffic::standing(const Peer& entry, const Request& request) const {
+    const auto& book = entry.dispatcher->book();
+    const auto view = entry.node->routing();
+    for (const router::Pool& pool : view->pools())
+        if (const auto member = pool.ring->find(request.attempt->replica))
+            return book.standing(cluster_.local_now(entry), pool.first + *member);
+    return std::nullopt;
+}
+
+void Traffic::check_breaker(const Request& request, const std::optional<router::Standing>& before,
+                            std::string_view report) {
+    const auto after = standing(cluster_.peer(request.entry), request);
+    if (after == router::Standing::breaker_open && before != router::Standing::breaker_open)
+        oracles_.violate("Q5", fmt::format("{} opens peer {}'s breaker for replica {} of peer {}", report,
+                                           request.entry, request.attempt->replica.slot, request.target));
+}
+
+std::optional<double> Traffic::goodput(WorldTime from, WorldTime until) const {
+    std::uint32_t came = 0;
+    std::uint32_t good = 0;
+    for (std::size_t second = second_of(from); second < std::min(second_of(until), seconds_.size()); ++second) {
+        came += seconds_[second].came;
+        good += seconds_[second].good;
+    }
+    if (came < goodput_sample_min) return std::nullopt;
+    return static_cast<double>(good) / static_cast<double>(came);
+}
+
+void Traffic::check_recovery() {
+    for (std::size_t i = 0; i < overloads_.size(); ++i) {
+        const Overload& overload = overloads_[i];
+        if (overload.until == world_never) continue;
+        const WorldTime next = i + 1 < overloads_.size() ? overloads_[i + 1].from : WorldTime{scenario_.duration};
+        const WorldTime from = overload.until + scenario_.bounds.recover;
+        const auto before =
+            goodput(overload.from - std::min(goodput_window, overload.from.time_since_epoch()), overload.from);
+        const auto after = goodput(from, std::min(from + goodput_window, next));
+        if (!before || !after || *after >= goodput_back * *before) continue;
+        oracles_.violate("B2",
+                         fmt::format("{:.1f} s after an overload {:.1f} % of requests are served in time, {:.1f} % "
+                                     "were before it",
+                                     seconds_of(scenario_.bounds.recover), 100 * *after, 100 * *before));
+    }
+}
+
 void Traffic::check_end() {
     for (std::uint32_t index = 0; index < requests_.size(); ++index) {
         const Request& request = requests_[index];
@@ -526,6 +646,7 @@ void Traffic::check_end() {
             oracles_.violate("Q1",
                              fmt::format("request {} of {:.3f} s has no outcome yet", index, seconds_of(request.born)));
     }
+    check_recovery();
     const double failures = static_cast<double>(counters_.failed());
     if (failures > scenario_.bounds.request_failures * static_cast<double>(counters_.requests))
         oracles_.violate("Q1", fmt::format("{} of {} requests failed", counters_.failed(), counters_.requests));

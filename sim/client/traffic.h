@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/rng.h"
+#include "sim/checks/mutants.h"
 #include "sim/checks/oracles.h"
 #include "sim/cluster/cluster.h"
 #include "sim/scenarios/scenario.h"
@@ -20,10 +22,12 @@ namespace exa::sim {
 struct TrafficCounters {
     std::uint64_t requests = 0;
     std::uint64_t finished = 0;
-    std::uint64_t rejected = 0;    // after the client's own retries
-    std::uint64_t broken = 0;      // in the middle of a stream, by the entry
-    std::uint64_t entry_lost = 0;  // its entry died in the middle of a stream
-    std::uint64_t abandoned = 0;   // by the client
+    std::uint64_t rejected = 0;       // after the client's own retries
+    std::uint64_t broken = 0;         // in the middle of a stream, by the entry
+    std::uint64_t entry_lost = 0;     // its entry died in the middle of a stream
+    std::uint64_t abandoned = 0;      // by the client
+    std::uint64_t client_errors = 0;  // answered with an error of the client
+    std::uint64_t refused = 0;        // attempts that a receiver sent away
     std::uint64_t sdk_retries = 0;
     std::uint64_t attempts = 0;
     std::uint64_t busy = 0;
@@ -36,17 +40,18 @@ struct TrafficCounters {
 class Traffic {
   public:
     // All outlive it. Takes the cluster's events `arrival` and `step`.
-    Traffic(const Scenario& scenario, Cluster& cluster, Oracles& oracles);
+    Traffic(const Scenario& scenario, Cluster& cluster, Oracles& oracles, Mutant mutant);
 
     void start();
     // No new requests from here on.
     void stop() { stopped_ = true; }
-    void set_factor(double factor) { factor_ = factor; }
+    // More than 1 is an overload, which ends with 1.
+    void set_factor(double factor);
     // Clients of this share of the requests under way go away; how many.
     std::uint64_t disconnect(double share);
 
     std::uint64_t under_way() const { return requests_.size() - free_.size(); }
-    // What must hold at the end: Q1 and Q6.
+    // What must hold at the end: Q1, Q6 and B2.
     void check_end();
     const TrafficCounters& counters() const { return counters_; }
 
@@ -64,8 +69,8 @@ class Traffic {
         gone,     // at the entry: the client went away
         patience  // client's side: is the entry still there?
     };
-    enum class Code : std::uint8_t { ok, busy, draining, refused };
-    enum class Ending : std::uint8_t { finished, rejected, broken, entry_lost, abandoned };
+    enum class Code : std::uint8_t { ok, busy, draining, refused, client_error };
+    enum class Ending : std::uint8_t { finished, rejected, broken, entry_lost, abandoned, client_error };
 
     struct Request {
         bool live = false;
@@ -79,6 +84,8 @@ class Traffic {
         std::uint32_t target_boot = 0;
         std::optional<std::uint32_t> place;
         std::string session;
+        std::string model;
+        bool erroneous = false;  // its content is wrong
         std::uint32_t prompt = 0;
         std::uint32_t answer = 0;
         std::uint32_t got = 0;  // tokens that the client has
@@ -133,16 +140,38 @@ class Traffic {
     void leave_entry(Request& request);
     void end(std::uint32_t index, Ending ending);
     Peer* entry_of(const Request& request);
+    // As the entry's dispatcher sees the replica of the request's attempt; nothing when its view has none.
+    std::optional<router::Standing> standing(const Peer& entry, const Request& request) const;
+    // A report that is none about the replica's health opened no breaker.
+    void check_breaker(const Request& request, const std::optional<router::Standing>& before, std::string_view report);
+    // Of the requests that came in [from, until): those whose first token came in time, as a part of those that count.
+    std::optional<double> goodput(WorldTime from, WorldTime until) const;
+    void check_recovery();
+
+    struct Overload {
+        WorldTime from;
+        WorldTime until = world_never;
+    };
+    // Requests that came in one virtual second.
+    struct Second {
+        std::uint32_t came = 0;
+        std::uint32_t good = 0;
+    };
 
     const Scenario& scenario_;
     const Load& load_;
     Cluster& cluster_;
     Oracles& oracles_;
+    Mutant mutant_;
     Rng arrivals_;
     Rng shapes_;
     Rng clients_;
     Rng disconnects_;
+    Rng errors_;
     double factor_ = 1;
+    std::uint32_t leaks_ = 0;
+    std::vector<Overload> overloads_;
+    std::vector<Second> seconds_;
     bool stopped_ = false;
     std::vector<std::string> tokens_;  // that sessions were given
     std::vector<Request> requests_;

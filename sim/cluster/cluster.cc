@@ -32,14 +32,14 @@ wire::PeerRecord first_record(const Peer& peer) {
     return record;
 }
 
-std::vector<Replica> make_replicas(const ClusterConfig& config, PeerId peer) {
+std::vector<Replica> make_replicas(const ClusterConfig& config, const Peer& peer) {
     std::vector<Replica> replicas;
     for (std::uint16_t slot = 0; slot < config.replicas; ++slot) {
         wire::ReplicaRecord record;
-        record.id = {peer, deployment_id(deployment), slot};
+        record.id = {peer.id, deployment_id(deployment), slot};
         record.state = wire::ReplicaState::warming;
         record.deployment = deployment;
-        record.model = "sim";
+        record.model = Cluster::model_name((peer.boots - 1 + peer.host + slot) % config.models);
         record.version = "1";
         record.role = "chat";
         record.numerics = "sim";
@@ -77,6 +77,10 @@ Cluster::Cluster(const ClusterConfig& config, std::uint64_t seed, const Crypto& 
 
 std::string Cluster::name_of(Host host) {
     return "peer-" + std::to_string(host);
+}
+
+std::string Cluster::model_name(std::uint64_t number) {
+    return number == 0 ? "sim" : "sim-" + std::to_string(number);
 }
 
 ClusterId Cluster::id() {
@@ -139,10 +143,10 @@ void Cluster::handle(const Event& event) {
         case EventKind::told:
             break;
         case EventKind::boot:
-            if (peers_[event.host].boot == 0) start(peers_[event.host]);
+            if (peers_[event.host].boot == 0 && !boots_frozen_) start(peers_[event.host]);
             break;
         case EventKind::serve:
-            if (event.boot == peers_[event.host].boot) serve(peers_[event.host]);
+            if (event.boot == peers_[event.host].boot && !boots_frozen_) serve(peers_[event.host]);
             break;
         case EventKind::work: {
             Peer& peer = peers_[event.host];
@@ -224,8 +228,7 @@ void Cluster::act(Peer& peer, const Event& event) {
     if (peer.input_cost > Duration{0}) peer.busy_until = now_ + peer.input_cost;
     switch (event.kind) {
         case EventKind::datagram:
-            // What a peer refuses it counts; nothing else follows.
-            (void)peer.node->handle_packet(local, endpoint_of(event.from, gossip_port), bytes_.take(event.slot));
+            take_datagram(peer, local, event);
             break;
         case EventKind::sync:
             (void)peer.node->handle_sync(local, peers_[event.from].id, bytes_.take(event.slot));
@@ -261,6 +264,17 @@ void Cluster::act(Peer& peer, const Event& event) {
             break;
     }
     pump(peer);
+}
+
+void Cluster::take_datagram(Peer& peer, TimePoint local, const Event& event) {
+    const Bytes bytes = bytes_.take(event.slot);
+    const auto origin = static_cast<Origin>(event.arg);
+    const bool strange = origin != Origin::member && watcher_ != nullptr;
+    if (strange) watcher_->before_stranger(peer);
+    // What a peer refuses it counts; nothing else follows.
+    const bool taken = peer.node->handle_packet(local, endpoint_of(event.from, gossip_port), bytes).has_value();
+    if (strange) watcher_->after_stranger(now_, peer, origin, taken);
+    if (origin == Origin::member && handled_) handled_(event.from, peer, bytes);
 }
 
 void Cluster::measure(Peer& peer) {
@@ -322,10 +336,10 @@ void Cluster::send_datagram(Host from, const Endpoint& to, Bytes bytes) {
     const Host target = host_of(to);
     if (target >= peers_.size()) return;
     if (filter_ && !filter_(from, target, false, bytes)) return;
-    inject(from, target, std::move(bytes));
+    inject(from, target, std::move(bytes), Origin::member);
 }
 
-void Cluster::inject(Host from, Host to, Bytes bytes) {
+void Cluster::inject(Host from, Host to, Bytes bytes, Origin origin) {
     const Fabric::Fate fate = fabric_.send_datagram(now_, from, to, bytes.size());
     for (std::size_t i = 0; i < fate.copies; ++i) {
         const bool last = i + 1 == fate.copies;
@@ -334,9 +348,11 @@ void Cluster::inject(Host from, Host to, Bytes bytes) {
             const std::uint64_t bit = fabric_.pick(copy.size() * 8);
             copy[bit / 8] ^= static_cast<std::uint8_t>(1U << (bit % 8));
         }
+        const Origin is = fate.copy[i].corrupt && origin != Origin::outsider ? Origin::damaged : origin;
         Event event;
         event.at = now_ + fate.copy[i].delay;
         event.cause = cause_;
+        event.arg = static_cast<std::uint64_t>(is);
         event.host = to;
         event.from = from;
         event.slot = bytes_.put(std::move(copy));
@@ -414,7 +430,7 @@ void Cluster::start(Peer& peer) {
 void Cluster::serve(Peer& peer) {
     const std::uint64_t life = std::uint64_t{peer.host} << 32 | peer.boot;
     const TimePoint local = local_now(peer);
-    peer.replicas = make_replicas(config_, peer.id);
+    peer.replicas = make_replicas(config_, peer);
     peer.node = std::make_unique<node::Node>(
         node::Config{.cluster = cluster_id(cluster_name), .membership = config_.membership, .rings = rings_},
         first_record(peer), streams_.seed_of("node", life), local);

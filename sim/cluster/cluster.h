@@ -26,6 +26,8 @@ namespace exa::sim {
 struct ClusterConfig {
     std::uint32_t peers = 256;
     std::uint32_t replicas = 12;  // of each peer
+    // Models that there are; a host's slots serve them in turn, and each life of it begins with the next one.
+    std::uint32_t models = 1;
     std::uint32_t rack_size = 25;
     std::uint32_t seeds = 3;  // the first hosts are everybody's seeds
     Duration measure_period = std::chrono::seconds{1};
@@ -38,6 +40,14 @@ struct ClusterConfig {
     EngineConfig engine;
 };
 
+// Where a datagram comes from, as whoever put it on the fabric says.
+enum class Origin : std::uint8_t {
+    member,    // a node made it, and it is as it was
+    damaged,   // a node made it, and bits of it are flipped
+    outsider,  // of no node's making: garbage, another cluster's, too long
+    replayed   // the very process that gets it handled the same bytes before
+};
+
 // Who is told what happens; the oracles and the metrics. Called in the middle of an event: it must not act.
 class Watcher {
   public:
@@ -45,6 +55,9 @@ class Watcher {
     virtual void on_up(WorldTime now, const Peer& peer) = 0;
     virtual void on_down(WorldTime now, const Peer& peer) = 0;
     virtual void on_told(WorldTime now, const Peer& observer, const membership::Event& event) = 0;
+    // A peer handles a datagram that is not a member's: before it, and after it before anything follows from it.
+    virtual void before_stranger(const Peer& peer) = 0;
+    virtual void after_stranger(WorldTime now, const Peer& peer, Origin origin, bool taken) = 0;
 };
 
 class Cluster {
@@ -55,6 +68,8 @@ class Cluster {
     // Sees every message of membership before the fabric does and may change it; false drops it. For mutants and
     // attackers.
     using Filter = std::function<bool(Host from, Host to, bool link, Bytes& bytes)>;
+    // Sees each datagram of a member that its receiver, in this life, has handled.
+    using Handled = std::function<void(Host from, const Peer& to, const Bytes& bytes)>;
     // Sees the bytes of each message as it is handled, with its trace entry.
     using Tap = std::function<void(const TraceEntry& entry, const Bytes& bytes)>;
 
@@ -64,6 +79,7 @@ class Cluster {
     const ClusterConfig& config() const { return config_; }
     static ClusterId id();  // as its packets carry it
     static std::string name_of(Host host);
+    static std::string model_name(std::uint64_t number);
     WorldTime now() const { return now_; }
     std::size_t size() const { return peers_.size(); }
     Peer& peer(Host host) { return peers_[host]; }
@@ -86,6 +102,7 @@ class Cluster {
         handlers_[static_cast<std::size_t>(kind)] = std::move(handler);
     }
     void filter(Filter filter) { filter_ = std::move(filter); }
+    void on_handled(Handled handled) { handled_ = std::move(handled); }
     void tap(Tap tap) { tap_ = std::move(tap); }
     void keep_generations(bool persists) { persists_ = persists; }
 
@@ -93,6 +110,9 @@ class Cluster {
               Host from = 0);
     // Runs everything up to `until`; false when the trace's listener ended the run.
     bool run_until(WorldTime until);
+
+    // No process starts any more.
+    void freeze_boots() { boots_frozen_ = true; }
 
     // Orders, from a handler or between runs.
     void boot(Host host, WorldTime at);
@@ -105,7 +125,7 @@ class Cluster {
     void jump_clock(Host host, Duration by);
     void set_drift(Host host, std::int64_t ppm);
     // Puts bytes of no peer's making on the fabric.
-    void inject(Host from, Host to, Bytes bytes);
+    void inject(Host from, Host to, Bytes bytes, Origin origin);
     // Something other than the cluster used the node of this peer: carries out what follows.
     void pump(Peer& peer);
     // A message of the data plane to the peer of this id; the result says when and whether it arrives.
@@ -117,6 +137,7 @@ class Cluster {
     void handle(const Event& event);
     void deliver(const Event& event);
     void act(Peer& peer, const Event& event);
+    void take_datagram(Peer& peer, TimePoint local, const Event& event);
     void release(const Event& event);
     void work(Peer& peer);
     void plan_work(Peer& peer, WorldTime at);
@@ -146,8 +167,10 @@ class Cluster {
     Watcher* watcher_ = nullptr;
     std::vector<Handler> handlers_;
     Filter filter_;
+    Handled handled_;
     Tap tap_;
     bool persists_ = true;
+    bool boots_frozen_ = false;
     WorldTime now_{};
     std::uint64_t cause_ = 0;
     std::uint64_t events_ = 0;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/json.hpp>
 #include <cstdio>
 #include <fstream>
 #include <optional>
@@ -195,9 +196,16 @@ int replay_command(const std::string& path) {
 namespace {
 
 // Prints one line of the list; whether the verdict is the one hoped for.
-bool tell(bool good, std::string_view yes, std::string_view no, std::string_view mutant, std::string_view scenario,
-          const std::string& how) {
-    std::fputs(fmt::format("{:<8} {:<26} {:<18} {}\n", good ? yes : no, mutant, scenario, how).c_str(), stdout);
+bool tell(bool json, bool good, std::string_view yes, std::string_view no, std::string_view mutant,
+          std::string_view scenario, const std::string& how) {
+    const std::string_view verdict = good ? yes : no;
+    std::fputs(
+        (json ? boost::json::serialize(boost::json::object{
+                    {"ok", good}, {"verdict", verdict}, {"mutant", mutant}, {"scenario", scenario}, {"how", how}}) +
+                    "\n"
+              : fmt::format("{:<8} {:<26} {:<18} {}\n", verdict, mutant, scenario, how))
+            .c_str(),
+        stdout);
     return good;
 }
 
@@ -222,7 +230,7 @@ int mutants_command(const RunArguments& arguments) {
                 RunOptions whole = prepared.value().options;
                 whole.mutant = Mutant::none;
                 const bool passes = run(prepared.value().scenario, whole).verdict == Verdict::pass;
-                survivors += tell(passes, "passes", "FAILS", "none", info.scenario, "") ? 0 : 1;
+                survivors += tell(arguments.json, passes, "passes", "FAILS", "none", info.scenario, "") ? 0 : 1;
             }
             const Outcome outcome = run(prepared.value().scenario, prepared.value().options);
             caught = outcome.verdict == Verdict::invariant || outcome.verdict == Verdict::liveness;
@@ -231,7 +239,7 @@ int mutants_command(const RunArguments& arguments) {
                                   ? outcome.liveness
                                   : outcome.violations.front().check + ": " + outcome.violations.front().what);
         }
-        survivors += tell(caught, "caught", "SURVIVES", info.name, info.scenario, how) ? 0 : 1;
+        survivors += tell(arguments.json, caught, "caught", "SURVIVES", info.name, info.scenario, how) ? 0 : 1;
     }
     return static_cast<int>(survivors > 0 ? Verdict::invariant : Verdict::pass);
 }

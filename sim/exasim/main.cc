@@ -47,6 +47,7 @@ int main(int argc, char** argv) {
     replay->add_option("file", path, "Written by run --trace")->required();
     auto* mutants = app.add_subcommand("mutants", "Break the core in each known way: an oracle must notice every one");
     mutants->add_option("--peers", arguments.peers, "Peers; 32 without it");
+    mutants->add_flag("--json", arguments.json, "One JSON object a line");
     mutants->add_option("--seed", arguments.seed, "Of the first of up to six runs for each; 1 without it");
 
     exa::sim::SwarmArguments swarm_arguments;
@@ -54,6 +55,7 @@ int main(int argc, char** argv) {
     swarm->add_option("--minutes", swarm_arguments.minutes, "How long; 1 without it")->check(CLI::Range(0.01, 1e5));
     swarm->add_option("--jobs", swarm_arguments.jobs, "Processes at once; 1 without it")->check(CLI::Range(1, 256));
     swarm->add_option("--seed", swarm_arguments.first, "Number of the first random scenario; 1 without it");
+    swarm->add_flag("--json", swarm_arguments.json, "One JSON object");
     std::string out = "shrunk.toml";
     auto* shrink = app.add_subcommand("shrink", "The smallest scenario that still fails like this run");
     add_run_options(*shrink, arguments);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/json.hpp>
 #include <cstdio>
 #include <fstream>
 #include <functional>
@@ -17,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "exasim_commit.h"
 #include "membership/config.h"
 #include "sim/errc.h"
 #include "sim/exasim/prepare.h"
@@ -30,8 +32,9 @@ struct Word {
     std::uint64_t number = 0;
     int verdict = 0;
     double virtual_s = 0;
+    std::uint32_t peers = 0;
     std::array<char, 200> what{};
-    std::array<std::array<char, 24>, 12> faults{};
+    std::array<std::array<char, 24>, 48> faults{};
 };
 
 std::string first_failure(const Outcome& outcome) {
@@ -59,6 +62,7 @@ void run_child(std::uint64_t number, int pipe) {
         const Outcome outcome = run(prepared.value().scenario, prepared.value().options);
         word.verdict = static_cast<int>(outcome.verdict);
         word.virtual_s = seconds_of(outcome.virtual_time);
+        word.peers = prepared.value().scenario.cluster.peers;
         copy(first_failure(outcome), word.what);
         std::size_t at = 0;
         for (const auto& [name, effects] : outcome.faults)
@@ -195,15 +199,84 @@ double points(const Scenario& scenario, const Outcome& outcome) {
 
 }  // namespace
 
+namespace {
+
+struct Failure {
+    std::uint64_t number = 0;
+    int verdict = 0;
+    std::string what;
+};
+
+// What a swarm has seen.
+struct Swarm {
+    std::map<std::string, std::uint64_t> faults;  // runs in which each had an effect
+    std::vector<Failure> failures;
+    std::uint64_t runs = 0;
+    std::uint32_t peers_min = 0;
+    std::uint32_t peers_max = 0;
+    double virtual_s = 0;
+
+    void take(const Word& word) {
+        ++runs;
+        virtual_s += word.virtual_s;
+        if (word.peers > 0) {
+            peers_min = peers_min == 0 ? word.peers : std::min(peers_min, word.peers);
+            peers_max = std::max(peers_max, word.peers);
+        }
+        for (const auto& name : word.faults)
+            if (name[0] != 0) ++faults[name.data()];
+        // A fault that hit nobody says something about the random plan, not about the cluster.
+        if (word.verdict != 0 && word.verdict != static_cast<int>(Verdict::no_effect))
+            failures.push_back({word.number, word.verdict, word.what.data()});
+    }
+    std::vector<std::string> never_fired() const {
+        std::vector<std::string> names;
+        for (const std::string_view kind : fault_kinds())
+            if (!faults.contains(std::string(kind))) names.emplace_back(kind);
+        return names;
+    }
+};
+
+std::string again(const Failure& failure) {
+    return fmt::format("exasim run random:{} --seed {}", failure.number, failure.number);
+}
+
+std::string swarm_json(const Swarm& swarm, double wall_s) {
+    boost::json::array failures;
+    for (const Failure& failure : swarm.failures)
+        failures.push_back(boost::json::object{
+            {"exit", failure.verdict}, {"what", failure.what}, {"replay", again(failure)}, {"commit", commit}});
+    boost::json::object faults;
+    for (const auto& [name, runs] : swarm.faults) faults[name] = runs;
+    return boost::json::serialize(boost::json::object{{"ok", swarm.failures.empty()},
+                                                      {"runs", swarm.runs},
+                                                      {"virtual_h", swarm.virtual_s / 3600},
+                                                      {"wall_s", wall_s},
+                                                      {"peers_min", swarm.peers_min},
+                                                      {"peers_max", swarm.peers_max},
+                                                      {"failures", std::move(failures)},
+                                                      {"faults", std::move(faults)},
+                                                      {"never_fired", boost::json::value_from(swarm.never_fired())}}) +
+           "\n";
+}
+
+std::string swarm_text(const Swarm& swarm, double wall_s) {
+    std::string text =
+        fmt::format("{} runs, {} failures, {:.2f} virtual hours of {} to {} peers in {:.0f} s\n", swarm.runs,
+                    swarm.failures.size(), swarm.virtual_s / 3600, swarm.peers_min, swarm.peers_max, wall_s);
+    for (const auto& [name, runs] : swarm.faults) text += fmt::format("  {:<20} in {} runs\n", name, runs);
+    if (const auto never = swarm.never_fired(); !never.empty())
+        text += fmt::format("  no effect in any run: {}\n", fmt::join(never, ", "));
+    return text;
+}
+
+}  // namespace
+
 int swarm_command(const SwarmArguments& arguments) {
     const Stopwatch watch;
     std::vector<Child> children;
-    std::map<std::string, std::uint64_t> faults;
+    Swarm swarm;
     std::uint64_t next = arguments.first;
-    std::uint64_t runs = 0;
-    std::uint64_t failures = 0;
-    double virtual_s = 0;
-    int code = 0;
     while (true) {
         while (children.size() < arguments.jobs && watch.seconds() < arguments.minutes * 60) {
             const auto child = start_child(next);
@@ -219,31 +292,27 @@ int swarm_command(const SwarmArguments& arguments) {
         Word word;
         const ssize_t got = read(at->pipe, &word, sizeof(word));
         close(at->pipe);
-        const std::uint64_t number = at->number;
-        children.erase(at);
-        ++runs;
         if (got != sizeof(word)) {
             word = Word{};
+            word.number = at->number;
             word.verdict = static_cast<int>(Verdict::invariant);
             copy(fmt::format("the process ended with status {}", status), word.what);
         }
-        virtual_s += word.virtual_s;
-        for (const auto& name : word.faults)
-            if (name[0] != 0) ++faults[name.data()];
-        // A fault that hit nobody says something about the random plan, not about the cluster.
-        if (word.verdict == 0 || word.verdict == static_cast<int>(Verdict::no_effect)) continue;
-        ++failures;
-        if (code == 0) code = word.verdict;
-        std::fputs(fmt::format("FAILED exit {} {}\n  again: exasim run random:{} --seed {}\n", word.verdict,
-                               word.what.data(), number, number)
-                       .c_str(),
-                   stdout);
+        children.erase(at);
+        const std::size_t before = swarm.failures.size();
+        swarm.take(word);
+        if (swarm.failures.size() > before && !arguments.json) {
+            const Failure& failure = swarm.failures.back();
+            std::fputs(fmt::format("FAILED exit {} {}\n  commit {}, again: {}\n", failure.verdict, failure.what, commit,
+                                   again(failure))
+                           .c_str(),
+                       stdout);
+            std::fflush(stdout);
+        }
     }
-    std::string text = fmt::format("{} runs, {} failures, {:.2f} virtual hours in {:.0f} s\n", runs, failures,
-                                   virtual_s / 3600, watch.seconds());
-    for (const auto& [name, count] : faults) text += fmt::format("  {:<16} in {} runs\n", name, count);
-    std::fputs(text.c_str(), stdout);
-    return code;
+    std::fputs((arguments.json ? swarm_json(swarm, watch.seconds()) : swarm_text(swarm, watch.seconds())).c_str(),
+               stdout);
+    return swarm.failures.empty() ? 0 : swarm.failures.front().verdict;
 }
 
 int shrink_command(const RunArguments& arguments, const std::string& out) {

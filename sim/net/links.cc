@@ -12,14 +12,15 @@ LinkResult Links::send(WorldTime now, LinkPool pool, const LinkEnds& ends, std::
         links_.erase(at);
         at = links_.end();
     }
-    const Fabric::LinkFate fate = fabric_.send_link(now, ends.from, ends.to, bytes);
+    const Fabric::LinkFate fate =
+        fabric_.send_link(now, ends.from, ends.to, bytes, pool == LinkPool::data ? Cargo::data : Cargo::control);
     if (at == links_.end()) {
         const bool answers = ends.to_boot != 0 && fate.passes && fabric_.reaches(ends.to, ends.from, false);
         if (!answers || fate.delay > config.connect_timeout)
             return {LinkResult::Kind::fails, now + config.connect_timeout, true};
         // Connection and hellos before the first byte of ours: two round trips.
         const WorldTime arrival = now + 5 * fate.delay;
-        links_[key] = {ends.to_boot, arrival, now};
+        links_[key] = {ends.to_boot, ends.to_generation, arrival, now};
         return {LinkResult::Kind::arrives, arrival, true};
     }
     Link& link = at->second;
@@ -27,8 +28,9 @@ LinkResult Links::send(WorldTime now, LinkPool pool, const LinkEnds& ends, std::
     if (ends.to_boot != link.to_boot && ends.to_boot != 0 && fate.passes &&
         fabric_.reaches(ends.to, ends.from, false)) {
         // A new process knows nothing of this connection and resets it.
+        const Generation former = link.to_generation;
         links_.erase(at);
-        return {LinkResult::Kind::fails, now + 2 * fate.delay, false};
+        return {LinkResult::Kind::fails, now + 2 * fate.delay, false, former};
     }
     if (ends.to_boot != link.to_boot) return {LinkResult::Kind::vanishes, world_never, false};
     if (!fate.passes) {

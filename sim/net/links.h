@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 
+#include "base/ids.h"
 #include "sim/net/fabric.h"
 #include "sim/world/time.h"
 
@@ -19,6 +20,7 @@ struct LinkEnds {
     Host to = 0;
     std::uint32_t from_boot = 0;
     std::uint32_t to_boot = 0;
+    Generation to_generation{};  // what its hello says
 };
 
 struct LinkResult {
@@ -30,6 +32,7 @@ struct LinkResult {
     Kind kind = Kind::arrives;
     WorldTime at;
     bool dialled = false;
+    Generation generation{};  // of the life at the other end of the link that fails; 0: nobody answered the dial
 };
 
 class Links {
@@ -51,6 +54,7 @@ class Links {
     };
     struct Link {
         std::uint32_t to_boot = 0;
+        Generation to_generation;
         WorldTime last_arrival;
         WorldTime used;
     };

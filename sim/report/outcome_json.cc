@@ -12,6 +12,9 @@ namespace {
 
 namespace json = boost::json;
 
+// Fewer are listed one by one, so that the percentiles of several runs can be taken together.
+constexpr std::size_t values_listed_max = 256;
+
 // Six digits are microseconds, and more are noise.
 double rounded(double value) {
     return std::round(value * 1e6) / 1e6;
@@ -19,10 +22,16 @@ double rounded(double value) {
 
 json::value times(const std::vector<double>& values) {
     if (values.empty()) return nullptr;
-    return json::object{{"count", values.size()},
+    json::object object{{"count", values.size()},
                         {"p50", rounded(percentile(values, 50))},
                         {"p99", rounded(percentile(values, 99))},
                         {"max", rounded(percentile(values, 100))}};
+    if (values.size() <= values_listed_max) {
+        json::array all;
+        for (const double value : values) all.push_back(rounded(value));
+        object["values"] = std::move(all);
+    }
+    return object;
 }
 
 json::value optional(const std::optional<double>& value) {
@@ -92,7 +101,13 @@ std::string to_json(const RunIdentity& identity, const Outcome& outcome, const W
                          {"link_bytes_per_peer_s", rounded(outcome.link_bytes_per_peer_s)},
                          {"false_deaths", measured.false_deaths},
                          {"excused_deaths", measured.excused_deaths},
-                         {"suspicions", measured.suspicions}};
+                         {"left_as_dead", measured.left_as_dead},
+                         {"suspicions", measured.suspicions},
+                         {"most_held", json::object{{"members", measured.sizes.peers},
+                                                    {"gone", measured.sizes.gone},
+                                                    {"news", measured.sizes.news},
+                                                    {"timers", measured.sizes.timers},
+                                                    {"relays", measured.sizes.relays}}}};
     if (traffic.requests > 0)
         metrics["requests"] = json::object{{"all", traffic.requests},
                                            {"finished", traffic.finished},
@@ -100,6 +115,9 @@ std::string to_json(const RunIdentity& identity, const Outcome& outcome, const W
                                            {"broken", traffic.broken},
                                            {"entry_lost", traffic.entry_lost},
                                            {"abandoned", traffic.abandoned},
+                                           {"client_errors", traffic.client_errors},
+                                           {"sent_away", traffic.refused},
+                                           {"busy", traffic.busy},
                                            {"attempts", traffic.attempts},
                                            {"sdk_retries", traffic.sdk_retries},
                                            {"resumed", traffic.resumed},

@@ -15,33 +15,49 @@ namespace {
 constexpr std::chrono::seconds sweep_period{1};
 // The core of the liveness phase must agree with the truth at so many looks in a row.
 constexpr std::uint32_t settled_looks = 3;
+// How large a core should at least be, and how often another one is tried for that.
+constexpr std::size_t core_least = 3;
+constexpr std::size_t core_tries = 8;
 
-// A random set of peers that are up and punctual and reach one another, as the world is now; two thirds of them or
-// more.
-std::vector<Host> pick_core(const Cluster& cluster, Rng rng) {
+// A random set of peers that are up, punctual and reach one another, as the world is now: at least half of a clique
+// that grows from a random first one. Of three or more, where eight tries find so many.
+std::vector<Host> pick_core(const Cluster& cluster, Rng& rng) {
     std::vector<Host> candidates;
     for (Host host = 0; host < cluster.size(); ++host)
         if (cluster.peer(host).is_punctual() && !cluster.peer(host).draining) candidates.push_back(host);
-    rng.shuffle(std::span(candidates));
     const auto reach = [&](Host a, Host b) {
         return cluster.fabric().reaches(a, b, true) && cluster.fabric().reaches(b, a, true);
     };
-    std::vector<Host> best;
-    // A start in another part of a partition finds another core: the largest of a few is taken.
-    for (std::size_t start = 0; start < std::min<std::size_t>(candidates.size(), 8); ++start) {
-        std::vector<Host> core;
-        for (std::size_t i = 0; i < candidates.size(); ++i) {
-            const Host host = candidates[(start + i) % candidates.size()];
-            if (std::ranges::all_of(core, [&](Host other) { return reach(host, other); })) core.push_back(host);
-        }
-        if (core.size() > best.size()) best = std::move(core);
+    std::vector<Host> core;
+    for (std::size_t turn = 0; turn < core_tries && core.size() < core_least; ++turn) {
+        rng.shuffle(std::span(candidates));
+        std::vector<Host> clique;
+        for (const Host host : candidates)
+            if (std::ranges::all_of(clique, [&](Host other) { return reach(host, other); })) clique.push_back(host);
+        if (clique.size() > core.size()) core = std::move(clique);
     }
-    std::ranges::sort(best);
-    return best;
+    const std::size_t least = std::max(std::min(core_least, core.size()), (core.size() + 1) / 2);
+    core.resize(least + rng.below(core.size() - least + 1));
+    // Nobody could tell a newcomer of the cluster that has no seed in the core.
+    const std::uint32_t seeds = cluster.config().seeds;
+    if (std::ranges::none_of(core, [&](Host host) { return host < seeds; }))
+        std::erase_if(core, [&](Host host) { return !cluster.peer(host).joined; });
+    std::ranges::sort(core);
+    return core;
+}
+
+// No process starts any more. The rest stays as it is, or half of it crashes, too: every other time.
+void freeze(Cluster& cluster, const std::vector<Host>& core, Rng& rng) {
+    cluster.freeze_boots();
+    if (rng.below(2) == 0) return;
+    for (Host host = 0; host < cluster.size(); ++host)
+        if (!std::ranges::binary_search(core, host) && rng.below(2) == 0) cluster.crash(host);
 }
 
 bool settle(const Scenario& scenario, Cluster& cluster, Oracles& oracles, Outcome& outcome) {
-    const std::vector<Host> core = pick_core(cluster, cluster.streams().stream("core"));
+    Rng rng = cluster.streams().stream("core");
+    const std::vector<Host> core = pick_core(cluster, rng);
+    freeze(cluster, core, rng);
     const WorldTime start = cluster.now();
     std::uint32_t looks = 0;
     while (cluster.now() - start < scenario.bounds.settle) {
@@ -65,6 +81,11 @@ void collect_effects(const Scenario& scenario, const Cluster& cluster, const Dir
     outcome.faults["client_gone"] = traffic.counters().abandoned;
     outcome.faults["busy"] = traffic.counters().busy;
     outcome.faults["resumed"] = traffic.counters().resumed;
+    outcome.faults["client_error"] = traffic.counters().client_errors;
+    outcome.faults["sent_away"] = traffic.counters().refused;
+    outcome.faults["stranger"] = outcome.measured.strangers;
+    outcome.faults["placement"] = outcome.measured.placements;
+    outcome.faults["control_behind_data"] = cluster.fabric().control_behind_data();
     outcome.faults["false_death"] = outcome.measured.false_deaths + outcome.measured.excused_deaths;
     outcome.faults["detection"] = outcome.measured.detect_all.size();
     outcome.faults["suspicion"] = outcome.measured.suspicions;
@@ -80,21 +101,24 @@ void collect_effects(const Scenario& scenario, const Cluster& cluster, const Dir
 
 Outcome run(const Scenario& scenario, const RunOptions& options) {
     const io::OpenSslCrypto crypto;
-    Cluster cluster(scenario.cluster, options.seed, crypto);
+    ClusterConfig config = scenario.cluster;
+    config.net.control_first = options.mutant != Mutant::control_behind_data;
+    Cluster cluster(config, options.seed, crypto);
     Oracles oracles(scenario, cluster);
-    Director director(scenario, cluster, oracles);
-    Traffic traffic(scenario, cluster, oracles);
+    Director director(scenario, cluster, oracles, options.mutant);
+    Traffic traffic(scenario, cluster, oracles, options.mutant);
     director.drive_clients([&](double factor) { traffic.set_factor(factor); },
                            [&](double share) { return traffic.disconnect(share); });
     cluster.watch(&oracles);
     cluster.trace().listen(options.listener);
     cluster.tap(options.tap);
     cluster.keep_generations(options.mutant != Mutant::generation_not_persisted);
-    cluster.filter([&](Host from, Host to, bool link, Bytes& bytes) {
+    cluster.filter([&](Host from, Host, bool link, Bytes& bytes) {
         if (!mutate(options.mutant, from, link, cluster.id(), bytes)) return false;
-        if (!link) director.remember(from, to, bytes);
+        oracles.check_length(from, link, bytes.size());
         return true;
     });
+    cluster.on_handled([&](Host from, const Peer& to, const Bytes& bytes) { director.remember(from, to, bytes); });
     cluster.handle_with(EventKind::sweep, [&](const Event&) {
         oracles.sweep(cluster.now());
         if (options.on_look) options.on_look(cluster);
@@ -124,6 +148,7 @@ Outcome run(const Scenario& scenario, const RunOptions& options) {
         outcome.link_bytes_per_peer_s = static_cast<double>(fabric.link_bytes() - link_bytes) / shares;
     }
     director.freeze();
+    oracles.end_measuring();
     traffic.stop();
     if (whole) whole = settle(scenario, cluster, oracles, outcome);
     // Requests under way have their time to end, too.

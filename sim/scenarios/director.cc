@@ -59,8 +59,8 @@ RuleKind rule_kind(FaultKind kind) {
 
 }  // namespace
 
-Director::Director(const Scenario& scenario, Cluster& cluster, Oracles& oracles)
-    : scenario_(scenario), cluster_(cluster), oracles_(oracles), effects_(scenario.plan.size()) {
+Director::Director(const Scenario& scenario, Cluster& cluster, Oracles& oracles, Mutant mutant)
+    : scenario_(scenario), cluster_(cluster), oracles_(oracles), mutant_(mutant), effects_(scenario.plan.size()) {
     for (std::size_t entry = 0; entry < scenario.plan.size(); ++entry) {
         rngs_.push_back(cluster.streams().stream("fault", entry));
         remembers_ = remembers_ || scenario.plan[entry].kind == FaultKind::replay ||
@@ -78,13 +78,13 @@ void Director::start() {
     }
 }
 
-void Director::remember(Host from, Host to, const Bytes& bytes) {
+void Director::remember(Host from, const Peer& to, const Bytes& bytes) {
     if (!remembers_) return;
     if (past_.size() < past_max) {
-        past_.push_back({from, to, bytes});
+        past_.push_back({from, to.host, to.boot, bytes});
         return;
     }
-    past_[past_next_] = {from, to, bytes};
+    past_[past_next_] = {from, to.host, to.boot, bytes};
     past_next_ = (past_next_ + 1) % past_max;
 }
 
@@ -255,7 +255,9 @@ void Director::end(const Event& event) {
         switch (fault.kind) {
             case FaultKind::crash:
             case FaultKind::leave:
-                if (peer.boot == 0) cluster_.boot(host, cluster_.now());
+                if (peer.boot != 0) break;
+                if (fault.kind == FaultKind::leave && !fault.keep_disk) cluster_.wipe(host);
+                cluster_.boot(host, cluster_.now());
                 break;
             case FaultKind::pause:
                 cluster_.resume(host);
@@ -294,7 +296,10 @@ void Director::end(const Event& event) {
         }
     }
     if (fault.kind == FaultKind::load && factor_) factor_(1);
-    oracles_.on_heal(cluster_.now());
+    // A process that starts again heals nothing: nobody was kept from knowing.
+    if (is_rule(fault.kind) || fault.kind == FaultKind::pause || fault.kind == FaultKind::slow ||
+        fault.kind == FaultKind::clock_jump || fault.kind == FaultKind::drift)
+        oracles_.on_heal(cluster_.now());
     active_.erase(at);
 }
 
@@ -307,26 +312,36 @@ void Director::attack(std::uint64_t number, Active& active) {
     if (fault.kind == FaultKind::garbage) {
         Bytes bytes(1 + rng.below(1500));
         for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(rng.next());
-        cluster_.inject(from, to, std::move(bytes));
+        send_strange(from, to, std::move(bytes), Origin::outsider);
         ++effects_[active.entry];
     } else if (fault.kind == FaultKind::forge) {
         const PeerId victim = cluster_.peer(static_cast<Host>(rng.below(cluster_.size()))).id;
         wire::Packet packet;
-        packet.header = {cluster_id("another cluster"), PeerId{rng.next() | 1}, Generation{1}, Incarnation{0}, 1, 1};
+        packet.header = {cluster_id(attacking_cluster), PeerId{rng.next() | 1}, Generation{1}, Incarnation{0}, 1, 1};
         packet.kind = wire::PacketKind::gossip;
         if (victim != PeerId{})
             packet.facts.push_back({victim, Generation{1}, Incarnation{5}, wire::Standing::dead, packet.header.sender});
         auto bytes = wire::encode(packet);
         EXA_CHECK(bytes.has_value());
-        cluster_.inject(from, to, std::move(bytes).value());
+        send_strange(from, to, std::move(bytes).value(), Origin::outsider);
         ++effects_[active.entry];
     } else if (!past_.empty()) {
         Packet packet = past_[rng.below(past_.size())];
-        if (fault.kind == FaultKind::oversize) packet.bytes.resize(2000 + rng.below(60'000), 0xff);
-        cluster_.inject(packet.from, packet.to, std::move(packet.bytes));
+        // A later process at that address has not seen it: to that one it is late news of a member.
+        Origin origin = cluster_.peer(packet.to).boot == packet.boot ? Origin::replayed : Origin::member;
+        if (fault.kind == FaultKind::oversize) {
+            packet.bytes.resize(2000 + rng.below(60'000), 0xff);
+            origin = Origin::outsider;
+        }
+        send_strange(packet.from, packet.to, std::move(packet.bytes), origin);
         ++effects_[active.entry];
     }
     cluster_.push(cluster_.now() + std::max(Duration{1}, duration_of(1 / fault.rate)), EventKind::heal, 0, number);
+}
+
+void Director::send_strange(Host from, Host to, Bytes bytes, Origin origin) {
+    mutate_stranger(mutant_, origin, Cluster::id(), bytes);
+    cluster_.inject(from, to, std::move(bytes), origin);
 }
 
 }  // namespace exa::sim

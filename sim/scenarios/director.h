@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/checks/mutants.h"
 #include "sim/checks/oracles.h"
 #include "sim/cluster/cluster.h"
 #include "sim/scenarios/scenario.h"
@@ -17,7 +18,7 @@ namespace exa::sim {
 class Director {
   public:
     // All outlive it. Takes the cluster's events `fault` and `heal`.
-    Director(const Scenario& scenario, Cluster& cluster, Oracles& oracles);
+    Director(const Scenario& scenario, Cluster& cluster, Oracles& oracles, Mutant mutant);
 
     // What the faults of clients need: their rate times a factor from now on; how many of a share of the requests under
     // way were cut.
@@ -30,8 +31,8 @@ class Director {
     void start();
     // Nothing begins or ends from here on.
     void freeze() { frozen_ = true; }
-    // A datagram on its way, for replays.
-    void remember(Host from, Host to, const Bytes& bytes);
+    // A datagram that its receiver has handled, for replays.
+    void remember(Host from, const Peer& to, const Bytes& bytes);
 
     // By entry of the plan.
     const std::vector<std::uint64_t>& effects() const { return effects_; }
@@ -48,6 +49,7 @@ class Director {
     struct Packet {
         Host from = 0;
         Host to = 0;
+        std::uint32_t boot = 0;  // of the process that handled it
         Bytes bytes;
     };
 
@@ -57,10 +59,12 @@ class Director {
     void apply(std::size_t entry, Active& active);
     Rule rule(const Fault& fault, const Active& active) const;
     void attack(std::uint64_t number, Active& active);
+    void send_strange(Host from, Host to, Bytes bytes, Origin origin);
 
     const Scenario& scenario_;
     Cluster& cluster_;
     Oracles& oracles_;
+    Mutant mutant_;
     std::function<void(double)> factor_;
     std::function<std::uint64_t(double)> disconnect_;
     bool frozen_ = false;

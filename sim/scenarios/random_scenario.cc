@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <string_view>
 
 #include "sim/world/streams.h"
@@ -11,8 +12,8 @@ namespace exa::sim {
 
 namespace {
 
-// Small clusters find most and cost least, so most are small.
-constexpr std::array<std::uint32_t, 16> sizes{3, 4, 5, 6, 7, 9, 12, 12, 16, 16, 24, 24, 32, 48, 64, 128};
+constexpr double peers_min = 3;
+constexpr double peers_max = 256;
 
 struct Ingredient {
     std::string_view kind;
@@ -20,11 +21,12 @@ struct Ingredient {
 };
 
 constexpr std::array ingredients = std::to_array<Ingredient>({
-    {"crash", false},      {"crash", false},     {"leave", false},     {"pause", false},     {"slow", false},
-    {"clock_jump", false}, {"drift", false},     {"cut", false},       {"cut", false},       {"cut_udp", false},
-    {"loss", false},       {"duplicate", false}, {"reorder", false},   {"delay", false},     {"clog", false},
-    {"bandwidth", false},  {"disk_full", false}, {"disk_slow", false}, {"garbage", false},   {"replay", false},
-    {"forge", false},      {"oversize", false},  {"load", true},       {"disconnect", true},
+    {"crash", false},      {"crash", false},        {"leave", false},     {"pause", false},     {"slow", false},
+    {"clock_jump", false}, {"drift", false},        {"cut", false},       {"cut", false},       {"cut_udp", false},
+    {"loss", false},       {"duplicate", false},    {"reorder", false},   {"delay", false},     {"clog", false},
+    {"bandwidth", false},  {"disk_full", false},    {"disk_slow", false}, {"garbage", false},   {"replay", false},
+    {"forge", false},      {"oversize", false},     {"load", true},       {"disconnect", true}, {"name_steal", false},
+    {"disk_lies", false},  {"disk_corrupt", false},
 });
 
 class Writer {
@@ -65,8 +67,13 @@ class Writer {
             text += fmt::format("chance = {:.2f}\n", between(0.1, 1));
         else if (kind == "cut")
             text += fmt::format("share = {:.3f}\none_way = {}\n", between(1.0 / peers, 0.5), chance(0.25));
-        else if (kind == "cut_udp" || kind == "disk_full" || kind == "disk_slow")
+        else if (kind == "cut_udp" || kind == "disk_slow")
             text += fmt::format("count = {}\nms = {}\n", few, 1 + below(900));
+        else if (kind == "disk_full" || kind == "disk_lies" || kind == "disk_corrupt")
+            text += fmt::format("share = 0.5\n\n[[fault]]\nkind = \"crash\"\nat_s = {:.3f}\nfor_s = 2\nshare = 0.4\n",
+                                at + lasts / 2);
+        else if (kind == "name_steal")
+            text += "count = 1\n";
         else if (kind == "crash" && chance(0.3))
             text += fmt::format("share = {:.3f}\nkeep_disk = {}\n", between(1.0 / peers, 0.6), chance(0.7));
         else
@@ -82,14 +89,19 @@ class Writer {
 
 std::string random_scenario(std::uint64_t number) {
     Writer writer(Streams(number).stream("random scenario"));
-    const std::uint32_t peers = sizes[writer.below(sizes.size())];
+    // Small clusters find most and cost least: as many of 3 to 6 peers as of 128 to 256.
+    const double octaves = std::log(peers_max / peers_min);
+    const auto peers = static_cast<std::uint32_t>(std::lround(peers_min * std::exp(writer.between(0, octaves))));
     const double duration = writer.between(60, 180);
     const bool load = writer.chance(0.4);
     std::string text = fmt::format(
         "about = \"Random scenario {}\"\nduration_s = {:.3f}\n"
-        "watch = [\"M1\", \"M2\", \"M3\", \"M4\", \"R1\", \"Q1\", \"Q4\", \"Q6\", \"B1\", \"no-false-deaths\"]\n"
-        "\n[cluster]\npeers = {}\nreplicas = {}\nrack_size = {}\nstart_spread_s = {:.3f}\n",
-        number, duration, peers, writer.below(5), 1 + writer.below(16), writer.between(0, 5));
+        "watch = [\"M1\", \"M2\", \"M3\", \"M4\", \"R1\", \"R2\", \"R3\", \"Q1\", \"Q3\", \"Q4\", \"Q5\", \"Q6\", "
+        "\"B1\", \"S1\", "
+        "\"S2\", \"no-false-deaths\"]\n"
+        "\n[cluster]\npeers = {}\nreplicas = {}\nrack_size = {}\nstart_spread_s = {:.3f}\nmodels = {}\n",
+        number, duration, peers, writer.below(5), 1 + writer.below(16), writer.between(0, 5),
+        writer.chance(0.2) ? 2 : 1);
     // A lossy or slow world makes news late, and few observers probe seldom.
     text += "\n[bounds]\ndetect_s = 40\nsettle_s = 120\n\n[net]\n";
     if (writer.chance(0.3)) text += fmt::format("latency_max_us = {}\n", 1100 + writer.below(40'000));
@@ -97,9 +109,11 @@ std::string random_scenario(std::uint64_t number) {
     if (writer.chance(0.3)) text += fmt::format("loss = {:.3f}\n", writer.between(0, 0.08));
     if (writer.chance(0.2)) text += fmt::format("duplicate = {:.3f}\n", writer.between(0, 0.2));
     if (load)
-        text += fmt::format("\n[load]\nrate = {:.1f}\nfrom_s = 10\nhot_share = {:.2f}\ndisconnects = {:.2f}\n",
-                            writer.between(5, 60), writer.chance(0.3) ? writer.between(0, 0.5) : 0,
-                            writer.chance(0.3) ? writer.between(0, 0.3) : 0);
+        text += fmt::format(
+            "\n[load]\nrate = {:.1f}\nfrom_s = 10\nhot_share = {:.2f}\ndisconnects = {:.2f}\n"
+            "client_errors = {:.2f}\n",
+            writer.between(5, 60), writer.chance(0.3) ? writer.between(0, 0.5) : 0,
+            writer.chance(0.3) ? writer.between(0, 0.3) : 0, writer.chance(0.3) ? writer.between(0, 0.5) : 0);
     const std::uint64_t faults = 1 + writer.below(4);
     for (std::uint64_t i = 0; i < faults;) {
         const Ingredient& one = ingredients[writer.below(ingredients.size())];

@@ -23,8 +23,27 @@ constexpr std::array kind_names = std::to_array<std::string_view>(
      "duplicate", "reorder", "corrupt", "delay", "clog",       "bandwidth",  "disk_full", "disk_lies", "disk_corrupt",
      "disk_slow", "garbage", "replay",  "forge", "oversize",   "name_steal", "load",      "disconnect"});
 
-constexpr std::array checks = std::to_array<std::string_view>(
-    {"M1", "M2", "M3", "M4", "M5", "R1", "Q1", "Q3", "Q4", "Q6", "B1", "no-false-deaths", "no-false-suspicions"});
+constexpr std::array checks = std::to_array<std::string_view>({"M1",
+                                                               "M2",
+                                                               "M3",
+                                                               "M4",
+                                                               "M5",
+                                                               "R1",
+                                                               "R2",
+                                                               "R3",
+                                                               "Q1",
+                                                               "Q3",
+                                                               "Q4",
+                                                               "Q5",
+                                                               "Q6",
+                                                               "B1",
+                                                               "B2",
+                                                               "B3",
+                                                               "S1",
+                                                               "S2",
+                                                               "leave",
+                                                               "no-false-deaths",
+                                                               "no-false-suspicions"});
 
 Error bad(std::string detail) {
     return error(errc::bad_scenario, std::move(detail));
@@ -150,6 +169,7 @@ Result<void> read_cluster(const toml::table& table, Scenario& scenario) {
     ClusterConfig& cluster = scenario.cluster;
     reader.integer("peers", cluster.peers, 1, 16384);
     reader.integer("replicas", cluster.replicas, 0, 64);
+    reader.integer("models", cluster.models, 1, 64);
     reader.integer("rack_size", cluster.rack_size, 1, 16384);
     reader.integer("seeds", cluster.seeds, 1, 64);
     reader.time("start_spread_s", scenario.start_spread, s);
@@ -234,6 +254,7 @@ Result<void> read_load(const toml::table& table, Load& load) {
     reader.number("slow_readers", load.slow_readers, 0, 1);
     reader.number("slow_tokens_s", load.slow_tokens, 0.1, 1e6);
     reader.number("disconnects", load.disconnects, 0, 1);
+    reader.number("client_errors", load.client_errors, 0, 1);
     reader.integer("sdk_retries", load.sdk_retries, 0, 10);
     reader.time("deadline_s", load.deadline, s, 0.1);
     return reader.finish();
@@ -246,6 +267,9 @@ Result<void> read_bounds(const toml::table& table, Bounds& bounds) {
     reader.integer("suspicions", bounds.suspicions, 0, 1'000'000);
     reader.integer("killer_victims", bounds.killer_victims, 0, 100000);
     reader.number("request_failures", bounds.request_failures, 0, 1);
+    reader.time("recover_s", bounds.recover, s);
+    reader.time("control_ms", bounds.control, ms);
+    reader.integer("members", bounds.members, 0, 1'000'000);
     return reader.finish();
 }
 
@@ -334,6 +358,10 @@ Result<toml::table> settle_table(std::string_view name, std::string_view text, s
 }
 
 }  // namespace
+
+std::span<const std::string_view> fault_kinds() {
+    return kind_names;
+}
 
 std::string_view to_string(FaultKind kind) {
     return kind_names[static_cast<std::size_t>(kind)];

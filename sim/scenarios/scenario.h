@@ -43,6 +43,8 @@ enum class FaultKind : std::uint8_t {
 };
 
 std::string_view to_string(FaultKind kind);
+// The names of all.
+std::span<const std::string_view> fault_kinds();
 
 // One entry of the plan.
 struct Fault {
@@ -78,7 +80,8 @@ struct Load {
     std::uint32_t chunk_tokens = 16;
     double slow_readers = 0;  // of requests, whose clients take slow_tokens a second
     double slow_tokens = 10;
-    double disconnects = 0;  // of requests whose client goes away in the middle
+    double disconnects = 0;    // of requests whose client goes away in the middle
+    double client_errors = 0;  // of requests that a replica answers at once with an error of the client (4xx)
     std::uint32_t sdk_retries = 2;
     Duration deadline = std::chrono::seconds{120};
 };
@@ -86,9 +89,12 @@ struct Load {
 struct Bounds {
     Duration detect{0};  // M2; 0: what membership promises for this many peers, and 2 s for the news
     Duration settle = std::chrono::seconds{60};
-    std::uint32_t suspicions = 0;      // no-false-suspicions: so many are let pass
-    std::uint32_t killer_victims = 2;  // M5: false deaths that one accuser may cause
-    double request_failures = 1;       // of requests; more is a violation of Q1's second half
+    std::uint32_t suspicions = 0;                       // no-false-suspicions: so many are let pass
+    std::uint32_t killer_victims = 2;                   // M5: false deaths that one accuser may cause
+    double request_failures = 1;                        // of requests; more is a violation of Q1's second half
+    Duration recover = std::chrono::seconds{5};         // B2: from the end of an overload
+    Duration control = std::chrono::milliseconds{250};  // B3: of a membership message for its host's line
+    std::uint32_t members = 0;                          // B1: that one peer remembers at once; 0: as its config says
 };
 
 struct Scenario {

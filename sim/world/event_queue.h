@@ -12,7 +12,7 @@ namespace exa::sim {
 
 enum class EventKind : std::uint8_t {
     told,           // trace only: what a peer's membership said while it handled the entry before
-    datagram,       // `slot`: its bytes; `from`: the sender's host
+    datagram,       // `slot`: its bytes; `from`: the sender's host; `arg`: its Origin
     sync,           // a membership message over a link, likewise
     link_broken,    // `from`: the host at the other end
     timer,          // of the peer's node

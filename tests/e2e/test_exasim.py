@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -40,6 +41,7 @@ def test_a_failure_names_its_command_and_that_command_fails_alike():
 @pytest.mark.parametrize("args", [
     ("run", "no-such-scenario"),
     ("run", "canary", "--set", "net.los=1"),
+    ("run", "canary", "--set", "membership.load_gossip_intervall_ms=1"),
     ("run", "canary", "--set", "nonsense"),
     ("run", "canary", "--mutant", "no-such-mutant"),
     ("run",),
@@ -77,6 +79,29 @@ def test_explain_says_what_an_event_was_and_why():
 def test_list_names_every_scenario_once():
     names = [json.loads(line)["name"] for line in exasim("list", "--json").stdout.splitlines()]
     assert "crash-one" in names and len(names) == len(set(names)) > 20
+
+
+def test_every_failure_kind_is_mapped_to_what_exists():
+    root = pathlib.Path(__file__).resolve().parents[2]
+    text = (root / "docs" / "simulator.md").read_text()
+    rows = text.split("## Failure kinds")[1].split("\n## ")[0].splitlines()
+    rows = [row.strip("|").split("|") for row in rows if row.startswith("| ") and not row.startswith("| kind")]
+    assert len(rows) >= 16
+    sources = "".join(path.read_text() for folder in ("unit", "property") for path in (root / "tests" / folder).rglob("*.cc"))
+    scenarios = {path.stem for path in (root / "sim" / "scenarios").glob("*.toml")}
+    for kind, named, tests in rows:
+        named, tests = re.findall("`([^`]+)`", named), re.findall("`([^`]+)`", tests)
+        assert named and tests, kind
+        assert set(named) <= scenarios, kind
+        assert all(f"({test})" in sources for test in tests), (kind, tests)
+
+
+def test_a_swarm_says_what_it_saw_as_one_object():
+    done = exasim("swarm", "--minutes", "0.01", "--jobs", "1", "--seed", "300", "--json")
+    out = json.loads(done.stdout)
+    assert done.returncode == 0 and out["ok"] and out["runs"] >= 1 and out["virtual_h"] > 0
+    assert 3 <= out["peers_min"] <= out["peers_max"] <= 256
+    assert "crash" in set(out["faults"]) | set(out["never_fired"])
 
 
 def test_a_swarm_runs_random_scenarios_and_counts_their_faults():

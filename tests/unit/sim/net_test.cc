@@ -170,7 +170,8 @@ BOOST_AUTO_TEST_CASE(a_crash_is_silent) {
     Links links(fabric);
     links.send(at(0), LinkPool::control, {0, 1, 1, 1, Generation{1}}, 10);
     // On the open link nothing comes back; a dial times out.
-    BOOST_TEST((links.send(at(10), LinkPool::control, {0, 1, 1, 0, Generation{1}}, 10).kind == LinkResult::Kind::vanishes));
+    BOOST_TEST(
+        (links.send(at(10), LinkPool::control, {0, 1, 1, 0, Generation{1}}, 10).kind == LinkResult::Kind::vanishes));
     const LinkResult dial = links.send(at(10), LinkPool::control, {0, 2, 1, 0}, 10);
     BOOST_TEST((dial.kind == LinkResult::Kind::fails));
     BOOST_TEST((dial.at == at(10) + NetConfig{}.connect_timeout));
@@ -183,7 +184,8 @@ BOOST_AUTO_TEST_CASE(a_restarted_process_resets_an_old_link) {
     const LinkResult reset = links.send(at(10), LinkPool::control, {0, 1, 1, 2, Generation{2}}, 10);
     BOOST_TEST((reset.kind == LinkResult::Kind::fails));
     BOOST_TEST((reset.at < at(20)));
-    BOOST_TEST((links.send(at(30), LinkPool::control, {0, 1, 1, 2, Generation{2}}, 10).kind == LinkResult::Kind::arrives));
+    BOOST_TEST(
+        (links.send(at(30), LinkPool::control, {0, 1, 1, 2, Generation{2}}, 10).kind == LinkResult::Kind::arrives));
 }
 
 BOOST_AUTO_TEST_CASE(what_was_sent_into_a_cut_comes_after_it) {
