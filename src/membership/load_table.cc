@@ -4,6 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include "membership/id_search.h"
+
 namespace exa::membership {
 
 namespace {
@@ -30,7 +32,7 @@ bool worth_telling(const std::vector<wire::LoadReport>& told, const std::vector<
 }  // namespace
 
 std::size_t LoadTable::position(PeerId peer) const {
-    return static_cast<std::size_t>(std::ranges::lower_bound(peers_, peer) - peers_.begin());
+    return lower_bound(peers_, peer);
 }
 
 LoadTable::Held& LoadTable::held(PeerId peer) {
@@ -138,17 +140,21 @@ std::vector<std::shared_ptr<const PeerLoads>> LoadTable::by_peer() const {
         if (!held.published) {
             PeerLoads loads;
             loads.peer = peers_[i];
+            loads.entries.reserve(held.parts.size() * wire::load_group_max);
             for (const Part& part : held.parts)
                 if (part.reports)
                     for (const wire::LoadReport& report : *part.reports)
                         loads.entries.push_back({report, part.measured});
+            const auto replica_of = [](const LoadEntry& entry) { return entry.report.replica; };
             // While a peer's replicas move between its parts, one of them may stand in two.
-            std::ranges::sort(loads.entries, [](const LoadEntry& a, const LoadEntry& b) {
-                return std::tie(a.report.replica, b.measured) < std::tie(b.report.replica, a.measured);
-            });
-            const auto twins =
-                std::ranges::unique(loads.entries, {}, [](const LoadEntry& entry) { return entry.report.replica; });
-            loads.entries.erase(twins.begin(), twins.end());
+            if (std::ranges::adjacent_find(loads.entries, std::ranges::greater_equal{}, replica_of) !=
+                loads.entries.end()) {
+                std::ranges::sort(loads.entries, [](const LoadEntry& a, const LoadEntry& b) {
+                    return std::tie(a.report.replica, b.measured) < std::tie(b.report.replica, a.measured);
+                });
+                const auto twins = std::ranges::unique(loads.entries, {}, replica_of);
+                loads.entries.erase(twins.begin(), twins.end());
+            }
             held.published = std::make_shared<const PeerLoads>(std::move(loads));
         }
         all.push_back(held.published);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "membership/id_search.h"
 
 namespace exa::membership {
 
@@ -84,7 +85,7 @@ const Peer& Roster::peer(std::size_t i) const {
 }
 
 std::size_t Roster::position(PeerId id) const {
-    return static_cast<std::size_t>(std::ranges::lower_bound(ids_, id) - ids_.begin());
+    return lower_bound(ids_, id);
 }
 
 Roster::Entry* Roster::find_entry(PeerId id) const {
