@@ -108,6 +108,26 @@ BOOST_AUTO_TEST_CASE(every_question_takes_json) {
     BOOST_TEST(!parsed<LeaveOptions>({"leave", "--no-wait"}).wait);
 }
 
+BOOST_AUTO_TEST_CASE(orders_about_keys_are_told_apart) {
+    const auto list = parsed<KeysOptions>({"keys", "list", "--peer", "b:2", "--json"});
+    BOOST_TEST((list.action == KeysAction::list));
+    BOOST_TEST(list.target.url == "b:2");
+    BOOST_TEST(list.target.json);
+    BOOST_TEST(parsed<KeysOptions>({"keys", "add"}).file.empty());
+    BOOST_TEST(parsed<KeysOptions>({"keys", "add", "-"}).file == "-");
+    const auto use = parsed<KeysOptions>({"keys", "use", "0000000a"});
+    BOOST_TEST((use.action == KeysAction::use));
+    BOOST_TEST(!use.force);
+    const auto remove = parsed<KeysOptions>({"keys", "remove", "0000000a", "--force"});
+    BOOST_TEST((remove.action == KeysAction::remove));
+    BOOST_TEST(remove.id == "0000000a");
+    BOOST_TEST(remove.force);
+    BOOST_TEST((parsed<KeysOptions>({"keys", "generate"}).action == KeysAction::generate));
+    for (const auto& arguments : std::initializer_list<std::initializer_list<const char*>>{
+             {"keys"}, {"keys", "use"}, {"keys", "remove"}, {"keys", "add", "a", "b"}, {"keys", "list", "--force"}})
+        BOOST_TEST(refused(arguments).exit_code == exit_usage);
+}
+
 BOOST_AUTO_TEST_CASE(wrong_usage_is_exit_code_2_with_a_reason) {
     for (const auto& arguments : std::initializer_list<std::initializer_list<const char*>>{{},
                                                                                            {"dance"},
