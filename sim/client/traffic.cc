@@ -241,6 +241,7 @@ void Traffic::attempt(std::uint32_t index, const router::Attempt& next) {
     request.attempt = next;
     request.target = next.local ? request.entry : host_of(next.link);
     request.target_boot = cluster_.peer(request.target).boot;
+    request.target_generation = cluster_.peer(request.target).generation;
     request.place.reset();
     request.silent_looks = 0;
     request.heard = cluster_.now();
@@ -423,7 +424,7 @@ void Traffic::fail(std::uint32_t index, router::Failure failure) {
     let_go(index);
     if (link && !request.attempt->local) {
         if (failure == router::Failure::link_broken)
-            cluster_.data_link_broken(entry, request.target);
+            cluster_.data_link_broken(entry, request.target, request.target_generation);
         else
             entry.dispatcher->handle_peer_broken(cluster_.local_now(entry), request.attempt->peer);
     }

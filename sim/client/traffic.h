@@ -82,6 +82,7 @@ class Traffic {
         std::optional<router::Attempt> attempt;
         Host target = 0;
         std::uint32_t target_boot = 0;
+        Generation target_generation{};
         std::optional<std::uint32_t> place;
         std::string session;
         std::string model;

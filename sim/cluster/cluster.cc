@@ -234,7 +234,7 @@ void Cluster::act(Peer& peer, const Event& event) {
             (void)peer.node->handle_sync(local, peers_[event.from].id, bytes_.take(event.slot));
             break;
         case EventKind::link_broken:
-            peer.node->handle_link_broken(local, PeerId{event.arg});
+            peer.node->handle_link_broken(local, PeerId{event.arg}, Generation{event.slot});
             break;
         case EventKind::timer:
             peer.armed_for = world_never;
@@ -361,14 +361,17 @@ void Cluster::inject(Host from, Host to, Bytes bytes, Origin origin) {
     }
 }
 
+LinkEnds Cluster::link_ends(const Peer& from, const Peer& to) {
+    return {from.host, to.host, from.boot, to.is_up() ? to.boot : 0, to.generation};
+}
+
 void Cluster::send_sync(Peer& peer, membership::SyncTransmit message) {
     if (message.link.port == 0) return;
     const Host to = host_of(message.link);
     if (to >= peers_.size()) return;
     if (filter_ && !filter_(peer.host, to, true, message.bytes)) return;
     const Peer& other = peers_[to];
-    LinkResult result = links_.send(now_, LinkPool::control, {peer.host, to, peer.boot, other.is_up() ? other.boot : 0},
-                                    message.bytes.size());
+    LinkResult result = links_.send(now_, LinkPool::control, link_ends(peer, other), message.bytes.size());
     if (result.kind == LinkResult::Kind::arrives && other.id != message.to) {
         // Another peer answers at this address: its hello says so.
         links_.forget(LinkPool::control, peer.host, to);
@@ -376,7 +379,17 @@ void Cluster::send_sync(Peer& peer, membership::SyncTransmit message) {
     }
     if (result.kind == LinkResult::Kind::vanishes) return;
     if (result.kind == LinkResult::Kind::fails) {
-        push(result.at, EventKind::link_broken, peer.host, message.to.value, peer.boot, to);
+        Event event;
+        event.at = result.at;
+        event.cause = cause_;
+        event.arg = message.to.value;
+        event.host = peer.host;
+        event.from = to;
+        event.boot = peer.boot;
+        const Generation meant = result.generation != Generation{} ? result.generation : message.generation;
+        event.slot = static_cast<std::uint32_t>(meant.value);
+        event.kind = EventKind::link_broken;
+        queue_.push(event);
         return;
     }
     Event event;
@@ -392,8 +405,7 @@ void Cluster::send_sync(Peer& peer, membership::SyncTransmit message) {
 
 LinkResult Cluster::send_data(Host from, Host to, PeerId id, std::size_t bytes) {
     const Peer& other = peers_[to];
-    LinkResult result =
-        links_.send(now_, LinkPool::data, {from, to, peers_[from].boot, other.is_up() ? other.boot : 0}, bytes);
+    LinkResult result = links_.send(now_, LinkPool::data, link_ends(peers_[from], other), bytes);
     if (result.kind == LinkResult::Kind::arrives && other.id != id) {
         links_.forget(LinkPool::data, from, to);
         result.kind = LinkResult::Kind::fails;
@@ -401,10 +413,10 @@ LinkResult Cluster::send_data(Host from, Host to, PeerId id, std::size_t bytes) 
     return result;
 }
 
-void Cluster::data_link_broken(Peer& at, Host other) {
+void Cluster::data_link_broken(Peer& at, Host other, Generation generation) {
     links_.forget(LinkPool::data, at.host, other);
     at.dispatcher->handle_peer_broken(local_now(at), peers_[other].id);
-    at.node->handle_link_broken(local_now(at), peers_[other].id);
+    at.node->handle_link_broken(local_now(at), peers_[other].id, generation);
     pump(at);
 }
 

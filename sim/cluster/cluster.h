@@ -131,7 +131,7 @@ class Cluster {
     // A message of the data plane to the peer of this id; the result says when and whether it arrives.
     LinkResult send_data(Host from, Host to, PeerId id, std::size_t bytes);
     // The data plane of `at` found its link to `other` broken.
-    void data_link_broken(Peer& at, Host other);
+    void data_link_broken(Peer& at, Host other, Generation generation);
 
   private:
     void handle(const Event& event);
@@ -144,6 +144,7 @@ class Cluster {
     void start(Peer& peer);
     void serve(Peer& peer);
     void send_datagram(Host from, const Endpoint& to, Bytes bytes);
+    static LinkEnds link_ends(const Peer& from, const Peer& to);
     void send_sync(Peer& peer, membership::SyncTransmit message);
     void call_handler(const Event& event);
     void told(Peer& peer, const membership::Event& event);

@@ -14,7 +14,7 @@ enum class EventKind : std::uint8_t {
     told,           // trace only: what a peer's membership said while it handled the entry before
     datagram,       // `slot`: its bytes; `from`: the sender's host; `arg`: its Origin
     sync,           // a membership message over a link, likewise
-    link_broken,    // `from`: the host at the other end
+    link_broken,    // `from`: the host at the other end, `arg`: who was there, `slot`: in which generation
     timer,          // of the peer's node
     work,           // a paused or slow peer takes up what waits
     boot,           // the process starts

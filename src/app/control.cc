@@ -102,8 +102,8 @@ struct Control::State {
           links(context, {}, parts.identity, parts.log, {&parts.crypto, parts.first_keys}),
           socket(context) {
         links.on_sync([this](PeerId from, Bytes message) { take_sync(from, message); });
-        links.on_broken([this](PeerId peer, Generation) {
-            node->handle_link_broken(parts.clock.now(), peer);
+        links.on_broken([this](PeerId peer, Generation generation) {
+            node->handle_link_broken(parts.clock.now(), peer, generation);
             pump();
         });
     }
@@ -155,7 +155,7 @@ struct Control::State {
                         {{"to", to_string(to)}, {"error", sent.error().message()}});
         // One that is short of descriptors itself must not suspect everybody.
         if (sent.error().code == io::errc::system) co_return;
-        node->handle_link_broken(parts.clock.now(), to);
+        node->handle_link_broken(parts.clock.now(), to, message.generation);
         pump();
     }
 
@@ -383,8 +383,8 @@ void Control::handle_sync(PeerId from, Bytes message) {
     });
 }
 
-void Control::handle_link_broken(PeerId peer) {
-    state_->post([peer](node::Node& node, TimePoint now) { node.handle_link_broken(now, peer); });
+void Control::handle_link_broken(PeerId peer, Generation generation) {
+    state_->post([=](node::Node& node, TimePoint now) { node.handle_link_broken(now, peer, generation); });
 }
 
 void Control::set_peer_state(wire::PeerState peer_state) {

@@ -53,7 +53,7 @@ class Control {
     // After run(). All below are thread-safe and return at once.
     void join(std::vector<std::string> seeds);  // "host:port", beside those of earlier calls
     void handle_sync(PeerId from, Bytes message);
-    void handle_link_broken(PeerId peer);
+    void handle_link_broken(PeerId peer, Generation generation);
     void set_peer_state(wire::PeerState state);
     void set_replica(wire::ReplicaRecord record);
 

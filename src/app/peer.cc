@@ -323,7 +323,7 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
         .reuse_port = config.http_threads > 1,
         .sealing = sealing,
         .on_sync = [&control](PeerId from, Bytes message) { control.handle_sync(from, std::move(message)); },
-        .on_link_broken = [&control](PeerId peer, Generation) { control.handle_link_broken(peer); },
+        .on_link_broken = [&control](PeerId peer, Generation life) { control.handle_link_broken(peer, life); },
         .actions = {.facts =
                         [&] {
                             const Totals::Sum sum = totals.sum();

@@ -189,9 +189,10 @@ Result<void> Membership::handle_sync(TimePoint now, PeerId from, ByteView bytes)
     return success();
 }
 
-void Membership::handle_link_broken(TimePoint now, PeerId id) {
+void Membership::handle_link_broken(TimePoint now, PeerId id, Generation generation) {
     const Peer* peer = roster_.find(id);
     if (stage_ != Stage::member || id == self() || peer == nullptr || !peer->is_live()) return;
+    if (generation != Generation{} && generation != peer->record.generation) return;
     if (peer->liveness == Liveness::alive)
         suspect(now, id, peer->incarnation, self());
     else
@@ -489,7 +490,9 @@ void Membership::send_sync(PeerId to, const wire::Sync& sync) {
         ++counters_.dropped;
     }
     const Peer* peer = roster_.find(to);
-    syncs_.push_back({to, peer != nullptr ? peer->record.link : Endpoint{}, std::move(bytes).value()});
+    const wire::PeerRecord* record = peer != nullptr ? &peer->record : nullptr;
+    syncs_.push_back({to, record != nullptr ? record->link : Endpoint{}, std::move(bytes).value(),
+                      record != nullptr ? record->generation : Generation{}});
     ++counters_.syncs_out;
 }
 

@@ -53,6 +53,8 @@ struct SyncTransmit {
     // Where its links are accepted; unspecified while its record is unknown: then only an open link can be used.
     Endpoint link;
     Bytes bytes;
+    // Of the life that it is meant for: what handle_link_broken() wants to know when no link can be opened.
+    Generation generation;
 };
 
 struct Counters {
@@ -114,8 +116,9 @@ class Membership {
     Result<void> handle_packet(TimePoint now, const Endpoint& from, ByteView bytes);
     // `from` is the peer at the other end of the link, as the link's hello proved.
     Result<void> handle_sync(TimePoint now, PeerId from, ByteView bytes);
-    // A link to `peer` broke, or could not be opened: a suspicion of our own, until the peer refutes.
-    void handle_link_broken(TimePoint now, PeerId peer);
+    // A link to this life of `peer` broke, or could not be opened: a suspicion of our own, until the peer refutes. What
+    // befell the link to a former life says nothing of this one. 0: whichever life is known.
+    void handle_link_broken(TimePoint now, PeerId peer, Generation generation);
     void handle_timeout(TimePoint now);
 
     // Commands.

@@ -58,8 +58,8 @@ Result<void> Node::handle_sync(TimePoint now, PeerId from, ByteView bytes) {
     return taken;
 }
 
-void Node::handle_link_broken(TimePoint now, PeerId peer) {
-    membership_.handle_link_broken(now, peer);
+void Node::handle_link_broken(TimePoint now, PeerId peer, Generation generation) {
+    membership_.handle_link_broken(now, peer, generation);
     take_events(now);
 }
 

@@ -49,8 +49,8 @@ class Node {
     Result<void> handle_packet(TimePoint now, const Endpoint& from, ByteView bytes);
     // A membership message over a link whose other end said it is `from`.
     Result<void> handle_sync(TimePoint now, PeerId from, ByteView bytes);
-    // A link to `peer` broke: it is probed at once.
-    void handle_link_broken(TimePoint now, PeerId peer);
+    // A link to this life of `peer` broke (0: whichever is known): it is probed at once.
+    void handle_link_broken(TimePoint now, PeerId peer, Generation generation);
     void handle_timeout(TimePoint now);
 
     // -- orders ------------------------------------------------------------------------------------------------------

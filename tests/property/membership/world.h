@@ -181,7 +181,7 @@ class World {
             else if (action.kind == Kind::link)
                 (void)host.core->handle_sync(now_, hosts_[action.from].id, action.bytes);
             else
-                host.core->handle_link_broken(now_, hosts_[action.from].id);
+                host.core->handle_link_broken(now_, hosts_[action.from].id, Generation{});
         }
         drain(action.to);
     }

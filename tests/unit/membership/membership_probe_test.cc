@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(the_suspect_is_told_first_in_the_next_ping_to_it) {
     Driver driver;
     driver.gather(1);
     driver.give(101, {}).value();
-    driver.core.handle_link_broken(driver.now, PeerId{101});
+    driver.core.handle_link_broken(driver.now, PeerId{101}, Generation{1});
     driver.run_for(milliseconds{1});
     const auto pings = driver.sent_of(PacketKind::ping);
     BOOST_REQUIRE(!pings.empty());

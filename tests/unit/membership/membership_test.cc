@@ -75,11 +75,26 @@ BOOST_AUTO_TEST_CASE(a_record_of_another_life_or_out_of_bounds_is_refused) {
 BOOST_AUTO_TEST_CASE(a_broken_link_is_suspected_at_once) {
     Driver driver;
     driver.gather(3);
-    driver.core.handle_link_broken(driver.now, PeerId{102});
+    driver.core.handle_link_broken(driver.now, PeerId{102}, Generation{1});
     BOOST_TEST((driver.liveness(102) == Liveness::suspect));
-    driver.core.handle_link_broken(driver.now, PeerId{999});
-    driver.core.handle_link_broken(driver.now, me);
+    driver.core.handle_link_broken(driver.now, PeerId{999}, Generation{1});
+    driver.core.handle_link_broken(driver.now, me, Generation{1});
     BOOST_TEST((driver.liveness(me.value) == Liveness::alive));
+}
+
+BOOST_AUTO_TEST_CASE(a_broken_link_to_a_former_life_accuses_nobody) {
+    Driver driver;
+    driver.gather(3);
+    wire::Sync sync;
+    sync.kind = wire::SyncKind::updates;
+    sync.header = Driver::header(101);
+    sync.records = {samples::whole(102)};
+    sync.records[0].generation = Generation{2};
+    driver.give(sync).value();
+    driver.core.handle_link_broken(driver.now, PeerId{102}, Generation{1});
+    BOOST_TEST((driver.liveness(102) == Liveness::alive));
+    driver.core.handle_link_broken(driver.now, PeerId{102}, Generation{2});
+    BOOST_TEST((driver.liveness(102) == Liveness::suspect));
 }
 
 BOOST_AUTO_TEST_CASE(leaving_is_told_and_then_everything_ends) {
