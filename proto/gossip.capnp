@@ -125,6 +125,7 @@ struct Packet {
   facts @8 :List(Fact);
   records @9 :List(Delta);
   loads @10 :List(LoadGroup);
+  round @11 :UInt32;          # of ping: the sender's probe round
 }
 
 struct DigestEntry {

@@ -319,6 +319,11 @@ void Oracles::on_told(WorldTime now, const Peer& observer, const membership::Eve
             known.known = false;
             break;
         case Told::name_clash:
+        case Told::rack_down:
+        case Told::losses_held:
+        case Told::losses_released:
+        case Told::udp_blocked:
+        case Told::udp_restored:
         case Told::updated:
         case Told::id_clash:
         case Told::joined_cluster:

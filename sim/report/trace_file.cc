@@ -37,6 +37,16 @@ std::string_view told_text(std::uint64_t kind) {
             return "name_clash";
         case membership::EventKind::id_clash:
             return "id_clash";
+        case membership::EventKind::rack_down:
+            return "rack_down";
+        case membership::EventKind::losses_held:
+            return "losses_held";
+        case membership::EventKind::losses_released:
+            return "losses_released";
+        case membership::EventKind::udp_blocked:
+            return "udp_blocked";
+        case membership::EventKind::udp_restored:
+            return "udp_restored";
         case membership::EventKind::joined_cluster:
             return "joined_cluster";
         case membership::EventKind::left_cluster:

@@ -72,6 +72,19 @@ EventText text_of(EventKind kind) {
             return {LogLevel::error, "two peers claim one name"};
         case EventKind::id_clash:
             return {LogLevel::error, "two processes run with one identity: a data directory was cloned or rolled back"};
+        case EventKind::rack_down:
+            return {LogLevel::error, "a rack is down: all its suspects are called dead in one go"};
+        case EventKind::losses_held:
+            return {LogLevel::error,
+                    "more than a third of the peers are dead at once: their work is not placed anew, as this may be a "
+                    "partition"};
+        case EventKind::losses_released:
+            return {LogLevel::info, "the dead are fewer than a third again, or were given up: their work may move"};
+        case EventKind::udp_blocked:
+            return {LogLevel::error,
+                    "gossip does not get through: peers answer over links only; is UDP blocked by a firewall?"};
+        case EventKind::udp_restored:
+            return {LogLevel::info, "gossip gets through again"};
         case EventKind::joined_cluster:
             return {LogLevel::info, "joined the cluster"};
         case EventKind::left_cluster:

@@ -45,6 +45,8 @@ Result<void> validate(const Config& config) {
     EXA_TRY(check_range("suspicion_max", config.suspicion_max, config.suspicion_min, hours{1}));
     EXA_TRY(check_range("suspicion_confirmations", config.suspicion_confirmations, 0, 16));
     EXA_TRY(check_range("witnesses", config.witnesses, 0, 16));
+    EXA_TRY(check_range("group_min", config.group_min, 2, 1000));
+    EXA_TRY(check_range("group_wait", config.group_wait, Duration{0}, hours{1}));
     EXA_TRY(check_range("lost_after", config.lost_after, milliseconds{1}, hours{24}));
     EXA_TRY(check_range("gossip_fanout", config.gossip_fanout, 1, 16));
     EXA_TRY(check_range("retransmit_factor", config.retransmit_factor, 1, 16));
@@ -58,6 +60,8 @@ Result<void> validate(const Config& config) {
     EXA_TRY(check_range("lost_kept", config.lost_kept, config.lost_after, hours{24 * 365}));
     EXA_TRY(check_range("gone_max", config.gone_max, 1, 1 << 20));
     EXA_TRY(check_range("members_max", config.members_max, config.gone_max, 1 << 20));
+    EXA_TRY(check_range("record_interval", config.record_interval, milliseconds{1}, hours{1}));
+    EXA_TRY(check_range("record_interval_max", config.record_interval_max, config.record_interval, hours{1}));
     EXA_TRY(check_range("load_interval", config.load_interval, milliseconds{1}, hours{1}));
     EXA_TRY(check_range("leave_time", config.leave_time, config.gossip_interval, hours{1}));
     if (!(config.load_change >= 0 && config.load_change <= 10))
@@ -72,15 +76,12 @@ Result<void> validate(const Config& config) {
 
 Duration worst_detection(const Config& config, std::size_t peers) {
     if (peers < 2) return Duration{0};
-    const std::size_t targets = peers - 1;
-    // e^-5.7 is 1 in 300. The observers of a cluster too small for that rule still have a hard bound each.
-    const double many = 5.7 * static_cast<double>(config.probe_interval.count());
-    const auto few = static_cast<double>((2 * targets - 1) * static_cast<std::size_t>(config.probe_interval.count()));
-    const Duration wait{static_cast<Duration::rep>(std::min(many, few))};
+    const Duration wait = config.probe_interval * (peers == 2 ? 1 : 3);
     // Witnesses accuse within two probes of the first accuser, well before its clock runs out at the minimum.
     const Suspicion::Bounds bounds = suspicion_bounds(config, peers);
     const bool confirmed = bounds.confirmations == 0 || config.witnesses >= config.suspicion_confirmations;
-    return wait + config.probe_interval + (confirmed ? bounds.min : bounds.max);
+    const Duration rack = peers > config.group_min ? config.group_wait : Duration{0};
+    return wait + config.probe_interval + (confirmed ? bounds.min : bounds.max) + config.probe_timeout + rack;
 }
 
 }  // namespace exa::membership

@@ -33,10 +33,13 @@ struct Config {
     Duration suspicion_max = std::chrono::seconds{5};
     std::uint32_t suspicion_confirmations = 3;
     // How many peers, on average, check for themselves when they hear of a suspicion, out of turn: they confirm it or
-    // bring the suspect the news. Default 4.
-    std::uint32_t witnesses = 4;
-    // What the four values above must add up to at most, for three peers as for 256 (see worst_detection). Default
-    // 10 s.
+    // bring the suspect the news. Default 6.
+    std::uint32_t witnesses = 6;
+    // Of so many suspects of one rack none is buried before all are decided, or group_wait after the first was: the
+    // loss of a rack is then one change of the view and of the ring. Defaults 3 (range 2 .. 1,000) and 2.5 s (0: off).
+    std::uint32_t group_min = 3;
+    Duration group_wait = std::chrono::milliseconds{2500};
+    // What the values above must add up to at most, for three peers as for 256 (see worst_detection). Default 10 s.
     Duration dead_after_max = std::chrono::seconds{10};
     // From dead to lost: then its work is re-created elsewhere. Default 30 s.
     Duration lost_after = std::chrono::seconds{30};
@@ -49,8 +52,8 @@ struct Config {
     // The same while there are only loads to tell, which are many and soon out of date. Default 200 ms, range
     // gossip_interval .. 10 s.
     Duration load_gossip_interval = std::chrono::milliseconds{200};
-    // Each piece of news is sent retransmit_factor x log10(n + 1) times by every peer. More resists loss, less saves
-    // bandwidth. Default 4, range 1 .. 16.
+    // Each piece of news is sent retransmit_factor x log10(n + 1) times by every peer, 8 times at the least. More
+    // resists loss, less saves bandwidth. Default 4, range 1 .. 16.
     std::uint32_t retransmit_factor = 4;
     // Bytes of a packet before it is sealed. Default and most: 1,336 (1,400 less the seal); least 1,000.
     std::size_t packet_bytes = wire::packet_bytes_max;
@@ -76,6 +79,12 @@ struct Config {
     // Peers known at once; news of more is dropped and counted. Default 8,192.
     std::size_t members_max = 8192;
 
+    // While our own record goes on changing, its editions are told this far apart, growing from record_interval to
+    // record_interval_max: a peer that starts would else tell everybody of every step of every replica. What makes
+    // replicas unusable is told at once. Defaults 200 ms and 1 s.
+    Duration record_interval = std::chrono::milliseconds{200};
+    Duration record_interval_max = std::chrono::seconds{1};
+
     // Own load reports leave at most this often (times n / 256 above 256 peers). Default 1 s.
     Duration load_interval = std::chrono::seconds{1};
     // A load is sent on when it changed by this part of its last sent value. Default 0.1.
@@ -88,10 +97,10 @@ struct Config {
 // errc::invalid_config, naming the value and its range.
 Result<void> validate(const Config& config);
 
-// The longest time from a silent crash in a cluster of `peers` healthy ones until the first observer calls it dead:
-// the longest wait for a probe of it (of small clusters exactly, of large ones at one in 300), the probe, and the
-// suspicion. One observer's probe order is a fresh shuffle each round, so two probes of one peer are less than two
-// rounds apart; many observers' probes of it come as a Poisson process of one each interval.
+// The longest time from a silent crash in a cluster of `peers` healthy ones until an observer calls it dead: the
+// longest wait for a probe of it, the probe, the suspicion, the last question, and the rest of its rack. Each round one
+// peer probes it (ProbeOrder), somewhere in its own interval, so two probes are less than two intervals apart; a third
+// is for a round that a change of the view displaced.
 Duration worst_detection(const Config& config, std::size_t peers);
 
 }  // namespace exa::membership

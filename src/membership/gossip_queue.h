@@ -35,6 +35,7 @@ class GossipQueue {
     void clear();
 
     bool empty() const;
+    std::size_t records() const { return queues_[record].size(); }
     std::size_t size() const;
     // Facts or records, for which others wait.
     bool has_urgent() const { return !queues_[fact].empty() || !queues_[record].empty(); }

@@ -124,6 +124,11 @@ std::optional<wire::LoadGroup> LoadTable::group(TimePoint now, NewsKey key) cons
     return group;
 }
 
+std::size_t LoadTable::parts(PeerId peer) const {
+    const std::size_t at = position(peer);
+    return at < peers_.size() && peers_[at] == peer ? held_[at].parts.size() : 0;
+}
+
 std::vector<NewsKey> LoadTable::keys() const {
     std::vector<NewsKey> keys;
     for (std::size_t i = 0; i < peers_.size(); ++i)

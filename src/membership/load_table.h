@@ -33,6 +33,8 @@ class LoadTable {
     std::optional<wire::LoadGroup> group(TimePoint now, NewsKey key) const;
     // Of every part, by peer and part.
     std::vector<NewsKey> keys() const;
+    // Of one peer.
+    std::size_t parts(PeerId peer) const;
 
     // Sorted by peer. Shares what did not change since the last call.
     std::vector<std::shared_ptr<const PeerLoads>> by_peer() const;

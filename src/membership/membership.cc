@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "membership/errc.h"
 #include "wire/errc.h"
 
@@ -16,6 +17,27 @@ namespace {
 constexpr std::size_t transmits_max = 4096;
 constexpr std::size_t syncs_max = 4096;
 constexpr std::size_t events_max = 65536;
+// Records still to be told, above which comparing is the faster way.
+constexpr std::size_t records_backlog = 64;
+// In a small cluster the logarithm alone leaves little against loss.
+constexpr std::uint32_t retransmits_min = 8;
+// One of them is enough to find the other side of a partition again.
+constexpr std::size_t former_max = 1024;
+
+TimerKey group_key(const std::string& rack) {
+    return {TimerKind::group, hash64(as_bytes(rack))};
+}
+
+// True when something that others may use now is no longer there, or at another place.
+bool takes_away(const wire::PeerRecord& before, const wire::PeerRecord& after) {
+    if (wire::card_of(before) != wire::card_of(after)) return true;
+    for (const wire::ReplicaRecord& replica : before.replicas) {
+        if (replica.state != wire::ReplicaState::ready) continue;
+        const auto at = std::ranges::lower_bound(after.replicas, replica.id, {}, &wire::ReplicaRecord::id);
+        if (at == after.replicas.end() || *at != replica) return true;
+    }
+    return false;
+}
 
 std::uint32_t life_of(Rng& rng) {
     return static_cast<std::uint32_t>(1 + rng.below(0xffffffff));
@@ -46,6 +68,9 @@ Membership::Membership(const Config& config, ClusterId cluster, const wire::Peer
       roster_(now, first_edition(own), life_, config.members_max),
       last_gossip_(now - config.gossip_interval),
       last_loads_(now - std::chrono::hours{1}),
+      record_told_(now - std::chrono::hours{1}),
+      record_wait_(config.record_interval),
+      told_version_(record().version),
       join_sync_until_(now),
       heal_sync_until_(now),
       sync_wait_(config.probe_interval) {
@@ -104,6 +129,7 @@ Result<void> Membership::handle_packet(TimePoint now, const Endpoint& from, Byte
     merge(now, packet, false);
     if (stage_ == Stage::over) return success();
     settle(now, sender, packet.header);
+    correct(now, from, sender);
     switch (packet.kind) {
         case wire::PacketKind::ping:
             handle_ping(now, from, packet);
@@ -112,7 +138,7 @@ Result<void> Membership::handle_packet(TimePoint now, const Endpoint& from, Byte
             handle_ping_request(now, from, packet);
             break;
         case wire::PacketKind::ack:
-            answered(now, packet.target, packet.seq);
+            answered(now, packet.target, packet.seq, Way::datagram);
             if (packet.introduce) send(now, from, sender, this->packet(wire::PacketKind::gossip, 0, sender), true);
             break;
         case wire::PacketKind::nack:
@@ -166,7 +192,7 @@ Result<void> Membership::handle_sync(TimePoint now, PeerId from, ByteView bytes)
             break;
         }
         case wire::SyncKind::ack:
-            answered(now, from, sync.seq);
+            answered(now, from, sync.seq, Way::link);
             break;
         case wire::SyncKind::digest:
             compare_digest(now, sync);
@@ -233,15 +259,34 @@ void Membership::timeout(TimePoint now, TimerKey key) {
         case TimerKind::loads:
             tell_loads(now);
             break;
+        case TimerKind::record:
+            tell_record(now);
+            break;
         case TimerKind::leave:
             emit(EventKind::left_cluster, self());
             stop();
             break;
         case TimerKind::suspicion:
-            if (peer != nullptr && peer->liveness == Liveness::suspect) bury(now, id, peer->incarnation, self());
+            if (peer == nullptr || !peer->suspicion) break;
+            if (peer->suspicion->asked_last())
+                condemn(now, id, peer->incarnation, self());
+            else
+                ask_last(now, id);
+            break;
+        case TimerKind::group:
+            for (const PeerId suspect : roster_.suspects()) {
+                const Peer& found = *roster_.find(suspect);
+                if (!found.condemned || group_key(found.record.rack).of != key.of) continue;
+                bury_condemned(now, found.record.rack);
+                break;
+            }
             break;
         case TimerKind::lost:
             if (peer == nullptr || peer->liveness != Liveness::dead) break;
+            if (holds_losses()) {
+                timers_.set(key, now + config_.lost_after / 6);
+                break;
+            }
             roster_.set_liveness(now, id, Liveness::lost, peer->incarnation, peer->accuser);
             timers_.set({TimerKind::forget, id.value}, now + config_.lost_kept);
             view_stale_ = true;
@@ -287,7 +332,7 @@ Result<void> Membership::leave(TimePoint now) {
     view_stale_ = true;
     probe_.reset();
     for (const TimerKind kind : {TimerKind::probe, TimerKind::probe_timeout, TimerKind::sync, TimerKind::redial,
-                                 TimerKind::seeds, TimerKind::loads})
+                                 TimerKind::seeds, TimerKind::loads, TimerKind::record})
         timers_.cancel({kind});
     queue_.drop(self());
     queue_.tell_fact(self());
@@ -305,13 +350,25 @@ Result<void> Membership::set_record(TimePoint now, wire::PeerRecord next) {
     if (auto checked = wire::check_record(next); checked.has_error())
         return error(errc::invalid_record, checked.error().message());
     if (next == record()) return success();
-    const std::uint64_t base = record().version;
+    const bool urgent = takes_away(record(), next);
     roster_.set_self(next);
     view_stale_ = true;
     check_name(self());
-    queue_.tell_record(self(), base);
-    news(now);
+    if (urgent || now >= record_told_ + record_wait_)
+        tell_record(now);
+    else
+        timers_.set_sooner({TimerKind::record}, record_told_ + record_wait_);
     return success();
+}
+
+void Membership::tell_record(TimePoint now) {
+    const bool goes_on = now < record_told_ + 2 * record_wait_;
+    record_wait_ = goes_on ? std::min(2 * record_wait_, config_.record_interval_max) : config_.record_interval;
+    record_told_ = now;
+    timers_.cancel({TimerKind::record});
+    queue_.tell_record(self(), told_version_);
+    told_version_ = record().version;
+    news(now);
 }
 
 void Membership::set_loads(TimePoint now, std::span<const wire::LoadReport> reports) {
@@ -353,23 +410,90 @@ std::optional<Event> Membership::poll_event() {
     return pop(events_);
 }
 
+void Membership::release_losses() {
+    losses_accepted_ = losses_held_;
+}
+
+// A partition looks like the loss of the other side from both: what is placed anew then is placed twice.
+bool Membership::holds_losses() {
+    const auto is_dead = [&](const auto& gone) { return roster_.find(gone.second)->liveness == Liveness::dead; };
+    const auto dead = static_cast<std::size_t>(std::ranges::count_if(roster_.dead(), is_dead));
+    const bool many = 3 * dead > roster_.live_count() + dead;
+    if (!many) losses_accepted_ = false;
+    const bool held = many && !losses_accepted_;
+    if (held != losses_held_) emit(held ? EventKind::losses_held : EventKind::losses_released, self());
+    losses_held_ = held;
+    return held;
+}
+
 void Membership::suspect(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser) {
     roster_.set_liveness(now, id, Liveness::suspect, incarnation, accuser);
     const Suspicion suspicion(now, accuser, suspicion_bounds(config_, roster_.live_count()));
     roster_.set_suspicion(id, suspicion);
-    timers_.set({TimerKind::suspicion, id.value}, suspicion.deadline());
+    timers_.set({TimerKind::suspicion, id.value}, suspicion.next_step(config_.probe_timeout));
     view_stale_ = true;
     queue_.tell_fact(id);
     news(now);
     emit(EventKind::suspect, id, accuser);
+    suspect_rack(now, roster_.find(id)->record.rack);
 }
 
 void Membership::confirm(TimePoint now, PeerId id, PeerId accuser) {
-    if (!roster_.suspicion(id).confirm(accuser)) return;
+    if (roster_.find(id)->condemned || !roster_.suspicion(id).confirm(accuser)) return;
     roster_.set_accuser(id, accuser);
-    timers_.set({TimerKind::suspicion, id.value}, std::max(now, roster_.suspicion(id).deadline()));
+    const TimePoint next = roster_.suspicion(id).next_step(config_.probe_timeout);
+    timers_.set({TimerKind::suspicion, id.value}, std::max(now, next));
     queue_.tell_fact(id);
     news(now);
+}
+
+// When one rack has group_min suspects, a few observers look at each of its other peers out of turn: if the rack is
+// gone, all of it is suspect within a probe.
+void Membership::suspect_rack(TimePoint now, const std::string& rack) {
+    const auto stands_in = [&](PeerId id) { return roster_.find(id)->record.rack == rack; };
+    if (rack.empty() || std::ranges::count_if(roster_.suspects(), stands_in) != config_.group_min) return;
+    const double chance = static_cast<double>(config_.witnesses) / static_cast<double>(roster_.live().size());
+    for (const PeerId id : roster_.live())
+        if (stands_in(id) && roster_.find(id)->liveness == Liveness::alive && rng_.unit() < chance) witness(now, id);
+}
+
+// The verdict about a live peer. In a rack with many suspects it waits for the verdicts about the others.
+void Membership::condemn(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser) {
+    const std::string rack = roster_.find(id)->record.rack;
+    const auto is_other = [&](PeerId other) { return other != id && roster_.find(other)->record.rack == rack; };
+    const auto others = static_cast<std::size_t>(std::ranges::count_if(roster_.suspects(), is_other));
+    if (rack.empty() || config_.group_wait == Duration{0} || others + 1 < config_.group_min) {
+        bury(now, id, incarnation, accuser);
+        return;
+    }
+    const bool was_alive = roster_.find(id)->liveness == Liveness::alive;
+    timers_.cancel({TimerKind::suspicion, id.value});
+    roster_.set_liveness(now, id, Liveness::suspect, incarnation, accuser);
+    roster_.condemn(id);
+    view_stale_ = true;
+    if (was_alive) emit(EventKind::suspect, id, accuser);
+    timers_.set_sooner(group_key(rack), now + config_.group_wait);
+    settle_rack(now, rack);
+}
+
+void Membership::settle_rack(TimePoint now, const std::string& rack) {
+    const auto is_open = [&](PeerId id) {
+        const Peer& peer = *roster_.find(id);
+        return peer.record.rack == rack && !peer.condemned;
+    };
+    if (timers_.is_set(group_key(rack)) && std::ranges::none_of(roster_.suspects(), is_open)) bury_condemned(now, rack);
+}
+
+void Membership::bury_condemned(TimePoint now, const std::string& rack) {
+    timers_.cancel(group_key(rack));
+    std::vector<PeerId> condemned;
+    for (const PeerId id : roster_.suspects())
+        if (const Peer& peer = *roster_.find(id); peer.condemned && peer.record.rack == rack) condemned.push_back(id);
+    if (condemned.size() > 1) emit(EventKind::rack_down, condemned.front());
+    for (const PeerId id : condemned) {
+        const Peer& peer = *roster_.find(id);
+        bury(now, id, peer.incarnation, peer.accuser);
+    }
 }
 
 void Membership::bury(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser) {
@@ -395,9 +519,10 @@ void Membership::revive(TimePoint now, PeerId id, Incarnation incarnation) {
     news(now);
     if (before == Liveness::alive) return;
     emit(EventKind::alive, id);
-    if (before == Liveness::suspect) return;
-    order_.add(id, rng_);
-    check_name(id);
+    if (before == Liveness::suspect)
+        settle_rack(now, roster_.find(id)->record.rack);
+    else
+        check_name(id);
 }
 
 void Membership::retire(TimePoint now, PeerId id, Incarnation incarnation) {
@@ -410,13 +535,21 @@ void Membership::retire(TimePoint now, PeerId id, Incarnation incarnation) {
     queue_.tell_fact(id);
     news(now);
     emit(EventKind::left, id);
+    settle_rack(now, roster_.find(id)->record.rack);
     keep_gone_bounded();
 }
 
 void Membership::forget(PeerId id) {
     for (const TimerKind kind : {TimerKind::suspicion, TimerKind::lost, TimerKind::forget})
         timers_.cancel({kind, id.value});
-    const bool shown = !roster_.find(id)->hidden;
+    const Peer& peer = *roster_.find(id);
+    const bool shown = !peer.hidden;
+    if (peer.liveness != Liveness::left) {
+        std::erase(former_, peer.record.gossip);
+        if (former_.size() >= former_max) former_.pop_front();
+        former_.push_back(peer.record.gossip);
+        strangers_of_ = 0;
+    }
     queue_.drop(id);
     loads_.drop(id);
     if (shown) emit(EventKind::forgotten, id);
@@ -443,7 +576,7 @@ void Membership::check_name(PeerId id) {
 
 wire::Header Membership::header() const {
     const Peer& peer = roster_.own();
-    return {cluster_, self(), peer.record.generation, peer.incarnation, peer.record.version, life_};
+    return {cluster_, self(), peer.record.generation, peer.incarnation, told_version_, life_};
 }
 
 wire::Packet Membership::packet(wire::PacketKind kind, std::uint64_t seq, PeerId target) const {
@@ -514,6 +647,8 @@ void Membership::gossip(TimePoint now) {
     }
     // Alone there is nobody to tell: who joins later asks for everything anyway.
     if (fanout == 0) queue_.clear();
+    // So much would take seconds this way; comparisons bring each peer each record once.
+    if (queue_.records() > records_backlog && sync_wait_ > config_.probe_interval) sync_sooner(now);
     news(now);
 }
 
@@ -541,7 +676,7 @@ void Membership::count(const Error& error) {
 
 std::uint32_t Membership::retransmits() const {
     const double digits = std::log10(static_cast<double>(roster_.live_count() + 1));
-    return static_cast<std::uint32_t>(std::ceil(config_.retransmit_factor * digits));
+    return std::max(retransmits_min, static_cast<std::uint32_t>(std::ceil(config_.retransmit_factor * digits)));
 }
 
 // Stretched by 1 + log2(n / 32), and spread over +-10 % so that peers do not fall into step.
@@ -555,7 +690,7 @@ Duration Membership::next_sync_wait() {
 
 // Just after a join or a heal much is on its way that nobody will send us again, so the waits grow from a short one.
 void Membership::sync_sooner(TimePoint now) {
-    sync_wait_ = config_.probe_interval;
+    sync_wait_ = config_.probe_interval / 4;
     timers_.set({TimerKind::sync}, now + next_sync_wait());
 }
 

@@ -105,8 +105,10 @@ class Membership {
     std::uint32_t health() const { return health_; }
     const Roster& roster() const { return roster_; }
     const Counters& counters() const { return counters_; }
+    bool holds_losses_now() const { return losses_held_; }
+    bool is_udp_blocked() const { return udp_blocked_; }
     Sizes sizes() const {
-        return {roster_.size(),  roster_.dead().size(), queue_.size(), timers_.size(),
+        return {roster_.size(), roster_.dead().size(), queue_.size(), timers_.size(),
                 relays_.size(), asked_until_.size(),   wants_.size(), clashes_.size()};
     }
     // Built anew when something changed since the last call. Costs O(peers + loads) then.
@@ -133,6 +135,9 @@ class Membership {
     void set_keys(KeyRing ring);
     // Our record; its version is counted here. Unchanged content is no new edition.
     Result<void> set_record(TimePoint now, wire::PeerRecord record);
+    // The dead that are held become lost in their time, however many they are: an operator said that it is no
+    // partition.
+    void release_losses();
     // Loads of all our replicas as they are now.
     void set_loads(TimePoint now, std::span<const wire::LoadReport> reports);
 
@@ -155,7 +160,9 @@ class Membership {
         std::size_t nacks_expected = 0;
         std::size_t nacks = 0;
         bool answered = false;
+        bool answered_by_datagram = false;
     };
+    enum class Way : std::uint8_t { datagram, link };
     // A probe made because another peer asked.
     struct Relay {
         Endpoint requester;
@@ -169,11 +176,13 @@ class Membership {
     void start_probe(TimePoint now);
     void finish_probe(TimePoint now);
     void ask_others(TimePoint now);
-    void answered(TimePoint now, PeerId target, std::uint64_t seq);
+    void answered(TimePoint now, PeerId target, std::uint64_t seq, Way way);
+    void watch_datagrams(bool got_through);
     void relay_timeout(TimePoint now, std::uint64_t seq);
     void handle_ping(TimePoint now, const Endpoint& from, const wire::Packet& packet);
     void handle_ping_request(TimePoint now, const Endpoint& from, const wire::Packet& packet);
     void handle_nack(const wire::Packet& packet);
+    void ask_last(TimePoint now, PeerId suspect);
     void dial_seeds(TimePoint now);
     void redial(TimePoint now);
     void worse_health(std::size_t by);
@@ -189,10 +198,11 @@ class Membership {
     void merge_record(TimePoint now, PeerId from, const wire::RecordDelta& delta, wire::Standing standing,
                       bool compared);
     void clash(PeerId id, Generation generation, std::uint32_t life, bool refuse);
+    void correct(TimePoint now, const Endpoint& at, PeerId accuser);
     bool is_told(TimePoint now, const Peer& peer) const;
     void merge_fact(TimePoint now, PeerId from, const wire::Fact& fact, bool compared);
     void merge_own_fact(TimePoint now, const wire::Fact& fact);
-    void merge_loads(TimePoint now, const wire::LoadGroup& group);
+    void merge_loads(TimePoint now, PeerId from, const wire::LoadGroup& group);
     void settle(TimePoint now, PeerId from, const wire::Header& header);
     void compare_digest(TimePoint now, const wire::Sync& sync);
     void answer_wants(PeerId to, const std::vector<wire::Want>& wants, std::uint64_t seq, bool with_loads,
@@ -210,7 +220,12 @@ class Membership {
     // Turns of a peer's life, with all that follows: membership.cc.
     void suspect(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser);
     void confirm(TimePoint now, PeerId id, PeerId accuser);
+    void condemn(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser);
+    void settle_rack(TimePoint now, const std::string& rack);
+    void bury_condemned(TimePoint now, const std::string& rack);
+    void suspect_rack(TimePoint now, const std::string& rack);
     void bury(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser);
+    bool holds_losses();
     void revive(TimePoint now, PeerId id, Incarnation incarnation);
     void retire(TimePoint now, PeerId id, Incarnation incarnation);
     void forget(PeerId id);
@@ -220,11 +235,13 @@ class Membership {
     // Sending: membership.cc.
     wire::Header header() const;
     wire::Packet packet(wire::PacketKind kind, std::uint64_t seq, PeerId target) const;
+    wire::Packet ping(std::uint64_t seq, PeerId target) const;
     // With our own record when asked for, the fact about `to` when it may have to refute it, and news.
     void send(TimePoint now, const Endpoint& at, std::optional<PeerId> to, wire::Packet packet, bool introduce_us);
     void send_sync(PeerId to, const wire::Sync& sync);
     void gossip(TimePoint now);
     void news(TimePoint now);
+    void tell_record(TimePoint now);
     void tell_loads(TimePoint now);
     void emit(EventKind kind, PeerId peer, PeerId other = {}, bool refuse = false);
     void push(const Event& event);
@@ -243,6 +260,7 @@ class Membership {
     LoadTable loads_;
     GossipQueue queue_;
     ProbeOrder order_;
+    ProbeRounds rounds_;
     Timers timers_;
     Counters counters_;
     const Crypto* crypto_ = nullptr;  // null: the cluster is not sealed
@@ -253,12 +271,20 @@ class Membership {
     std::uint32_t health_ = 0;
     std::uint64_t next_seq_ = 1;
     std::optional<Probe> probe_;
+    std::uint32_t link_only_ = 0;  // probes in a row that only the link answered
+    bool udp_blocked_ = false;
+    bool losses_held_ = false;
+    bool losses_accepted_ = false;
     std::map<std::uint64_t, Relay> relays_;
     TimePoint last_gossip_;
     TimePoint last_loads_;
+    TimePoint record_told_;
+    Duration record_wait_;
+    std::uint64_t told_version_;  // of our own record: the latest that others were told of
 
     std::vector<Endpoint> seeds_;
-    std::vector<Endpoint> strangers_;  // seeds that were no live peer's address in strangers_of_
+    std::deque<Endpoint> former_;      // gossip addresses of the lost and forgotten, oldest first
+    std::vector<Endpoint> strangers_;  // of those and the seeds, what was no live peer's address in strangers_of_
     std::uint64_t strangers_of_ = 0;   // edition of the roster's live peers; 0: never looked
     Duration seed_wait_{0};
     std::uint64_t join_seq_ = 0;  // of the digest whose answer makes us joined
@@ -269,6 +295,7 @@ class Membership {
     std::map<PeerId, TimePoint> asked_until_;  // records asked for over the link
     std::map<PeerId, std::vector<wire::Want>> wants_;
     std::map<PeerId, std::uint32_t> clashes_;  // told once for each life
+    std::vector<PeerId> corrections_;          // of whom the packet at hand said what they had refuted
 
     std::deque<Transmit> transmits_;
     std::deque<SyncTransmit> syncs_;

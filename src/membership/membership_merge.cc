@@ -1,5 +1,6 @@
 // How a Membership takes in what others say, and compares itself with one of them in full.
 #include <algorithm>
+#include <utility>
 
 #include "membership/membership.h"
 
@@ -11,6 +12,8 @@ namespace {
 constexpr std::size_t answer_bytes = 64 * 1024;
 // Questions under way; above that old ones are forgotten, which at worst asks one of them twice.
 constexpr std::size_t asked_max = 4096;
+// Facts that one packet's errors bring back.
+constexpr std::size_t corrections_max = 16;
 constexpr std::size_t wants_max = wire::digest_entries_max;
 // Four words of 8 bytes each with their tags.
 constexpr std::size_t want_bytes_max = 40;
@@ -69,7 +72,7 @@ void Membership::merge(TimePoint now, const Message& message, bool compared) {
         if (stage_ == Stage::over) return;
     }
     for (const wire::Fact& fact : message.facts) merge_fact(now, from, fact, compared);
-    for (const wire::LoadGroup& group : message.loads) merge_loads(now, group);
+    for (const wire::LoadGroup& group : message.loads) merge_loads(now, from, group);
 }
 
 template void Membership::merge(TimePoint, const wire::Packet&, bool);
@@ -114,6 +117,7 @@ void Membership::merge_record(TimePoint now, PeerId from, const wire::RecordDelt
                 timers_.cancel({kind, id.value});
             queue_.drop(id);
             loads_.drop(id);
+            settle_rack(now, roster_.find(id)->record.rack);
             [[fallthrough]];
         case Roster::Applied::created: {
             const Peer& peer = *roster_.find(id);
@@ -132,7 +136,6 @@ void Membership::merge_record(TimePoint now, PeerId from, const wire::RecordDelt
                 return;
             }
             if (standing == wire::Standing::suspect) suspect(now, id, peer.incarnation, from);
-            order_.add(id, rng_);
             check_name(id);
             // What a newcomer hears in its first comparison is no news to anyone else.
             if (joined_ || !compared) queue_.tell_record(id, 0);
@@ -154,6 +157,11 @@ void Membership::merge_fact(TimePoint now, PeerId from, const wire::Fact& fact, 
         if (!over) want(now, from, id);
         return;
     }
+    const bool accuses = fact.standing == wire::Standing::suspect || fact.standing == wire::Standing::dead;
+    const bool outdated =
+        std::pair(fact.generation, fact.incarnation) < std::pair(peer->record.generation, peer->incarnation);
+    if (accuses && outdated && peer->is_live() && !compared && corrections_.size() < corrections_max)
+        corrections_.push_back(id);
     if (fact.generation < peer->record.generation || peer->liveness == Liveness::left) return;
     if (fact.standing == wire::Standing::left) {
         retire(now, id, std::max(fact.incarnation, peer->incarnation));
@@ -177,7 +185,7 @@ void Membership::merge_fact(TimePoint now, PeerId from, const wire::Fact& fact, 
     // Of a comparison, a death may be an old belief of the other side of a healed partition: it is a suspicion to us,
     // of which the peer is then told.
     if (fact.standing == wire::Standing::dead && !compared) {
-        bury(now, id, fact.incarnation, fact.accuser);
+        condemn(now, id, fact.incarnation, fact.accuser);
         return;
     }
     const PeerId accuser = fact.standing == wire::Standing::dead ? from : fact.accuser;
@@ -188,6 +196,15 @@ void Membership::merge_fact(TimePoint now, PeerId from, const wire::Fact& fact, 
     suspect(now, id, fact.incarnation, accuser);
     const double chance = static_cast<double>(config_.witnesses) / static_cast<double>(roster_.live().size());
     if (rng_.unit() < chance) witness(now, id);
+}
+
+// Who accuses an incarnation that is over has missed the refutation, and would bury a live peer: it hears of it now.
+void Membership::correct(TimePoint now, const Endpoint& at, PeerId accuser) {
+    if (corrections_.empty()) return;
+    wire::Packet reply = packet(wire::PacketKind::gossip, 0, accuser);
+    for (const PeerId id : std::exchange(corrections_, {}))
+        if (roster_.find(id) != nullptr) reply.facts.push_back(roster_.fact(id));
+    if (stage_ == Stage::member) send(now, at, accuser, std::move(reply), false);
 }
 
 // Others doubt us, or know of a life of ours that we do not.
@@ -211,10 +228,14 @@ void Membership::merge_own_fact(TimePoint now, const wire::Fact& fact) {
     news(now);
 }
 
-void Membership::merge_loads(TimePoint now, const wire::LoadGroup& group) {
+void Membership::merge_loads(TimePoint now, PeerId from, const wire::LoadGroup& group) {
     const Peer* peer = roster_.find(group.peer);
-    if (group.peer == self() || peer == nullptr || !peer->is_live() || peer->record.generation != group.generation)
+    // Loads are told once: those of a peer that we have not heard of yet must come again, with its record.
+    if (peer == nullptr || peer->record.generation < group.generation) {
+        want(now, from, group.peer);
         return;
+    }
+    if (group.peer == self() || !peer->is_live() || peer->record.generation != group.generation) return;
     if (!loads_.apply(now, group)) return;
     view_stale_ = true;
     queue_.tell_load({group.peer, group.part});
@@ -338,6 +359,15 @@ void Membership::answer_wants(PeerId to, const std::vector<wire::Want>& wants, s
         answer.loads.clear();
         bytes = item;
     };
+    const auto add_load = [&](const NewsKey& key) {
+        auto group = loads_.group(now, key);
+        if (!group) return;
+        make_room(wire::size_bound(*group));
+        answer.loads.push_back(std::move(*group));
+    };
+    const auto add_loads = [&](PeerId of) {
+        for (std::size_t part = 0; part < loads_.parts(of); ++part) add_load({of, static_cast<std::uint16_t>(part)});
+    };
     for (const wire::Want& want : wants) {
         const Peer* peer = roster_.find(want.peer);
         if (peer == nullptr || peer->hidden) continue;
@@ -350,13 +380,10 @@ void Membership::answer_wants(PeerId to, const std::vector<wire::Want>& wants, s
         make_room(wire::size_bound(fact) + (delta ? wire::size_bound(*delta) : 0));
         if (delta) answer.records.push_back(std::move(*delta));
         answer.facts.push_back(fact);
+        if (want.version == 0 && !with_loads) add_loads(want.peer);
     }
     if (with_loads)
-        for (const NewsKey& key : loads_.keys())
-            if (auto group = loads_.group(now, key)) {
-                make_room(wire::size_bound(*group));
-                answer.loads.push_back(std::move(*group));
-            }
+        for (const NewsKey& key : loads_.keys()) add_load(key);
     answer.more = false;
     send_sync(to, answer);
 }

@@ -1,6 +1,8 @@
 // How a Membership finds out who lives: its own probes, probes for others, and dialling of seeds and of the dead.
 #include <algorithm>
 #include <iterator>
+#include <set>
+#include <utility>
 
 #include "membership/membership.h"
 
@@ -10,12 +12,16 @@ namespace {
 
 // Probes under way for others; above that a requester gets no help, which its own health takes for a silent relay.
 constexpr std::size_t relays_max = 256;
+constexpr std::uint32_t link_only_alarm = 4;
+// Others who are asked before a suspect is given up.
+constexpr std::size_t last_asked = 2;
 
 }  // namespace
 
 void Membership::start_probe(TimePoint now) {
     timers_.set({TimerKind::probe}, now + stretched(config_.probe_interval));
-    const auto target = order_.next(roster_, rng_);
+    auto target = order_.next_hurried(roster_);
+    if (!target) target = order_.next(roster_, rounds_.tick());
     if (!target) return;
     const Peer& peer = *roster_.find(*target);
     probe_ = Probe{};
@@ -25,7 +31,13 @@ void Membership::start_probe(TimePoint now) {
     probe_->seq = next_seq_++;
     ++counters_.probes;
     timers_.set({TimerKind::probe_timeout}, now + stretched(config_.probe_timeout));
-    send(now, peer.record.gossip, *target, packet(wire::PacketKind::ping, probe_->seq, *target), false);
+    send(now, peer.record.gossip, *target, ping(probe_->seq, *target), false);
+}
+
+wire::Packet Membership::ping(std::uint64_t seq, PeerId target) const {
+    wire::Packet ping = packet(wire::PacketKind::ping, seq, target);
+    ping.round = rounds_.now();
+    return ping;
 }
 
 // The direct ping had its time: others try, and the link, in case that only our datagrams are lost.
@@ -57,7 +69,10 @@ void Membership::finish_probe(TimePoint now) {
     const Probe probe = std::move(*probe_);
     probe_.reset();
     timers_.cancel({TimerKind::probe_timeout});
-    if (probe.answered) return;
+    if (probe.answered) {
+        watch_datagrams(probe.answered_by_datagram);
+        return;
+    }
     const Peer* peer = roster_.find(probe.target);
     if (peer == nullptr || peer->record.generation != probe.generation || !peer->is_live()) return;
     // It refuted something while we waited, so it lives.
@@ -70,8 +85,10 @@ void Membership::finish_probe(TimePoint now) {
         confirm(now, probe.target, self());
 }
 
-void Membership::answered(TimePoint now, PeerId target, std::uint64_t seq) {
-    if (probe_ && probe_->seq == seq && probe_->target == target && !probe_->answered) {
+void Membership::answered(TimePoint now, PeerId target, std::uint64_t seq, Way way) {
+    const bool is_probed = probe_ && probe_->seq == seq && probe_->target == target;
+    if (is_probed && way == Way::datagram) probe_->answered_by_datagram = true;
+    if (is_probed && !probe_->answered) {
         probe_->answered = true;
         timers_.cancel({TimerKind::probe_timeout});
         if (health_ > 0) --health_;
@@ -86,11 +103,22 @@ void Membership::answered(TimePoint now, PeerId target, std::uint64_t seq) {
     relays_.erase(relay);
 }
 
+// A probe that only the link answered is loss; several in a row are a firewall.
+void Membership::watch_datagrams(bool got_through) {
+    link_only_ = got_through ? 0 : link_only_ + 1;
+    if (link_only_ == link_only_alarm) {
+        udp_blocked_ = true;
+        emit(EventKind::udp_blocked, self());
+    }
+    if (got_through && std::exchange(udp_blocked_, false)) emit(EventKind::udp_restored, self());
+}
+
 void Membership::handle_ping(TimePoint now, const Endpoint& from, const wire::Packet& ping) {
     if (ping.target != PeerId{} && ping.target != self()) {
         ++counters_.misdirected;
         return;
     }
+    rounds_.hear(ping.round);
     wire::Packet ack = packet(wire::PacketKind::ack, ping.seq, self());
     const Peer* sender = roster_.find(ping.header.sender);
     ack.introduce = sender == nullptr || sender->record.generation != ping.header.generation;
@@ -107,7 +135,7 @@ void Membership::handle_ping_request(TimePoint now, const Endpoint& from, const 
     relays_[seq] = {from, request.seq, request.header.sender, request.target, false};
     // Before the requester's probe ends, so that it learns that we are there even if the target is not.
     timers_.set({TimerKind::relay, seq}, now + config_.probe_timeout * 4 / 5);
-    send(now, request.target_endpoint, request.target, packet(wire::PacketKind::ping, seq, request.target), false);
+    send(now, request.target_endpoint, request.target, ping(seq, request.target), false);
 }
 
 void Membership::relay_timeout(TimePoint now, std::uint64_t seq) {
@@ -141,9 +169,25 @@ void Membership::witness(TimePoint now, PeerId suspect) {
     if (!probe_ || probe_->answered) timers_.set({TimerKind::probe}, now);
 }
 
+// Before its time runs out the suspect is asked once more, and so are others: a refutation that the news did not bring
+// us comes with their answers.
+void Membership::ask_last(TimePoint now, PeerId suspect) {
+    const Peer& peer = *roster_.find(suspect);
+    roster_.suspicion(suspect).ask_last(now, config_.probe_timeout);
+    timers_.set({TimerKind::suspicion, suspect.value}, roster_.suspicion(suspect).next_step(config_.probe_timeout));
+    send(now, peer.record.gossip, suspect, ping(next_seq_++, suspect), false);
+    for (std::size_t i = 0; i < last_asked; ++i) {
+        const PeerId other = roster_.live()[rng_.below(roster_.live().size())];
+        if (other == suspect || roster_.find(other)->liveness != Liveness::alive) continue;
+        wire::Packet question = packet(wire::PacketKind::gossip, 0, other);
+        question.facts.push_back(Roster::fact(peer));
+        send(now, roster_.find(other)->record.gossip, other, std::move(question), false);
+    }
+}
+
 void Membership::dial_seeds(TimePoint now) {
     for (const Endpoint& seed : seeds_) {
-        wire::Packet ping = packet(wire::PacketKind::ping, next_seq_++, PeerId{});
+        wire::Packet ping = this->ping(next_seq_++, PeerId{});
         ping.introduce = true;
         send(now, seed, std::nullopt, std::move(ping), true);
     }
@@ -151,22 +195,28 @@ void Membership::dial_seeds(TimePoint now) {
     seed_wait_ = std::min(seed_wait_ * 3 / 2, config_.seed_backoff_max);
 }
 
-// One of the dead and one seed that is nobody's address. Their answers refute their deaths and start a comparison.
+// One of the dead and one address at which a member may be: a seed's, or that of a peer so long dead that it is
+// forgotten. Their answers refute their deaths and start a comparison.
 void Membership::redial(TimePoint now) {
     if (!roster_.dead().empty()) {
         const auto at =
             std::next(roster_.dead().begin(), static_cast<std::ptrdiff_t>(rng_.below(roster_.dead().size())));
         const PeerId id = at->second;
-        send(now, roster_.find(id)->record.gossip, id, packet(wire::PacketKind::ping, next_seq_++, id), true);
+        send(now, roster_.find(id)->record.gossip, id, ping(next_seq_++, id), true);
     }
     if (!joined_) return;
     if (strangers_of_ != roster_.live_edition()) {
+        std::set<Endpoint> members{record().gossip};
+        for (const PeerId id : roster_.live()) members.insert(roster_.find(id)->record.gossip);
+        const auto is_member = [&](const Endpoint& endpoint) { return members.contains(endpoint); };
+        std::erase_if(former_, is_member);
         strangers_ = seeds_;
-        for (const PeerId id : roster_.live()) std::erase(strangers_, roster_.find(id)->record.gossip);
+        strangers_.insert(strangers_.end(), former_.begin(), former_.end());
+        std::erase_if(strangers_, is_member);
         strangers_of_ = roster_.live_edition();
     }
     if (strangers_.empty()) return;
-    wire::Packet ping = packet(wire::PacketKind::ping, next_seq_++, PeerId{});
+    wire::Packet ping = this->ping(next_seq_++, PeerId{});
     ping.introduce = true;
     send(now, strangers_[rng_.below(strangers_.size())], std::nullopt, std::move(ping), true);
 }

@@ -1,23 +1,20 @@
 #include "membership/probe_order.h"
 
 #include <algorithm>
-#include <span>
+#include <numeric>
+
+#include "base/hash.h"
 
 namespace exa::membership {
 
-namespace {
-
-bool is_live(const Roster& roster, PeerId id) {
-    const Peer* peer = roster.find(id);
-    return peer != nullptr && peer->is_live();
-}
-
-}  // namespace
-
-void ProbeOrder::add(PeerId peer, Rng& rng) {
-    // Back among the living before its turn came: it still stands in the order.
-    if (std::ranges::find(order_, peer) != order_.end()) return;
-    order_.insert(order_.begin() + static_cast<std::ptrdiff_t>(rng.below(order_.size() + 1)), peer);
+std::size_t probe_step(std::uint32_t round, std::size_t peers) {
+    const std::uint64_t steps = peers - 1;
+    const std::uint64_t cycle = hash64(round / steps, steps);
+    // Places in a cycle are mapped to steps by a line modulo their number: one to one when its slope has no common
+    // factor with that, and another line in each cycle.
+    std::uint64_t slope = 1 + (cycle >> 32) % steps;
+    while (std::gcd(slope, steps) != 1) ++slope;
+    return static_cast<std::size_t>(1 + (round % steps * slope + (cycle & 0xffffffff)) % steps);
 }
 
 void ProbeOrder::hurry(PeerId peer) {
@@ -25,23 +22,25 @@ void ProbeOrder::hurry(PeerId peer) {
     hurried_.push_back(peer);
 }
 
-std::optional<PeerId> ProbeOrder::next(const Roster& roster, Rng& rng) {
+std::optional<PeerId> ProbeOrder::next_hurried(const Roster& roster) {
     while (!hurried_.empty()) {
-        const PeerId peer = hurried_.front();
+        const PeerId id = hurried_.front();
         hurried_.pop_front();
-        if (is_live(roster, peer)) return peer;
+        if (const Peer* peer = roster.find(id); peer != nullptr && peer->is_live()) return id;
     }
+    return std::nullopt;
+}
+
+std::optional<PeerId> ProbeOrder::next(const Roster& roster, std::uint32_t round) {
     if (roster.live().empty()) return std::nullopt;
-    // The second time round the order holds only the living.
-    while (true) {
-        while (!order_.empty()) {
-            const PeerId peer = order_.back();
-            order_.pop_back();
-            if (is_live(roster, peer)) return peer;
-        }
-        order_ = roster.live();
-        rng.shuffle(std::span<PeerId>(order_));
+    if (live_edition_ != roster.live_edition()) {
+        live_ = roster.live();
+        live_.push_back(roster.self());
+        std::ranges::sort(live_);
+        own_place_ = static_cast<std::size_t>(std::ranges::lower_bound(live_, roster.self()) - live_.begin());
+        live_edition_ = roster.live_edition();
     }
+    return live_[(own_place_ + probe_step(round, live_.size())) % live_.size()];
 }
 
 }  // namespace exa::membership

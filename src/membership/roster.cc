@@ -111,6 +111,7 @@ void Roster::index(Entry& entry) {
     if (is_gone(entry.liveness)) gone_.emplace(entry.since, id);
     if (id == self_) return;
     if (entry.is_live()) {
+        if (entry.liveness == Liveness::suspect) suspects_.insert(id);
         entry.live_at = live_.size();
         live_.push_back(id);
         ++live_edition_;
@@ -129,6 +130,7 @@ void Roster::unindex(Entry& entry) {
     }
     names_.erase({entry.record.name, id});
     if (id == self_) return;
+    suspects_.erase(id);
     if (live_.back() != id) {
         live_[entry.live_at] = live_.back();
         this->entry(live_.back()).live_at = entry.live_at;
@@ -260,6 +262,7 @@ void Roster::set_liveness(TimePoint now, PeerId id, Liveness liveness, Incarnati
     unindex(entry);
     if (entry.liveness != liveness) entry.since = now;
     if (liveness != Liveness::suspect) entry.suspicion.reset();
+    entry.condemned = false;
     entry.liveness = liveness;
     entry.incarnation = incarnation;
     entry.accuser = accuser;

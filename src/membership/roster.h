@@ -31,7 +31,8 @@ struct Peer {
     PeerId accuser;  // the latest one of a suspect or dead peer
     TimePoint since;
     std::optional<Suspicion> suspicion;
-    bool hidden = false;  // left so long ago that views do not show it
+    bool condemned = false;  // a suspect that is to be dead together with the rest of its rack
+    bool hidden = false;     // left so long ago that views do not show it
 
     bool is_live() const { return liveness == Liveness::alive || liveness == Liveness::suspect; }
 };
@@ -63,6 +64,8 @@ class Roster {
     const std::vector<PeerId>& live() const { return live_; }
     // The others that are dead or lost, oldest first.
     const std::set<std::pair<TimePoint, PeerId>>& dead() const { return dead_; }
+    // Those of live() that are suspect.
+    const std::set<PeerId>& suspects() const { return suspects_; }
     // Ourselves and live().
     std::size_t live_count() const { return live_.size() + 1; }
     // From 1; grows whenever live(), or a gossip address in it, changes.
@@ -77,6 +80,7 @@ class Roster {
     void set_liveness(TimePoint now, PeerId id, Liveness liveness, Incarnation incarnation, PeerId accuser = {});
     Suspicion& suspicion(PeerId id) { return *entry(id).suspicion; }
     void set_suspicion(PeerId id, const Suspicion& suspicion) { entry(id).suspicion = suspicion; }
+    void condemn(PeerId id) { entry(id).condemned = true; }
     void set_accuser(PeerId id, PeerId accuser) { entry(id).accuser = accuser; }
     void hide(PeerId id) { entry(id).hidden = true; }
     void forget(PeerId id);
@@ -137,6 +141,7 @@ class Roster {
     Entry* own_ = nullptr;
     std::vector<PeerId> live_;
     std::uint64_t live_edition_ = 1;
+    std::set<PeerId> suspects_;
     std::set<std::pair<TimePoint, PeerId>> dead_;
     std::set<std::pair<TimePoint, PeerId>> gone_;
     std::set<std::pair<std::string, PeerId>> names_;

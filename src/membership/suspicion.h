@@ -4,6 +4,8 @@
 // accusers C of the K wanted confirm it:  max(min, max - (max - min) * log(C + 1) / log(K + 1)).
 #pragma once
 
+#include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "base/ids.h"
@@ -27,9 +29,18 @@ class Suspicion {
 
     TimePoint deadline() const;
 
+    // Before the end the suspect and others are asked once more; it cannot end before they had `answer_time` to answer.
+    void ask_last(TimePoint now, Duration answer_time) { answers_until_ = now + answer_time; }
+    bool asked_last() const { return answers_until_.has_value(); }
+    // When to ask, and after that when it ends.
+    TimePoint next_step(Duration answer_time) const {
+        return answers_until_ ? std::max(deadline(), *answers_until_) : deadline() - answer_time;
+    }
+
   private:
     TimePoint started_;
     Bounds bounds_;
+    std::optional<TimePoint> answers_until_;
     std::vector<PeerId> accusers_;  // the first, then those who confirmed; at most 1 + K
 };
 

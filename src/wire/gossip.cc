@@ -358,6 +358,7 @@ Result<Packet> read_packet(schema::Packet::Reader in, ClusterId cluster) {
     packet.seq = in.getSeq();
     packet.target = PeerId{in.getTarget()};
     packet.target_endpoint = endpoint_of(in.getTargetHigh(), in.getTargetLow(), in.getTargetPort());
+    packet.round = in.getRound();
     EXA_TRY(read_items(in, packet));
     EXA_TRY(check(packet));
     return packet;
@@ -450,6 +451,7 @@ Result<Bytes> encode(const Packet& packet) {
     out.setTargetHigh(half_of(packet.target_endpoint, 0));
     out.setTargetLow(half_of(packet.target_endpoint, 8));
     out.setTargetPort(packet.target_endpoint.port);
+    out.setRound(packet.round);
     write_items(out, packet);
     return packed(message, packet_bytes_max);
 }

@@ -107,6 +107,7 @@ struct Packet {
     std::uint64_t seq = 0;
     PeerId target;             // ping, ping_request: who is meant, 0 for whoever is there; ack, nack: about whom
     Endpoint target_endpoint;  // ping_request
+    std::uint32_t round = 0;   // ping: the sender's probe round
     std::vector<Fact> facts;
     std::vector<RecordDelta> records;
     std::vector<LoadGroup> loads;

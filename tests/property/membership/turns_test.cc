@@ -78,9 +78,10 @@ BOOST_AUTO_TEST_CASE(a_healed_partition_becomes_one_cluster_again) {
         cluster.run_for(seconds{15});
         for (std::size_t i = 0; i < 20; ++i) cluster.set_side(i, 1);
         cluster.run_for(cut);
+        // Half the cluster is more than may be lost at once: it stays dead.
         if (cut > seconds{60})
             for (std::size_t i = 0; i < 40; ++i)
-                BOOST_TEST((cluster.core(i).view()->find(cluster.host((i + 20) % 40).id)->liveness == Liveness::lost));
+                BOOST_TEST((cluster.core(i).view()->find(cluster.host((i + 20) % 40).id)->liveness == Liveness::dead));
         for (std::size_t i = 0; i < 20; ++i) cluster.set_side(i, 0);
         const Duration took = cluster.settle(seconds{60});
         BOOST_TEST((took < seconds{25}), cut.count() << " s cut, " << took.count() << " us");
@@ -165,8 +166,8 @@ BOOST_AUTO_TEST_CASE(loads_reach_everyone_beside_a_flood_of_other_news) {
     }
     std::size_t fresh = 0;
     for (std::size_t i = 0; i < 40; ++i)
-        for (const LoadEntry& entry : cluster.core(i).view()->loads)
-            fresh += cluster.now() - entry.measured < seconds{4} ? 1 : 0;
+        for (const auto& loads : cluster.core(i).view()->loads)
+            for (const LoadEntry& entry : loads->entries) fresh += cluster.now() - entry.measured < seconds{4} ? 1 : 0;
     BOOST_TEST(fresh > 40U * 80U * 9 / 10);
 }
 

@@ -63,7 +63,7 @@ class Driver {
         return give(packet);
     }
 
-    // Lets time pass; with `answer`, every ping is answered at once.
+    // Lets time pass; with `answer`, every ping to somebody is answered at once.
     void run_for(Duration duration, bool answer = false) {
         const TimePoint until = now + duration;
         while (core.next_timeout() <= until) {
@@ -73,7 +73,8 @@ class Driver {
             drain();
             const std::vector<Sent> news(sent.begin() + static_cast<std::ptrdiff_t>(first), sent.end());
             for (const Sent& item : news)
-                if (answer && item.packet.kind == wire::PacketKind::ping) give(ack_of(item.packet)).value();
+                if (answer && item.packet.kind == wire::PacketKind::ping && item.packet.target != PeerId{})
+                    give(ack_of(item.packet)).value();
         }
         now = until;
     }
@@ -99,6 +100,12 @@ class Driver {
         std::vector<Sent> found;
         std::ranges::copy_if(sent, std::back_inserter(found),
                              [&](const Sent& item) { return item.packet.kind == kind; });
+        return found;
+    }
+    std::vector<SentSync> syncs_of(wire::SyncKind kind) const {
+        std::vector<SentSync> found;
+        std::ranges::copy_if(syncs, std::back_inserter(found),
+                             [&](const SentSync& item) { return item.sync.kind == kind; });
         return found;
     }
     std::size_t told(EventKind kind, PeerId peer) const {

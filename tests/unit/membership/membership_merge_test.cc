@@ -305,7 +305,7 @@ BOOST_AUTO_TEST_CASE(joining_takes_one_comparison_with_a_seed_that_answers) {
     BOOST_TEST(driver.core.roster().live_count() == 4U);
 }
 
-BOOST_AUTO_TEST_CASE(after_a_late_join_the_next_comparison_is_a_second_away) {
+BOOST_AUTO_TEST_CASE(after_a_late_join_the_next_comparisons_are_a_quarter_and_then_half_a_second_away) {
     Driver driver;
     driver.core.join(start, {endpoint(101)});
     driver.run_for(seconds{300});
@@ -320,9 +320,10 @@ BOOST_AUTO_TEST_CASE(after_a_late_join_the_next_comparison_is_a_second_away) {
     driver.give(updates).value();
     BOOST_TEST(driver.core.is_joined());
     driver.syncs.clear();
-    driver.run_for(milliseconds{1200}, true);
-    BOOST_REQUIRE(driver.syncs.size() == 1U);
-    BOOST_TEST((driver.syncs[0].sync.kind == wire::SyncKind::digest));
+    driver.run_for(milliseconds{280}, true);
+    BOOST_TEST(driver.syncs_of(wire::SyncKind::digest).size() == 1U);
+    driver.run_for(milliseconds{560}, true);
+    BOOST_TEST(driver.syncs_of(wire::SyncKind::digest).size() == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(deaths_and_new_lives_that_we_hear_of_are_told_on) {
