@@ -273,8 +273,9 @@ void Oracles::on_told(WorldTime now, const Peer& observer, const membership::Eve
     if (event.generation.value > subject.newest)
         violate("M4", fmt::format("peer {} speaks of generation {} of {}", observer.host, event.generation.value,
                                   name(*number)));
+    const bool disk_lied = cluster_.peer(subject.host).disk.effects().syncs_ignored > 0;
     if (const membership::Peer* held = observer.node->membership().roster().find(event.peer);
-        held != nullptr && event.generation.value == subject.generation) {
+        held != nullptr && !disk_lied && event.generation.value == subject.generation) {
         const Incarnation latest =
             subject.up ? cluster_.peer(subject.host).node->membership().incarnation() : subject.incarnation;
         if (held->incarnation > latest)

@@ -247,6 +247,7 @@ void Traffic::attempt(std::uint32_t index, const router::Attempt& next) {
     request.heard = cluster_.now();
     request.reply_at = cluster_.now();
     request.reply_dead = false;
+    request.sent_lost = false;
     plan(cluster_.now() + look_period, Step::look, index, request.serial, request.entry, request.entry_boot);
     if (next.local) {
         plan(cluster_.now(), Step::open, index, request.serial, request.target, request.target_boot);
@@ -258,6 +259,8 @@ void Traffic::attempt(std::uint32_t index, const router::Attempt& next) {
         plan(sent.at, Step::open, index, request.serial, request.target, request.target_boot);
     else if (sent.kind == LinkResult::Kind::fails)
         plan(sent.at, Step::failed, index, request.serial, request.entry, request.entry_boot);
+    else
+        request.sent_lost = true;
 }
 
 void Traffic::open(std::uint32_t index) {
@@ -445,7 +448,8 @@ void Traffic::look(std::uint32_t index) {
         const Peer& target = cluster_.peer(request.target);
         const bool there = cluster_.fabric().reaches(request.entry, request.target, false) &&
                            cluster_.fabric().reaches(request.target, request.entry, false);
-        if (there && target.is_up() && target.boot != request.target_boot) {
+        // Whoever runs there now knows nothing of this stream and resets it.
+        if (there && target.is_up() && (target.boot != request.target_boot || request.sent_lost)) {
             fail(index, router::Failure::link_broken);
             return;
         }

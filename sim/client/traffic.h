@@ -99,6 +99,7 @@ class Traffic {
         WorldTime heard;
         WorldTime reply_at;  // the answer's bytes keep their order
         bool reply_dead = false;
+        bool sent_lost = false;  // it went out on a link to a process that is gone
         Code code = Code::ok;
         std::optional<wire::LoadReport> load;
     };

@@ -92,8 +92,10 @@ std::string random_scenario(std::uint64_t number) {
     // Small clusters find most and cost least: as many of 3 to 6 peers as of 128 to 256.
     const double octaves = std::log(peers_max / peers_min);
     const auto peers = static_cast<std::uint32_t>(std::lround(peers_min * std::exp(writer.between(0, octaves))));
-    const double duration = writer.between(60, 180);
-    const bool load = writer.chance(0.4);
+    // A large cluster costs as much in a second as a small one in a minute.
+    const bool large = peers > 64;
+    const double duration = large ? writer.between(60, 150) : writer.between(120, 600);
+    const bool load = writer.chance(large ? 0.15 : 0.4);
     std::string text = fmt::format(
         "about = \"Random scenario {}\"\nduration_s = {:.3f}\n"
         "watch = [\"M1\", \"M2\", \"M3\", \"M4\", \"R1\", \"R2\", \"R3\", \"Q1\", \"Q3\", \"Q4\", \"Q5\", \"Q6\", "
@@ -114,7 +116,7 @@ std::string random_scenario(std::uint64_t number) {
             "client_errors = {:.2f}\n",
             writer.between(5, 60), writer.chance(0.3) ? writer.between(0, 0.5) : 0,
             writer.chance(0.3) ? writer.between(0, 0.3) : 0, writer.chance(0.3) ? writer.between(0, 0.5) : 0);
-    const std::uint64_t faults = 1 + writer.below(4);
+    const std::uint64_t faults = 1 + writer.below(large ? 4 : 8);
     for (std::uint64_t i = 0; i < faults;) {
         const Ingredient& one = ingredients[writer.below(ingredients.size())];
         if (one.needs_load && !load) continue;
