@@ -7,6 +7,8 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "sim/process/identity.h"
+#include "sim/process/key_disk.h"
+#include "wire/seal.h"
 
 namespace exa::sim {
 
@@ -58,6 +60,7 @@ bool has_bytes(EventKind kind) {
 
 Cluster::Cluster(const ClusterConfig& config, std::uint64_t seed, const Crypto& crypto)
     : config_(config),
+      crypto_(crypto),
       streams_(seed),
       tokens_(crypto, as_bytes("the simulator's root secret, which guards nothing")),
       fabric_(config.net, config.peers, streams_),
@@ -285,6 +288,8 @@ void Cluster::measure(Peer& peer) {
         peer.node->leave(local_now(peer));
         return;
     }
+    // The disk was full when the ring changed.
+    if (config_.sealed && !(peer.node->keys() == peer.node->stored_keys())) keep_keys(peer);
     std::vector<wire::LoadReport> loads;
     loads.reserve(peer.replicas.size());
     for (const Replica& replica : peer.replicas) loads.push_back(replica.load());
@@ -299,8 +304,49 @@ void Cluster::pump(Peer& peer) {
     while (const auto event = peer.node->poll_event()) {
         told(peer, *event);
         if (peer.boot != boot) return;
+        if (event->kind == membership::EventKind::keys_changed) keep_keys(peer);
     }
     arm(peer);
+}
+
+// What this adds to say is a new record, which waits for the next gossip anyway.
+void Cluster::keep_keys(Peer& peer) {
+    const membership::KeyRing ring = peer.node->keys();
+    if (store_keys(peer.disk, ring)) peer.node->keys_stored(local_now(peer), ring);
+}
+
+ClusterKey Cluster::make_key(std::uint64_t number) const {
+    Rng rng = streams_.stream("key", number);
+    KeySecret secret;
+    for (std::uint8_t& byte : secret) byte = static_cast<std::uint8_t>(rng.next());
+    return cluster_key(crypto_, secret);
+}
+
+// What the operator's file gives a peer that starts: the first key, or, to one whose disk is new or that had left and
+// so was not waited for, the key that is in use.
+ClusterKey Cluster::key_file_for(Peer& peer) {
+    const bool is_back = peer.boots > 0 && !std::exchange(peer.had_left, false) && has_keys(peer.disk);
+    if (peer.boots > 0 && !is_back)
+        for (const Peer& other : peers_)
+            if (other.is_up()) return *other.node->keys().primary();
+    return make_key(0);
+}
+
+bool Cluster::order_keys(Host host, KeyStep step) {
+    Peer& peer = peers_[host];
+    if (!config_.sealed || !peer.is_up()) return false;
+    const TimePoint local = local_now(peer);
+    const std::vector<KeyId> newest = peer.node->keys().newest_first();
+    const std::uint64_t before = peer.node->keys().hash();
+    if (step == KeyStep::add)
+        (void)peer.node->add_key(local, make_key(++keys_made_));
+    else if (step == KeyStep::use)
+        (void)peer.node->use_key(local, newest.front(), false);
+    else
+        (void)peer.node->remove_key(local, newest.back(), false);
+    const bool changed = peer.node->keys().hash() != before;
+    pump(peer);
+    return changed;
 }
 
 void Cluster::told(Peer& peer, const membership::Event& event) {
@@ -316,7 +362,10 @@ void Cluster::told(Peer& peer, const membership::Event& event) {
     trace_.note(entry);
     if (watcher_ != nullptr) watcher_->on_told(now_, peer, event);
     if (event.kind == membership::EventKind::joined_cluster) peer.joined = true;
-    if (event.kind == membership::EventKind::left_cluster) stop(peer);
+    if (event.kind == membership::EventKind::left_cluster) {
+        peer.had_left = true;
+        stop(peer);
+    }
     if (event.refuse && peer.is_up()) {
         // As app/peer does: it stops serving at once; whoever supervises it starts it again.
         ++lives_refused_;
@@ -335,6 +384,7 @@ void Cluster::arm(Peer& peer) {
 void Cluster::send_datagram(Host from, const Endpoint& to, Bytes bytes) {
     const Host target = host_of(to);
     if (target >= peers_.size()) return;
+    EXA_CHECK(wire::is_sealed(bytes) == config_.sealed);
     if (filter_ && !filter_(from, target, false, bytes)) return;
     inject(from, target, std::move(bytes), Origin::member);
 }
@@ -432,6 +482,15 @@ void Cluster::start(Peer& peer) {
         push(now_ + config_.restart_delay, EventKind::boot, peer.host);
         return;
     }
+    if (config_.sealed) {
+        auto keys = load_keys(crypto_, peer.disk, key_file_for(peer));
+        if (!keys) {
+            ++boots_refused_;
+            push(now_ + config_.restart_delay, EventKind::boot, peer.host);
+            return;
+        }
+        peer.keys = std::move(*keys);
+    }
     peer.boot = ++peer.boots;
     peer.id = opened.identity->id;
     peer.generation = opened.identity->generation;
@@ -443,9 +502,12 @@ void Cluster::serve(Peer& peer) {
     const std::uint64_t life = std::uint64_t{peer.host} << 32 | peer.boot;
     const TimePoint local = local_now(peer);
     peer.replicas = make_replicas(config_, peer);
-    peer.node = std::make_unique<node::Node>(
-        node::Config{.cluster = cluster_id(cluster_name), .membership = config_.membership, .rings = rings_},
-        first_record(peer), streams_.seed_of("node", life), local);
+    peer.node = std::make_unique<node::Node>(node::Config{.cluster = cluster_id(cluster_name),
+                                                          .membership = config_.membership,
+                                                          .keys = peer.keys,
+                                                          .crypto = &crypto_,
+                                                          .rings = rings_},
+                                             first_record(peer), streams_.seed_of("node", life), local);
     peer.dispatcher =
         std::make_unique<router::Dispatcher>(config_.router, tokens_, streams_.stream("dispatcher", life));
     if (watcher_ != nullptr) watcher_->on_up(now_, peer);

@@ -29,6 +29,7 @@ struct ClusterConfig {
     // Models that there are; a host's slots serve them in turn, and each life of it begins with the next one.
     std::uint32_t models = 1;
     std::uint32_t rack_size = 25;
+    bool sealed = false;      // gossip is sealed for real; links are taken for safe
     std::uint32_t seeds = 3;  // the first hosts are everybody's seeds
     Duration measure_period = std::chrono::seconds{1};
     Duration rejoin_period = std::chrono::seconds{10};
@@ -124,6 +125,10 @@ class Cluster {
     void set_input_cost(Host host, Duration cost);
     void jump_clock(Host host, Duration by);
     void set_drift(Host host, std::int64_t ppm);
+    // An operator's order about the keys of a sealed cluster, at that peer: a fresh key, the newest one is to be used,
+    // the oldest one is to go. False when it was refused.
+    enum class KeyStep : std::uint8_t { add, use, remove };
+    bool order_keys(Host host, KeyStep step);
     // Puts bytes of no peer's making on the fabric.
     void inject(Host from, Host to, Bytes bytes, Origin origin);
     // Something other than the cluster used the node of this peer: carries out what follows.
@@ -148,13 +153,18 @@ class Cluster {
     void send_sync(Peer& peer, membership::SyncTransmit message);
     void call_handler(const Event& event);
     void told(Peer& peer, const membership::Event& event);
+    void keep_keys(Peer& peer);
+    ClusterKey make_key(std::uint64_t number) const;  // 0: what every peer begins with
+    ClusterKey key_file_for(Peer& peer);
     void arm(Peer& peer);
     void measure(Peer& peer);
     void stop(Peer& peer);
     void note(const Event& event);
 
     ClusterConfig config_;
+    const Crypto& crypto_;
     Streams streams_;
+    std::uint64_t keys_made_ = 0;
     router::SessionTokens tokens_;
     std::shared_ptr<ring::RingPool> rings_ = std::make_shared<ring::RingPool>();
     Fabric fabric_;

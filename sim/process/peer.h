@@ -32,8 +32,10 @@ struct Peer {
     std::uint32_t boot = 0;
     std::uint32_t boots = 0;
     std::uint32_t wipes = 0;
+    bool had_left = false;  // the life before left by its own word
     PeerId id;
     Generation generation;
+    membership::KeyRing keys;          // of a sealed cluster, as this life found it
     std::unique_ptr<node::Node> node;  // null until its identity is on the disk
     std::unique_ptr<router::Dispatcher> dispatcher;
     std::vector<Replica> replicas;

@@ -5,6 +5,7 @@
 #include "base/ids.h"
 #include "sim/cluster/cluster.h"
 #include "wire/gossip.h"
+#include "wire/seal.h"
 
 namespace exa::sim {
 
@@ -44,6 +45,10 @@ std::string describe_message(bool link, const Bytes& bytes) {
                            message.digest.size(), message.wants.size()) +
                items(message);
     }
+    if (const auto seal = wire::decode_seal_header(bytes))
+        return fmt::format("    {} bytes sealed with key {} by {} generation {}, its packet {}\n", bytes.size(),
+                           to_string(seal.value().key), to_string(seal.value().sender), seal.value().generation.value,
+                           seal.value().counter);
     const auto packet = wire::decode_packet(bytes, Cluster::id());
     if (!packet) return fmt::format("    {} bytes: {}\n", bytes.size(), packet.error().message());
     const wire::Packet& message = packet.value();

@@ -101,7 +101,9 @@ std::vector<Host> Director::pick(std::size_t entry) {
     if (!fault.hosts.empty()) return fault.hosts;
     std::vector<Host> candidates;
     const bool needs_up = fault.kind == FaultKind::crash || fault.kind == FaultKind::leave ||
-                          fault.kind == FaultKind::pause || fault.kind == FaultKind::name_steal;
+                          fault.kind == FaultKind::pause || fault.kind == FaultKind::name_steal ||
+                          fault.kind == FaultKind::key_add || fault.kind == FaultKind::key_use ||
+                          fault.kind == FaultKind::key_remove;
     for (Host host = 0; host < cluster_.size(); ++host)
         if (!needs_up || cluster_.peer(host).is_up()) candidates.push_back(host);
     if (fault.rack != -1) {
@@ -215,6 +217,15 @@ void Director::apply(std::size_t entry, Active& active) {
                 cluster_.boot(host, cluster_.now());
                 break;
             }
+            case FaultKind::key_add:
+                effects += cluster_.order_keys(host, Cluster::KeyStep::add) ? 1 : 0;
+                break;
+            case FaultKind::key_use:
+                effects += cluster_.order_keys(host, Cluster::KeyStep::use) ? 1 : 0;
+                break;
+            case FaultKind::key_remove:
+                effects += cluster_.order_keys(host, Cluster::KeyStep::remove) ? 1 : 0;
+                break;
             case FaultKind::disk_full:
                 peer.disk.faults().full = true;
                 break;

@@ -40,7 +40,7 @@ class Writer {
     std::string fault(std::string_view kind, std::uint32_t peers, double duration) {
         const double at = between(12, duration * 0.5);
         const double lasts = between(1, 25);
-        const std::uint64_t times = 1 + below(3);
+        const std::uint64_t times = kind.starts_with("key_") ? 8 : 1 + below(3);
         const std::uint64_t few = 1 + below(std::max<std::uint32_t>(1, peers / 6));
         std::string text = fmt::format("\n[[fault]]\nkind = \"{}\"\nat_s = {:.3f}\nfor_s = {:.3f}\n", kind, at, lasts);
         if (times > 1)
@@ -61,6 +61,10 @@ class Writer {
             text += fmt::format("count = {}\nrate = {}\n", few, 20'000 + below(200'000));
         else if (kind == "garbage" || kind == "replay" || kind == "forge" || kind == "oversize")
             text += fmt::format("rate = {}\n", 10 + below(300));
+        else if (kind == "corrupt")
+            text += fmt::format("chance = {:.3f}\n", between(0.001, 0.05));
+        else if (kind.starts_with("key_"))
+            text += "count = 1\n";
         else if (kind == "load")
             text += fmt::format("rate = {:.1f}\n", between(2, 8));
         else if (kind == "disconnect")
@@ -96,14 +100,16 @@ std::string random_scenario(std::uint64_t number) {
     const bool large = peers > 64;
     const double duration = large ? writer.between(60, 150) : writer.between(120, 600);
     const bool load = writer.chance(large ? 0.15 : 0.4);
+    const bool sealed = writer.chance(0.25);
     std::string text = fmt::format(
         "about = \"Random scenario {}\"\nduration_s = {:.3f}\n"
         "watch = [\"M1\", \"M2\", \"M3\", \"M4\", \"R1\", \"R2\", \"R3\", \"Q1\", \"Q3\", \"Q4\", \"Q5\", \"Q6\", "
         "\"B1\", \"S1\", "
         "\"S2\", \"no-false-deaths\"]\n"
-        "\n[cluster]\npeers = {}\nreplicas = {}\nrack_size = {}\nstart_spread_s = {:.3f}\nmodels = {}\n",
+        "\n[cluster]\npeers = {}\nreplicas = {}\nrack_size = {}\nstart_spread_s = {:.3f}\nmodels = {}\n"
+        "sealed = {}\n",
         number, duration, peers, writer.below(5), 1 + writer.below(16), writer.between(0, 5),
-        writer.chance(0.2) ? 2 : 1);
+        writer.chance(0.2) ? 2 : 1, sealed);
     // A lossy or slow world makes news late, and few observers probe seldom.
     text += "\n[bounds]\ndetect_s = 40\nsettle_s = 120\n\n[net]\n";
     if (writer.chance(0.3)) text += fmt::format("latency_max_us = {}\n", 1100 + writer.below(40'000));
@@ -123,6 +129,10 @@ std::string random_scenario(std::uint64_t number) {
         text += writer.fault(one.kind, peers, duration);
         ++i;
     }
+    if (!sealed) return text;
+    // Damage is harmless only where a seal notices it.
+    for (const std::string_view kind : {"key_add", "key_use", "key_remove", "corrupt"})
+        text += writer.fault(kind, peers, duration);
     return text;
 }
 

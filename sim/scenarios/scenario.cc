@@ -19,9 +19,10 @@ namespace exa::sim {
 namespace {
 
 constexpr std::array kind_names = std::to_array<std::string_view>(
-    {"crash",     "leave",   "pause",   "slow",  "clock_jump", "drift",      "cut",       "cut_udp",   "loss",
-     "duplicate", "reorder", "corrupt", "delay", "clog",       "bandwidth",  "disk_full", "disk_lies", "disk_corrupt",
-     "disk_slow", "garbage", "replay",  "forge", "oversize",   "name_steal", "load",      "disconnect"});
+    {"crash",     "leave",        "pause",     "slow",    "clock_jump", "drift", "cut",       "cut_udp",
+     "loss",      "duplicate",    "reorder",   "corrupt", "delay",      "clog",  "bandwidth", "disk_full",
+     "disk_lies", "disk_corrupt", "disk_slow", "garbage", "replay",     "forge", "oversize",  "name_steal",
+     "load",      "disconnect",   "key_add",   "key_use", "key_remove"});
 
 constexpr std::array checks = std::to_array<std::string_view>({"M1",
                                                                "M2",
@@ -171,6 +172,7 @@ Result<void> read_cluster(const toml::table& table, Scenario& scenario) {
     reader.integer("replicas", cluster.replicas, 0, 64);
     reader.integer("models", cluster.models, 1, 64);
     reader.integer("rack_size", cluster.rack_size, 1, 16384);
+    reader.flag("sealed", cluster.sealed);
     reader.integer("seeds", cluster.seeds, 1, 64);
     reader.time("start_spread_s", scenario.start_spread, s);
     reader.time("restart_delay_s", cluster.restart_delay, s, 0.01);
