@@ -48,18 +48,19 @@ const LoadTable::Part* LoadTable::find(NewsKey key) const {
     const std::size_t at = position(key.peer);
     if (at == peers_.size() || peers_[at] != key.peer || key.part >= held_[at].parts.size()) return nullptr;
     const Part& part = held_[at].parts[key.part];
-    return part.reports ? &part : nullptr;
+    return part.held ? &part : nullptr;
 }
 
 bool LoadTable::apply(TimePoint now, const wire::LoadGroup& group) {
     Held& held = this->held(group.peer);
     if (held.parts.size() <= group.part) held.parts.resize(group.part + std::size_t{1});
     Part& part = held.parts[group.part];
-    if (part.reports && std::pair(group.generation, group.number) <= std::pair(part.generation, part.number))
-        return false;
-    Reports reports = group.reports;
-    for (wire::LoadReport& report : reports) report.age = Duration{0};
-    part = {group.generation, group.number, now - group.age, std::make_shared<const Reports>(std::move(reports))};
+    if (part.held && std::pair(group.generation, group.number) <= std::pair(part.generation, part.number)) return false;
+    part.generation = group.generation;
+    part.number = group.number;
+    part.measured = now - group.age;
+    part.reports = group.reports;
+    part.held = true;
     held.published.reset();
     return true;
 }
@@ -84,12 +85,11 @@ void LoadTable::set_own(TimePoint now, PeerId self, Generation generation, std::
         // A part that is empty now stays as an empty one, so that it is told and nobody keeps its replicas.
         const std::size_t begin = std::min(i * wire::load_group_max, sorted.size());
         const std::size_t end = std::min(begin + wire::load_group_max, sorted.size());
-        const std::span<wire::LoadReport> range(sorted.data() + begin, end - begin);
+        const std::span<const wire::LoadReport> range(sorted.data() + begin, end - begin);
         if (!range.empty()) part.measured = now - range.back().age;
-        for (wire::LoadReport& report : range) report.age = Duration{0};
         part.generation = generation;
-        if (!part.reports || !std::ranges::equal(*part.reports, range))
-            part.reports = std::make_shared<const Reports>(range.begin(), range.end());
+        part.reports.assign(range.begin(), range.end());
+        part.held = true;
     }
 }
 
@@ -99,8 +99,7 @@ std::vector<NewsKey> LoadTable::take_own_news(PeerId self, double change) {
     told_.resize(std::max(told_.size(), own.parts.size()));
     for (std::size_t i = 0; i < own.parts.size(); ++i) {
         Part& part = own.parts[i];
-        const auto& told = told_[i];
-        if (told == part.reports || (told && !worth_telling(*told, *part.reports, change))) continue;
+        if (told_[i] && !worth_telling(*told_[i], part.reports, change)) continue;
         news.push_back({self, static_cast<std::uint16_t>(i)});
         told_[i] = part.reports;
         part.number = ++number_;
@@ -119,7 +118,7 @@ std::optional<wire::LoadGroup> LoadTable::group(TimePoint now, NewsKey key) cons
     // Whole milliseconds travel. Past an hour nobody cares how old exactly.
     const Duration age = std::clamp<Duration>(now - part->measured, Duration{0}, std::chrono::hours{1});
     group.age = std::chrono::floor<std::chrono::milliseconds>(age);
-    group.reports = *part->reports;
+    group.reports = part->reports;
     for (wire::LoadReport& report : group.reports) report.age = group.age;
     return group;
 }
@@ -133,7 +132,7 @@ std::vector<NewsKey> LoadTable::keys() const {
     std::vector<NewsKey> keys;
     for (std::size_t i = 0; i < peers_.size(); ++i)
         for (std::size_t part = 0; part < held_[i].parts.size(); ++part)
-            if (held_[i].parts[part].reports) keys.push_back({peers_[i], static_cast<std::uint16_t>(part)});
+            if (held_[i].parts[part].held) keys.push_back({peers_[i], static_cast<std::uint16_t>(part)});
     return keys;
 }
 
@@ -147,9 +146,10 @@ std::vector<std::shared_ptr<const PeerLoads>> LoadTable::by_peer() const {
             loads.peer = peers_[i];
             loads.entries.reserve(held.parts.size() * wire::load_group_max);
             for (const Part& part : held.parts)
-                if (part.reports)
-                    for (const wire::LoadReport& report : *part.reports)
-                        loads.entries.push_back({report, part.measured});
+                for (const wire::LoadReport& report : part.reports) {
+                    loads.entries.push_back({report, part.measured});
+                    loads.entries.back().report.age = Duration{0};
+                }
             const auto replica_of = [](const LoadEntry& entry) { return entry.report.replica; };
             // While a peer's replicas move between its parts, one of them may stand in two.
             if (std::ranges::adjacent_find(loads.entries, std::ranges::greater_equal{}, replica_of) !=

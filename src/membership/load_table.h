@@ -46,7 +46,8 @@ class LoadTable {
         Generation generation;
         std::uint64_t number = 0;
         TimePoint measured;
-        std::shared_ptr<const Reports> reports;  // sorted as they came, their ages 0; null: nothing was heard of it yet
+        Reports reports;    // as they came
+        bool held = false;  // false: nothing was heard of it yet
     };
     struct Held {
         std::vector<Part> parts;
@@ -61,7 +62,7 @@ class LoadTable {
     // Sorted by peer. Two arrays, because a search then reads a few cache lines.
     std::vector<PeerId> peers_;
     std::vector<Held> held_;
-    std::vector<std::shared_ptr<const Reports>> told_;  // of our own parts
+    std::vector<std::optional<Reports>> told_;  // of our own parts; nothing: not yet
     std::uint64_t number_ = 0;
 };
 

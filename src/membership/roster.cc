@@ -101,6 +101,7 @@ Roster::Entry& Roster::entry(PeerId id) const {
 
 Roster::Entry& Roster::add(PeerId id) {
     const auto at = static_cast<std::ptrdiff_t>(position(id));
+    members_stale_ = true;
     ids_.insert(ids_.begin() + at, id);
     return **peers_.insert(peers_.begin() + at, std::make_unique<Entry>());
 }
@@ -122,7 +123,7 @@ void Roster::index(Entry& entry) {
 
 void Roster::unindex(Entry& entry) {
     const PeerId id = entry.record.id;
-    entry.published.reset();
+    unpublish(entry);
     if (is_gone(entry.liveness)) {
         gone_.erase({entry.since, id});
         dead_.erase({entry.since, id});
@@ -137,6 +138,16 @@ void Roster::unindex(Entry& entry) {
     }
     live_.pop_back();
     ++live_edition_;
+}
+
+void Roster::unpublish(Entry& entry) {
+    entry.published.reset();
+    members_stale_ = true;
+}
+
+void Roster::hide(PeerId id) {
+    entry(id).hidden = true;
+    members_stale_ = true;
 }
 
 // False when the delta does not start at or below the held edition.
@@ -216,7 +227,7 @@ Roster::Applied Roster::apply(TimePoint now, const wire::RecordDelta& delta, wir
         !delta.card || (delta.card->name == known->record.name && delta.card->gossip == known->record.gossip);
     if (stays && known->record.replicas.size() + delta.replicas.size() <= replicas_always_fit) {
         merge(delta, known->record, known->editions);
-        known->published.reset();
+        unpublish(*known);
         return Applied::changed;
     }
     wire::PeerRecord record = known->record;
@@ -233,7 +244,7 @@ void Roster::replace_record(Entry& entry, wire::PeerRecord record, Editions edit
     if (moves) unindex(entry);
     entry.record = std::move(record);
     entry.editions = std::move(editions);
-    entry.published.reset();
+    unpublish(entry);
     if (moves) index(entry);
 }
 
@@ -361,8 +372,9 @@ wire::DigestEntry Roster::digest(const Peer& peer) {
     return {peer.record.id, peer.record.generation, peer.incarnation, standing_of(peer.liveness), peer.record.version};
 }
 
-std::vector<std::shared_ptr<const Member>> Roster::members() const {
-    std::vector<std::shared_ptr<const Member>> members;
+MemberList Roster::members() const {
+    if (!members_stale_) return members_;
+    MemberList::Members members;
     members.reserve(size());
     for (const auto& entry : peers_) {
         if (entry->hidden) continue;
@@ -371,7 +383,9 @@ std::vector<std::shared_ptr<const Member>> Roster::members() const {
                 Member{entry->record, entry->liveness, entry->incarnation, entry->since});
         members.push_back(entry->published);
     }
-    return members;
+    members_ = MemberList(std::move(members));
+    members_stale_ = false;
+    return members_;
 }
 
 }  // namespace exa::membership

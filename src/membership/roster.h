@@ -82,7 +82,7 @@ class Roster {
     void set_suspicion(PeerId id, const Suspicion& suspicion) { entry(id).suspicion = suspicion; }
     void condemn(PeerId id) { entry(id).condemned = true; }
     void set_accuser(PeerId id, PeerId accuser) { entry(id).accuser = accuser; }
-    void hide(PeerId id) { entry(id).hidden = true; }
+    void hide(PeerId id);
     void forget(PeerId id);
     // The gone peer (dead, lost or left) that has been so for longest, when there are more than `most` of them.
     std::optional<PeerId> surplus(std::size_t most) const;
@@ -105,7 +105,7 @@ class Roster {
     wire::DigestEntry digest(PeerId id) const;
 
     // Sorted by id, the hidden left out. Shares what did not change since the last call.
-    std::vector<std::shared_ptr<const Member>> members() const;
+    MemberList members() const;
 
   private:
     // Since which version of the record its parts are as they are; that is what makes deltas.
@@ -131,6 +131,7 @@ class Roster {
     Entry& add(PeerId id);
     void index(Entry& entry);
     void unindex(Entry& entry);
+    void unpublish(Entry& entry);
     void replace_record(Entry& entry, wire::PeerRecord record, Editions editions);
 
     PeerId self_;
@@ -145,6 +146,8 @@ class Roster {
     std::set<std::pair<TimePoint, PeerId>> dead_;
     std::set<std::pair<TimePoint, PeerId>> gone_;
     std::set<std::pair<std::string, PeerId>> names_;
+    mutable MemberList members_;
+    mutable bool members_stale_ = true;
 };
 
 Liveness liveness_of(wire::Standing standing);

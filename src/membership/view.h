@@ -1,8 +1,11 @@
 // View: what one peer believes about the cluster at one moment. Immutable once published; readers share it.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -21,6 +24,33 @@ struct Member {
     TimePoint since;  // of this liveness, on the observer's clock
 };
 
+// Sorted by peer id. Views share it while no member changes: to copy one is to copy a pointer.
+class MemberList {
+  public:
+    using Members = std::vector<std::shared_ptr<const Member>>;
+
+    MemberList() = default;
+    explicit MemberList(Members members) : members_(std::make_shared<const Members>(std::move(members))) {}
+    // A list of its own from then on. Of a higher id than all others.
+    void push_back(std::shared_ptr<const Member> member) {
+        Members members(begin(), end());
+        members.push_back(std::move(member));
+        *this = MemberList(std::move(members));
+    }
+
+    std::size_t size() const { return members_ ? members_->size() : 0; }
+    Members::const_iterator begin() const { return members_ ? members_->begin() : Members::const_iterator(); }
+    Members::const_iterator end() const { return members_ ? members_->end() : Members::const_iterator(); }
+    const std::shared_ptr<const Member>& front() const { return members_->front(); }
+    // The very same members, not only equal ones.
+    bool operator==(const MemberList& other) const {
+        return members_ == other.members_ || std::ranges::equal(*this, other);
+    }
+
+  private:
+    std::shared_ptr<const Members> members_;  // null: none
+};
+
 struct LoadEntry {
     wire::LoadReport report;
     TimePoint measured;  // on the observer's clock: received minus the age it had
@@ -35,7 +65,7 @@ struct PeerLoads {
 struct View {
     std::uint64_t number = 0;  // grows with every publication of this peer
     PeerId self;
-    std::vector<std::shared_ptr<const Member>> members;   // sorted by peer id; self is one of them
+    MemberList members;                                   // self is one of them
     std::vector<std::shared_ptr<const PeerLoads>> loads;  // of those that reported; sorted by peer id
 
     // Null when the peer is unknown. O(log n).

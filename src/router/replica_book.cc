@@ -70,17 +70,14 @@ std::vector<std::uint32_t> ReplicaBook::handle_view(const RoutingView& view) {
         // Slots that are new know nothing of loads that were adopted for others.
         loads_.clear();
     }
-    // Most peers' loads are those of the view before: only the others are looked at.
+    // Most peers' loads are those of the view before: only the others are looked at. Where peers came or went, all.
     const auto loads = view.loads();
-    auto known = loads_.begin();
     bool same_peers = loads_.size() == loads.size();
-    for (const auto& now : loads) {
-        while (known != loads_.end() && (*known)->peer < now->peer) ++known;
-        const bool is_known = known != loads_.end() && (*known)->peer == now->peer;
-        same_peers = same_peers && is_known;
-        if (is_known && *known == now) continue;
-        adopt_loads(*now);
-        if (same_peers) *known = now;
+    for (std::size_t i = 0; i < loads.size(); ++i) {
+        if (same_peers && loads_[i] == loads[i]) continue;
+        same_peers = same_peers && loads_[i]->peer == loads[i]->peer;
+        adopt_loads(*loads[i]);
+        if (same_peers) loads_[i] = loads[i];
     }
     if (!same_peers) loads_.assign(loads.begin(), loads.end());
     return moved;

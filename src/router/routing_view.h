@@ -50,10 +50,10 @@ class RoutingView {
             ReplicaId id;
             std::uint32_t replica = 0;  // index into replicas
         };
-        std::vector<std::shared_ptr<const membership::Member>> members;  // it was made from
-        std::vector<Pool> pools;                                         // sorted by key
-        std::vector<ReplicaEntry> replicas;                              // by pool, then by id
-        std::vector<Place> places;                                       // of all replicas, by id
+        membership::MemberList members;      // it was made from
+        std::vector<Pool> pools;             // sorted by key
+        std::vector<ReplicaEntry> replicas;  // by pool, then by id
+        std::vector<Place> places;           // of all replicas, by id
 
         std::span<const Place> places_of(PeerId peer) const;
     };

@@ -76,8 +76,8 @@ class Cluster {
             const auto& old = published_[i];
             const bool same = old && old->record == members[i].record && old->liveness == members[i].liveness;
             if (!same) published_[i] = std::make_shared<membership::Member>(members[i]);
-            view.members.push_back(published_[i]);
         }
+        view.members = membership::MemberList(published_);
         for (const auto& entry : loads) {
             auto& of_peer = loads_by_peer[entry.report.replica.peer];
             of_peer.peer = entry.report.replica.peer;
