@@ -126,6 +126,7 @@ struct Packet {
   records @9 :List(Delta);
   loads @10 :List(LoadGroup);
   round @11 :UInt32;          # of ping: the sender's probe round
+  roster @12 :UInt32;         # of ping: tells apart what two peers know; 0: not said
 }
 
 struct DigestEntry {

@@ -73,6 +73,9 @@ Membership::Membership(const Config& config, ClusterId cluster, const wire::Peer
       told_version_(record().version),
       join_sync_until_(now),
       heal_sync_until_(now),
+      settled_since_(now),
+      differs_sync_until_(now),
+      differs_wait_(config.probe_interval),
       sync_wait_(config.probe_interval) {
     EXA_CHECK(validate(config).has_value());
     EXA_CHECK(wire::check_record(record()).has_value());

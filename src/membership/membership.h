@@ -178,6 +178,8 @@ class Membership {
     void ask_others(TimePoint now);
     void answered(TimePoint now, PeerId target, std::uint64_t seq, Way way);
     void watch_datagrams(bool got_through);
+    std::uint32_t roster_digest() const;
+    void compare_rosters(TimePoint now, PeerId with, std::uint32_t theirs);
     void relay_timeout(TimePoint now, std::uint64_t seq);
     void handle_ping(TimePoint now, const Endpoint& from, const wire::Packet& packet);
     void handle_ping_request(TimePoint now, const Endpoint& from, const wire::Packet& packet);
@@ -290,6 +292,10 @@ class Membership {
     std::uint64_t join_seq_ = 0;  // of the digest whose answer makes us joined
     TimePoint join_sync_until_;
     TimePoint heal_sync_until_;
+    std::uint32_t settled_digest_ = 0;  // of our roster when a ping last came, the same since settled_since_
+    TimePoint settled_since_;
+    TimePoint differs_sync_until_;
+    Duration differs_wait_;
     Duration sync_wait_;
 
     std::map<PeerId, TimePoint> asked_until_;  // records asked for over the link

@@ -12,6 +12,8 @@ namespace {
 
 // Probes under way for others; above that a requester gets no help, which its own health takes for a silent relay.
 constexpr std::size_t relays_max = 256;
+// For so long news may still be on its way.
+constexpr int settle_intervals = 5;
 constexpr std::uint32_t link_only_alarm = 4;
 // Others who are asked before a suspect is given up.
 constexpr std::size_t last_asked = 2;
@@ -37,7 +39,28 @@ void Membership::start_probe(TimePoint now) {
 wire::Packet Membership::ping(std::uint64_t seq, PeerId target) const {
     wire::Packet ping = packet(wire::PacketKind::ping, seq, target);
     ping.round = rounds_.now();
+    ping.roster = roster_digest();
     return ping;
+}
+
+// Of ourselves it holds what others can know.
+std::uint32_t Membership::roster_digest() const {
+    const std::uint32_t own = Roster::digest_part(self(), record().generation, told_version_);
+    return std::max(1U, roster_.live_digest() ^ own);
+}
+
+// News that misses one peer of many, as it must now and then, is missed until the two compare everything. So each ping
+// says what its sender knows in four bytes: when that still differs although nothing has changed here for a moment,
+// they compare now. Those who go on differing (a cut in one direction) do so more and more rarely.
+void Membership::compare_rosters(TimePoint now, PeerId with, std::uint32_t theirs) {
+    const std::uint32_t ours = roster_digest();
+    if (std::exchange(settled_digest_, ours) != ours) settled_since_ = now;
+    if (theirs == ours) differs_wait_ = config_.probe_interval;
+    if (!joined_ || stage_ != Stage::member || theirs == ours || theirs == 0) return;
+    if (now - settled_since_ < settle_intervals * config_.gossip_interval || now < differs_sync_until_) return;
+    differs_sync_until_ = now + differs_wait_;
+    differs_wait_ = std::min(2 * differs_wait_, config_.sync_interval);
+    start_sync(now, with, false);
 }
 
 // The direct ping had its time: others try, and the link, in case that only our datagrams are lost.
@@ -119,6 +142,7 @@ void Membership::handle_ping(TimePoint now, const Endpoint& from, const wire::Pa
         return;
     }
     rounds_.hear(ping.round);
+    compare_rosters(now, ping.header.sender, ping.roster);
     wire::Packet ack = packet(wire::PacketKind::ack, ping.seq, self());
     const Peer* sender = roster_.find(ping.header.sender);
     ack.introduce = sender == nullptr || sender->record.generation != ping.header.generation;

@@ -1,8 +1,10 @@
 #include "membership/roster.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "membership/id_search.h"
 
 namespace exa::membership {
@@ -106,8 +108,21 @@ Roster::Entry& Roster::add(PeerId id) {
     return **peers_.insert(peers_.begin() + at, std::make_unique<Entry>());
 }
 
+std::uint32_t Roster::digest_part(PeerId id, Generation generation, std::uint64_t version) {
+    return static_cast<std::uint32_t>(hash64(id.value, generation.value, version));
+}
+
+void Roster::digest_again(Entry& entry) {
+    const wire::PeerRecord& record = entry.record;
+    const bool counts = entry.is_live() && record.id != self_;
+    const std::uint32_t part = counts ? digest_part(record.id, record.generation, record.version) : 0;
+    live_digest_ ^= entry.digested ^ part;
+    entry.digested = part;
+}
+
 void Roster::index(Entry& entry) {
     const PeerId id = entry.record.id;
+    digest_again(entry);
     if (entry.is_live()) names_.emplace(entry.record.name, id);
     if (is_gone(entry.liveness)) gone_.emplace(entry.since, id);
     if (id == self_) return;
@@ -124,6 +139,7 @@ void Roster::index(Entry& entry) {
 void Roster::unindex(Entry& entry) {
     const PeerId id = entry.record.id;
     unpublish(entry);
+    live_digest_ ^= std::exchange(entry.digested, 0);
     if (is_gone(entry.liveness)) {
         gone_.erase({entry.since, id});
         dead_.erase({entry.since, id});
@@ -228,6 +244,7 @@ Roster::Applied Roster::apply(TimePoint now, const wire::RecordDelta& delta, wir
     if (stays && known->record.replicas.size() + delta.replicas.size() <= replicas_always_fit) {
         merge(delta, known->record, known->editions);
         unpublish(*known);
+        digest_again(*known);
         return Applied::changed;
     }
     wire::PeerRecord record = known->record;
@@ -245,6 +262,7 @@ void Roster::replace_record(Entry& entry, wire::PeerRecord record, Editions edit
     entry.record = std::move(record);
     entry.editions = std::move(editions);
     unpublish(entry);
+    digest_again(entry);
     if (moves) index(entry);
 }
 

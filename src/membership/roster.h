@@ -64,6 +64,10 @@ class Roster {
     const std::vector<PeerId>& live() const { return live_; }
     // The others that are dead or lost, oldest first.
     const std::set<std::pair<TimePoint, PeerId>>& dead() const { return dead_; }
+    // Equal for equal sets of (id, generation, version) of the live peers but ourselves, whether suspect or not.
+    std::uint32_t live_digest() const { return live_digest_; }
+    // One peer's part of it.
+    static std::uint32_t digest_part(PeerId id, Generation generation, std::uint64_t version);
     // Those of live() that are suspect.
     const std::set<PeerId>& suspects() const { return suspects_; }
     // Ourselves and live().
@@ -117,6 +121,7 @@ class Roster {
     };
     struct Entry : Peer {
         Editions editions;
+        std::uint32_t digested = 0;                       // its part of live_digest_
         std::size_t live_at = 0;                          // its place in live_ while it stands there
         mutable std::shared_ptr<const Member> published;  // null when it is out of date
         // delta_bytes as last asked for, 0: never; and base, version and incarnation that it was for.
@@ -132,6 +137,7 @@ class Roster {
     void index(Entry& entry);
     void unindex(Entry& entry);
     void unpublish(Entry& entry);
+    void digest_again(Entry& entry);
     void replace_record(Entry& entry, wire::PeerRecord record, Editions editions);
 
     PeerId self_;
@@ -142,6 +148,7 @@ class Roster {
     Entry* own_ = nullptr;
     std::vector<PeerId> live_;
     std::uint64_t live_edition_ = 1;
+    std::uint32_t live_digest_ = 0;
     std::set<PeerId> suspects_;
     std::set<std::pair<TimePoint, PeerId>> dead_;
     std::set<std::pair<TimePoint, PeerId>> gone_;

@@ -359,6 +359,7 @@ Result<Packet> read_packet(schema::Packet::Reader in, ClusterId cluster) {
     packet.target = PeerId{in.getTarget()};
     packet.target_endpoint = endpoint_of(in.getTargetHigh(), in.getTargetLow(), in.getTargetPort());
     packet.round = in.getRound();
+    packet.roster = in.getRoster();
     EXA_TRY(read_items(in, packet));
     EXA_TRY(check(packet));
     return packet;
@@ -452,6 +453,7 @@ Result<Bytes> encode(const Packet& packet) {
     out.setTargetLow(half_of(packet.target_endpoint, 8));
     out.setTargetPort(packet.target_endpoint.port);
     out.setRound(packet.round);
+    out.setRoster(packet.roster);
     write_items(out, packet);
     return packed(message, packet_bytes_max);
 }

@@ -108,6 +108,7 @@ struct Packet {
     PeerId target;             // ping, ping_request: who is meant, 0 for whoever is there; ack, nack: about whom
     Endpoint target_endpoint;  // ping_request
     std::uint32_t round = 0;   // ping: the sender's probe round
+    std::uint32_t roster = 0;  // ping: tells apart what two peers know of the living, 0: not said
     std::vector<Fact> facts;
     std::vector<RecordDelta> records;
     std::vector<LoadGroup> loads;

@@ -9,6 +9,7 @@ using namespace exa::membership::samples;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using wire::PacketKind;
+using wire::Standing;
 
 namespace {
 
@@ -251,6 +252,39 @@ BOOST_AUTO_TEST_CASE(the_dead_are_dialled_with_the_news_of_their_death) {
     const auto to_dead = std::ranges::find(driver.sent, endpoint(102), &Sent::to);
     BOOST_REQUIRE((to_dead != driver.sent.end()));
     BOOST_TEST((to_dead->packet.facts.at(0) == fact(102, wire::Standing::dead, 0, 101)));
+}
+
+BOOST_AUTO_TEST_CASE(who_still_knows_something_else_a_second_later_is_compared_with_and_more_and_more_rarely) {
+    Driver driver;
+    driver.gather(6);
+    wire::Packet hello = ping(101, me);
+    const auto compared = [&](std::uint32_t roster, Duration after) {
+        driver.run_for(after, true);
+        driver.syncs.clear();
+        hello.roster = roster;
+        driver.give(hello).value();
+        const auto digests = driver.syncs_of(wire::SyncKind::digest);
+        return std::ranges::any_of(digests, [](const SentSync& item) { return item.to == PeerId{101}; });
+    };
+    // What we know ourselves is in our own pings.
+    driver.run_for(seconds{2}, true);
+    const std::uint32_t same = driver.sent_of(PacketKind::ping).back().packet.roster;
+    BOOST_TEST(same != 0U);
+    BOOST_TEST(!compared(same + 1, milliseconds{10}));
+    BOOST_TEST(!compared(same, seconds{1}));
+    BOOST_TEST(compared(same + 1, seconds{1}));
+    BOOST_TEST(!compared(same + 1, milliseconds{900}));
+    BOOST_TEST(compared(same + 1, milliseconds{200}));
+    BOOST_TEST(!compared(same + 1, milliseconds{1100}));
+    // A suspicion is no difference, a death is.
+    driver.give(102, {fact(103, Standing::suspect, 0, 102)}).value();
+    driver.sent.clear();
+    driver.run_for(seconds{2}, true);
+    BOOST_TEST(driver.sent_of(PacketKind::ping).back().packet.roster == same);
+    driver.give(102, {fact(103, Standing::dead, 0, 102)}).value();
+    driver.sent.clear();
+    driver.run_for(seconds{2}, true);
+    BOOST_TEST(driver.sent_of(PacketKind::ping).back().packet.roster != same);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
