@@ -347,10 +347,14 @@ void Oracles::after_stranger(WorldTime, const Peer& peer, Origin origin, bool ta
     if (!stranger_before_) return;
     ++measured_.strangers;
     const Fingerprint after = fingerprint(*peer.node);
-    if (origin == Origin::outsider && (taken || after != *stranger_before_))
-        violate("S1", fmt::format("a datagram that is no member's {} peer {}",
-                                  after != *stranger_before_ ? "changed" : "was taken by", peer.host));
-    if (origin == Origin::replayed && after.beliefs != stranger_before_->beliefs)
+    // Behind a seal damage and replays are known for what they are; without one only what a replay says can be judged.
+    const bool replayed = origin == Origin::replayed;
+    const bool refused = origin == Origin::outsider || scenario_.cluster.sealed;
+    if (refused && ((taken && !replayed) || after != *stranger_before_))
+        violate(replayed ? "S2" : "S1",
+                fmt::format("a datagram that is {} {} peer {}", replayed ? "a replay" : "no member's",
+                            after != *stranger_before_ ? "changed" : "was taken by", peer.host));
+    else if (replayed && after.beliefs != stranger_before_->beliefs)
         violate("S2", fmt::format("a datagram that peer {} had handled before changed what it believes", peer.host));
 }
 
