@@ -1,6 +1,6 @@
 // Control: the one strand that owns the node object. Packets, timers and orders go in, datagrams and link messages come
-// out, and new views are published for the data plane: bad news and what our owner ordered in the turn it came, the rest
-// a few milliseconds later with all that came meanwhile.
+// out, and new views are published for the data plane: bad news and what our owner ordered in the turn it came, the
+// rest a few milliseconds later with all that came meanwhile.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
