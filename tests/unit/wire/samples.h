@@ -84,6 +84,8 @@ inline Packet packet() {
     packet.seq = 77;
     packet.target = PeerId{0x5555};
     packet.target_endpoint = *parse_endpoint("10.0.0.2:7946");
+    packet.round = 12;
+    packet.roster = 0xfade0001;
     packet.facts = {fact()};
     packet.records = {whole(), change()};
     packet.loads = {loads()};
@@ -120,9 +122,15 @@ inline Sync keys() {
     return sync;
 }
 
-// As they were before there were keys: the vectors of that time must read so for ever.
-inline Packet packet_before_keys() {
+// As they were before there were some fields: the vectors of that time must read so for ever.
+inline Packet packet_before_rounds() {
     Packet before = packet();
+    before.round = before.roster = 0;
+    return before;
+}
+
+inline Packet packet_before_keys() {
+    Packet before = packet_before_rounds();
     before.records[0].card->keys.clear();
     before.records[0].card->primary_key = {};
     return before;
