@@ -13,7 +13,7 @@ namespace {
 constexpr std::array infos = std::to_array<MutantInfo>({
     {Mutant::generation_not_persisted, "generation-not-persisted",
      "a restarted peer comes back under the generation of before", "churn"},
-    {Mutant::lost_refutation, "lost-refutation", "a suspect's answer never leaves it", "partition-half"},
+    {Mutant::lost_refutation, "lost-refutation", "a suspect's answer never leaves it", "gray-slow-peer"},
     {Mutant::no_indirect_probe, "no-indirect-probe", "nobody asks others, or the link, to try", "udp-pairs"},
     {Mutant::deaf_to_bad_news, "deaf-to-bad-news", "suspicions and deaths are not passed on", "crash-one"},
     {Mutant::silent_joiner, "silent-joiner", "records of others are not passed on", "crash-one"},
