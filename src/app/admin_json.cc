@@ -174,6 +174,10 @@ json::value status_json(const PeerFacts& facts, const membership::View& view) {
     for (const Liveness liveness : {Liveness::alive, Liveness::suspect, Liveness::dead, Liveness::lost, Liveness::left})
         peer_counts[name_of(liveness)] = peers[static_cast<std::size_t>(liveness)];
 
+    json::array alarms;
+    if (view.alarms.losses_held) alarms.emplace_back("losses_held");
+    if (view.alarms.udp_blocked) alarms.emplace_back("udp_blocked");
+
     json::object status{
         {"cluster", valid_utf8(facts.cluster)},
         {"software", facts.software},
@@ -187,6 +191,7 @@ json::value status_json(const PeerFacts& facts, const membership::View& view) {
          {{"total", facts.requests}, {"failed", facts.requests_failed}, {"in_flight", facts.requests_in_flight}}},
         {"gossip_ignored", facts.gossip_ignored},
         {"links_refused", facts.links_refused},
+        {"alarms", std::move(alarms)},
     };
     if (const membership::Member* self = view.find(view.self)) {
         status["self"] = json::object{
@@ -277,6 +282,11 @@ json::value join_json(const std::vector<std::string>& seeds) {
 
 json::value leave_json(std::uint32_t drain_seconds, int pid) {
     return json::object{{"state", name_of(wire::PeerState::draining)}, {"drain_seconds", drain_seconds}, {"pid", pid}};
+}
+
+json::value accept_losses_json(const membership::View& view) {
+    const auto is_dead = [](const auto& member) { return member->liveness == Liveness::dead; };
+    return json::object{{"held", view.alarms.losses_held}, {"dead", std::ranges::count_if(view.members, is_dead)}};
 }
 
 std::string_view name_of(Liveness liveness) {

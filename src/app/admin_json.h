@@ -7,6 +7,7 @@
 //   GET  /exaserve/v1/route?session=ID&model=M    route_json        without a model: the only one there is
 //   POST /exaserve/v1/join {"seeds":[...]}        join_json         200
 //   POST /exaserve/v1/leave                       leave_json        202, then the peer drains and ends
+//   POST /exaserve/v1/accept-losses               accept_losses_json 200
 //
 // Ids and ring positions are hexadecimal strings, since a JSON number does not hold 64 bits everywhere; times are
 // seconds before now. Lists are sorted by id, so that equal views give equal text on every peer.
@@ -48,7 +49,7 @@ boost::json::value members_json(TimePoint now, const PeerFacts& facts, const mem
 // {"cluster","software","uptime_seconds","self":{"id","name","state","generation","rack","http"},"view",
 //  "peers":{"alive","suspect","dead","lost","left"},"replicas","replicas_ready",
 //  "models":[{"model","replicas","replicas_ready"}],
-//  "requests":{"total","failed","in_flight"},"gossip_ignored","links_refused"}
+//  "requests":{"total","failed","in_flight"},"gossip_ignored","links_refused","alarms":["losses_held","udp_blocked"]}
 // Replicas count on peers that are alive or suspect.
 boost::json::value status_json(const PeerFacts& facts, const membership::View& view);
 
@@ -75,6 +76,9 @@ boost::json::value join_json(const std::vector<std::string>& seeds);
 // {"state":"draining","drain_seconds","pid"}: how long running answers have at most; the peer has left when the process
 // is gone.
 boost::json::value leave_json(std::uint32_t drain_seconds, int pid);
+
+// {"held","dead"}: whether losses were held at this peer when it was told, and how many peers it calls dead.
+boost::json::value accept_losses_json(const membership::View& view);
 
 // "alive", "suspect", ...
 std::string_view name_of(membership::Liveness liveness);

@@ -400,6 +400,10 @@ void Control::handle_link_broken(PeerId peer, Generation generation) {
     state_->post([=](node::Node& node, TimePoint now) { node.handle_link_broken(now, peer, generation); });
 }
 
+void Control::accept_losses() {
+    state_->post([](node::Node& node, TimePoint) { node.accept_losses(); });
+}
+
 void Control::set_peer_state(wire::PeerState peer_state) {
     state_->post([state = state_.get(), peer_state](node::Node& node, TimePoint now) {
         state->draining = peer_state == wire::PeerState::draining || peer_state == wire::PeerState::leaving;

@@ -110,7 +110,7 @@ io::HttpResponse Door::answer(const io::HttpRequest& request) {
     if (path.starts_with("/v1/models/")) return get ? models(path.substr(11)) : only("GET");
     if (path.starts_with(admin_prefix)) {
         const std::string_view what = path.substr(admin_prefix.size());
-        if (what == "join" || what == "leave")
+        if (what == "join" || what == "leave" || what == "accept-losses")
             return request.method == "POST" ? admin_post(what, request) : only("POST");
         return get ? admin_get(what, request) : only("GET");
     }
@@ -193,6 +193,10 @@ io::HttpResponse Door::admin_post(std::string_view what, const io::HttpRequest& 
     if (what == "leave") {
         actions_.leave();
         return json_response(leave_json(actions_.drain_seconds, ::getpid()), 202);
+    }
+    if (what == "accept-losses") {
+        actions_.accept_losses();
+        return json_response(accept_losses_json(*shared_.load()->members));
     }
     auto seeds = parse_join(request.body);
     if (!seeds) return to_response(seeds.error());

@@ -48,6 +48,9 @@ class Families {
 };
 
 void add_cluster(Families& families, const ControlView& control) {
+    families.begin("alarm", "1 while the peer raises it; see the operations page.", MetricType::Gauge);
+    families.add({{"alarm", "losses_held"}}, control.members->alarms.losses_held ? 1 : 0);
+    families.add({{"alarm", "udp_blocked"}}, control.members->alarms.udp_blocked ? 1 : 0);
     families.begin("members", "Peers as this one sees them, by liveness.", MetricType::Gauge);
     std::array<double, 5> members{};
     for (const auto& member : control.members->members) ++members.at(static_cast<std::size_t>(member->liveness));

@@ -340,6 +340,7 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
                     .metrics = {},
                     .join = [&control](std::vector<std::string> seeds) { control.join(std::move(seeds)); },
                     .leave = [&stop] { stop.leave(); },
+                    .accept_losses = [&control] { control.accept_losses(); },
                     .change_keys = [&control](KeyOrder order) { return control.change_keys(std::move(order)); },
                     .drain_seconds = config.drain_seconds}};
     if (shared.reuse_port) {

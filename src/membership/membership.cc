@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "base/check.h"
 #include "base/hash.h"
@@ -91,6 +92,7 @@ std::shared_ptr<const View> Membership::view() {
     auto view = std::make_shared<View>();
     view->number = ++view_number_;
     view->self = self();
+    view->alarms = alarms_;
     view->members = roster_.members();
     view->loads = loads_.by_peer();
     view_ = std::move(view);
@@ -413,8 +415,8 @@ std::optional<Event> Membership::poll_event() {
     return pop(events_);
 }
 
-void Membership::release_losses() {
-    losses_accepted_ = losses_held_;
+void Membership::accept_losses() {
+    losses_accepted_ = alarms_.losses_held;
 }
 
 // A partition looks like the loss of the other side from both: what is placed anew then is placed twice.
@@ -424,8 +426,10 @@ bool Membership::holds_losses() {
     const bool many = 3 * dead > roster_.live_count() + dead;
     if (!many) losses_accepted_ = false;
     const bool held = many && !losses_accepted_;
-    if (held != losses_held_) emit(held ? EventKind::losses_held : EventKind::losses_released, self());
-    losses_held_ = held;
+    if (std::exchange(alarms_.losses_held, held) != held) {
+        view_stale_ = true;
+        emit(held ? EventKind::losses_held : EventKind::losses_released, self());
+    }
     return held;
 }
 

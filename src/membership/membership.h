@@ -105,8 +105,7 @@ class Membership {
     std::uint32_t health() const { return health_; }
     const Roster& roster() const { return roster_; }
     const Counters& counters() const { return counters_; }
-    bool holds_losses_now() const { return losses_held_; }
-    bool is_udp_blocked() const { return udp_blocked_; }
+    const Alarms& alarms() const { return alarms_; }
     Sizes sizes() const {
         return {roster_.size(), roster_.dead().size(), queue_.size(), timers_.size(),
                 relays_.size(), asked_until_.size(),   wants_.size(), clashes_.size()};
@@ -137,7 +136,7 @@ class Membership {
     Result<void> set_record(TimePoint now, wire::PeerRecord record);
     // The dead that are held become lost in their time, however many they are: an operator said that it is no
     // partition.
-    void release_losses();
+    void accept_losses();
     // Loads of all our replicas as they are now.
     void set_loads(TimePoint now, std::span<const wire::LoadReport> reports);
 
@@ -274,8 +273,7 @@ class Membership {
     std::uint64_t next_seq_ = 1;
     std::optional<Probe> probe_;
     std::uint32_t link_only_ = 0;  // probes in a row that only the link answered
-    bool udp_blocked_ = false;
-    bool losses_held_ = false;
+    Alarms alarms_;
     bool losses_accepted_ = false;
     std::map<std::uint64_t, Relay> relays_;
     TimePoint last_gossip_;

@@ -129,11 +129,10 @@ void Membership::answered(TimePoint now, PeerId target, std::uint64_t seq, Way w
 // A probe that only the link answered is loss; several in a row are a firewall.
 void Membership::watch_datagrams(bool got_through) {
     link_only_ = got_through ? 0 : link_only_ + 1;
-    if (link_only_ == link_only_alarm) {
-        udp_blocked_ = true;
-        emit(EventKind::udp_blocked, self());
-    }
-    if (got_through && std::exchange(udp_blocked_, false)) emit(EventKind::udp_restored, self());
+    const bool blocked = alarms_.udp_blocked ? !got_through : link_only_ >= link_only_alarm;
+    if (std::exchange(alarms_.udp_blocked, blocked) == blocked) return;
+    view_stale_ = true;
+    emit(blocked ? EventKind::udp_blocked : EventKind::udp_restored, self());
 }
 
 void Membership::handle_ping(TimePoint now, const Endpoint& from, const wire::Packet& ping) {

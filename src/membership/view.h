@@ -62,9 +62,17 @@ struct PeerLoads {
     std::vector<LoadEntry> entries;  // sorted by replica id, one each
 };
 
+// What an operator should look at. The log says more when they begin and end.
+struct Alarms {
+    bool losses_held = false;  // more than a third of the peers are dead at once, so none of them becomes lost
+    bool udp_blocked = false;  // our probes are answered over links only
+    bool operator==(const Alarms&) const = default;
+};
+
 struct View {
     std::uint64_t number = 0;  // grows with every publication of this peer
     PeerId self;
+    Alarms alarms;
     MemberList members;                                   // self is one of them
     std::vector<std::shared_ptr<const PeerLoads>> loads;  // of those that reported; sorted by peer id
 

@@ -59,6 +59,8 @@ class Node {
     void join(TimePoint now, std::vector<Endpoint> seeds);
     // Tells the cluster; the event left_cluster follows.
     void leave(TimePoint now);
+    // The dead that are held become lost in their time (membership/view.h, Alarms).
+    void accept_losses() { membership_.accept_losses(); }
     void set_peer_state(TimePoint now, wire::PeerState state);
     // Adds the replica or replaces the record of its id.
     void set_replica(TimePoint now, wire::ReplicaRecord replica);

@@ -32,6 +32,10 @@ struct LeaveOptions {
     bool wait = true;
 };
 
+struct AcceptLossesOptions {
+    Target target;
+};
+
 struct MembersOptions {
     Target target;
 };
@@ -65,8 +69,8 @@ struct KeysOptions {
     bool force = false;
 };
 
-using Command = std::variant<UpOptions, PeerOptions, JoinOptions, LeaveOptions, MembersOptions, StatusOptions,
-                             ReplicasOptions, RingOptions, RouteOptions, KeysOptions>;
+using Command = std::variant<UpOptions, PeerOptions, JoinOptions, LeaveOptions, AcceptLossesOptions, MembersOptions,
+                             StatusOptions, ReplicasOptions, RingOptions, RouteOptions, KeysOptions>;
 
 // Nothing to run: help or version was asked for (exit_ok), or the arguments are wrong (exit_usage).
 struct NoCommand {

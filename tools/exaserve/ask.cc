@@ -137,6 +137,14 @@ Outcome<std::string> ask(const JoinOptions& options, Style) {
            " seeds from now on; see 'exaserve members --peer " + options.target.url + "'\n";
 }
 
+Outcome<std::string> ask(const AcceptLossesOptions& options, Style) {
+    BOOST_OUTCOME_TRY(const auto reply, AdminClient(options.target.url).post("accept-losses", json::object{}));
+    if (options.target.json) return json::serialize(reply) + "\n";
+    if (field_text(reply, "held") != "true") return std::string("no losses are held at this peer; nothing changed\n");
+    return "the " + std::to_string(number_in(reply, "dead")) +
+           " dead peers become lost; every peer decides so for itself, so tell the others too\n";
+}
+
 Outcome<std::string> ask(const LeaveOptions& options, Style) {
     const AdminClient client(options.target.url, std::chrono::seconds(2));
     BOOST_OUTCOME_TRY(const auto reply, client.post("leave", json::object{}));

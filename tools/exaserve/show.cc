@@ -101,6 +101,13 @@ std::string members_text(const json::value& reply, Style style) {
     return table.render(style) + "\n* the peer that was asked\n";
 }
 
+std::string alarm_text(std::string_view alarm) {
+    if (alarm == "losses_held")
+        return "losses_held: more than a third of the peers are dead at once; see 'exaserve accept-losses --help'";
+    if (alarm == "udp_blocked") return "udp_blocked: peers answer over links only; does a firewall drop UDP?";
+    return std::string(alarm);
+}
+
 std::string status_text(const json::value& reply, Style style) {
     const json::value& self = at(reply, "self");
     const json::value& peers = at(reply, "peers");
@@ -120,6 +127,7 @@ std::string status_text(const json::value& reply, Style style) {
                                 text(requests, "in_flight") + " in flight");
     out += line("ignored", text(reply, "gossip_ignored") + " packets, " + text(reply, "links_refused") +
                                " links that were not ours");
+    for (const json::value& alarm : list(reply, "alarms")) out += line("alarm", alarm_text(alarm.as_string()));
     const json::value& seal = at(reply, "seal");
     if (!seal.is_null()) out += line("sealed", at(seal, "sealed") == true ? "with key " + text(seal, "primary") : "no");
     for (const json::value& alarm : list(seal, "alarms")) {

@@ -128,6 +128,16 @@ BOOST_AUTO_TEST_CASE(status_counts_replicas_of_peers_that_are_present) {
     BOOST_TEST((value.at("requests") == json::value{{"total", 11}, {"failed", 2}, {"in_flight", 1}}));
     BOOST_TEST((value.at("gossip_ignored") == 4));
     BOOST_TEST((value.at("links_refused") == 5));
+    BOOST_TEST(value.at("alarms").as_array().empty());
+}
+
+BOOST_AUTO_TEST_CASE(status_names_the_alarms_and_accepting_losses_counts_the_dead) {
+    auto seen = view({Liveness::alive, Liveness::dead, Liveness::dead});
+    BOOST_TEST((app::accept_losses_json(seen) == json::value{{"held", false}, {"dead", 2}}));
+    seen.alarms = {.losses_held = true, .udp_blocked = true};
+    BOOST_TEST(
+        (app::status_json(facts(), seen).at("alarms") == json::value(json::array{"losses_held", "udp_blocked"})));
+    BOOST_TEST((app::accept_losses_json(seen) == json::value{{"held", true}, {"dead", 2}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_load_that_was_never_reported_is_null) {

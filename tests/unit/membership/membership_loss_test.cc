@@ -143,23 +143,23 @@ BOOST_AUTO_TEST_CASE(more_than_a_third_dead_at_once_is_held_until_some_are_back)
     for (std::uint64_t id = 101; id <= 104; ++id) driver.give(109, {fact(id, Standing::dead, 0, 109)}).value();
     driver.run_for(seconds{100}, true);
     BOOST_TEST((driver.liveness(101) == Liveness::dead));
-    BOOST_TEST(driver.core.holds_losses_now());
+    BOOST_TEST(driver.core.view()->alarms.losses_held);
     BOOST_TEST(driver.told(EventKind::losses_held, samples::me) == 1U);
     driver.give(109, {fact(104, Standing::alive, 1)}).value();
     driver.run_for(seconds{6}, true);
     BOOST_TEST((driver.liveness(101) == Liveness::lost));
-    BOOST_TEST(!driver.core.holds_losses_now());
+    BOOST_TEST(!driver.core.view()->alarms.losses_held);
     BOOST_TEST(driver.told(EventKind::losses_released, samples::me) == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(an_operator_releases_the_losses_that_are_held) {
     Driver driver;
     driver.gather(3);
-    driver.core.release_losses();
+    driver.core.accept_losses();
     for (std::uint64_t id = 101; id <= 102; ++id) driver.give(103, {fact(id, Standing::dead, 0, 103)}).value();
     driver.run_for(seconds{60}, true);
     BOOST_TEST((driver.liveness(101) == Liveness::dead));
-    driver.core.release_losses();
+    driver.core.accept_losses();
     driver.run_for(seconds{6}, true);
     BOOST_TEST((driver.liveness(101) == Liveness::lost));
     BOOST_TEST((driver.liveness(102) == Liveness::lost));
@@ -209,13 +209,13 @@ BOOST_AUTO_TEST_CASE(probes_that_only_links_answer_are_an_alarm_and_one_datagram
         }
     };
     let_links_answer(seconds{3});
-    BOOST_TEST(!driver.core.is_udp_blocked());
+    BOOST_TEST(!driver.core.view()->alarms.udp_blocked);
     let_links_answer(seconds{4});
-    BOOST_TEST(driver.core.is_udp_blocked());
+    BOOST_TEST(driver.core.view()->alarms.udp_blocked);
     BOOST_TEST(driver.told(EventKind::udp_blocked, samples::me) == 1U);
     for (std::uint64_t id = 101; id <= 106; ++id) BOOST_TEST((driver.liveness(id) == Liveness::alive));
     driver.run_for(seconds{6}, true);
-    BOOST_TEST(!driver.core.is_udp_blocked());
+    BOOST_TEST(!driver.core.view()->alarms.udp_blocked);
     BOOST_TEST(driver.told(EventKind::udp_restored, samples::me) == 1U);
 }
 
