@@ -80,10 +80,10 @@ struct Config {
     std::size_t members_max = 8192;
 
     // While our own record goes on changing, its editions are told this far apart, growing from record_interval to
-    // record_interval_max: a peer that starts would else tell everybody of every step of every replica. What makes
-    // replicas unusable is told at once. Defaults 200 ms and 1 s.
+    // record_interval_max: a peer that starts would else tell everybody of every step of every replica. What takes
+    // something away, and the last replica to get ready, is told at once. Defaults 200 ms and 4 s.
     Duration record_interval = std::chrono::milliseconds{200};
-    Duration record_interval_max = std::chrono::seconds{1};
+    Duration record_interval_max = std::chrono::seconds{4};
 
     // Own load reports leave at most this often (times n / 256 above 256 peers). Default 1 s.
     Duration load_interval = std::chrono::seconds{1};

@@ -72,7 +72,7 @@ std::size_t GossipQueue::take(Class from, Filling& filling, std::size_t room, st
         if (std::ranges::find(packet.records, key.peer, &wire::RecordDelta::peer) != packet.records.end())
             return Take::skip;
         const Peer* peer = filling.roster.find(key.peer);
-        const auto bytes = peer != nullptr ? Roster::delta_bytes(*peer, base) : std::nullopt;
+        const auto bytes = peer != nullptr ? filling.roster.delta_bytes(*peer, base) : std::nullopt;
         if (!bytes) return Take::gone;
         if (*bytes > filling.room_max) {
             auto notice = filling.roster.notice(key.peer);
@@ -81,7 +81,7 @@ std::size_t GossipQueue::take(Class from, Filling& filling, std::size_t room, st
             return Take::sent;
         }
         if (!fits(*bytes)) return Take::skip;
-        packet.records.push_back(*Roster::delta(*peer, base));
+        packet.records.push_back(*filling.roster.delta(*peer, base));
         return Take::sent;
     };
     const auto offer_load = [&](NewsKey key, std::uint64_t) {

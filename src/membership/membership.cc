@@ -29,6 +29,13 @@ TimerKey group_key(const std::string& rack) {
     return {TimerKind::group, hash64(as_bytes(rack))};
 }
 
+// Nothing is on its way to be ready.
+bool is_settled(const wire::PeerRecord& record) {
+    return std::ranges::all_of(record.replicas, [](const wire::ReplicaRecord& replica) {
+        return replica.state > wire::ReplicaState::warming;
+    });
+}
+
 // True when something that others may use now is no longer there, or at another place.
 bool takes_away(const wire::PeerRecord& before, const wire::PeerRecord& after) {
     if (wire::card_of(before) != wire::card_of(after)) return true;
@@ -71,7 +78,6 @@ Membership::Membership(const Config& config, ClusterId cluster, const wire::Peer
       last_loads_(now - std::chrono::hours{1}),
       record_told_(now - std::chrono::hours{1}),
       record_wait_(config.record_interval),
-      told_version_(record().version),
       join_sync_until_(now),
       heal_sync_until_(now),
       settled_since_(now),
@@ -355,7 +361,7 @@ Result<void> Membership::set_record(TimePoint now, wire::PeerRecord next) {
     if (auto checked = wire::check_record(next); checked.has_error())
         return error(errc::invalid_record, checked.error().message());
     if (next == record()) return success();
-    const bool urgent = takes_away(record(), next);
+    const bool urgent = takes_away(record(), next) || (!is_settled(record()) && is_settled(next));
     roster_.set_self(next);
     view_stale_ = true;
     check_name(self());
@@ -371,8 +377,8 @@ void Membership::tell_record(TimePoint now) {
     record_wait_ = goes_on ? std::min(2 * record_wait_, config_.record_interval_max) : config_.record_interval;
     record_told_ = now;
     timers_.cancel({TimerKind::record});
-    queue_.tell_record(self(), told_version_);
-    told_version_ = record().version;
+    queue_.tell_record(self(), roster_.told_version());
+    roster_.tell_self();
     news(now);
 }
 
@@ -583,7 +589,7 @@ void Membership::check_name(PeerId id) {
 
 wire::Header Membership::header() const {
     const Peer& peer = roster_.own();
-    return {cluster_, self(), peer.record.generation, peer.incarnation, told_version_, life_};
+    return {cluster_, self(), peer.record.generation, peer.incarnation, roster_.told_version(), life_};
 }
 
 wire::Packet Membership::packet(wire::PacketKind kind, std::uint64_t seq, PeerId target) const {

@@ -280,7 +280,6 @@ class Membership {
     TimePoint last_loads_;
     TimePoint record_told_;
     Duration record_wait_;
-    std::uint64_t told_version_;  // of our own record: the latest that others were told of
 
     std::vector<Endpoint> seeds_;
     std::deque<Endpoint> former_;      // gossip addresses of the lost and forgotten, oldest first

@@ -286,7 +286,7 @@ void Membership::start_sync(TimePoint now, PeerId with, bool want_loads) {
     sync.seq = next_seq_++;
     for (std::size_t at = 0; at < roster_.size();) {
         for (; at < roster_.size() && sync.digest.size() < wire::digest_entries_max; ++at)
-            if (is_told(now, roster_.peer(at))) sync.digest.push_back(Roster::digest(roster_.peer(at)));
+            if (is_told(now, roster_.peer(at))) sync.digest.push_back(roster_.digest(roster_.peer(at)));
         const bool whole = at == roster_.size();
         sync.last = whole ? PeerId{~std::uint64_t{0}} : PeerId{roster_.peer(at).record.id.value - 1};
         if (!joined_) join_seq_ = sync.seq;
@@ -318,7 +318,7 @@ void Membership::compare_digest(TimePoint now, const wire::Sync& sync) {
             theirs_only(entry);
             continue;
         }
-        const wire::DigestEntry own = Roster::digest(roster_.peer(mine++));
+        const wire::DigestEntry own = roster_.digest(roster_.peer(mine++));
         if (entry == own && entry.standing == wire::Standing::alive) continue;
         if (entry.generation > own.generation) {
             theirs_only(entry);
@@ -373,7 +373,7 @@ void Membership::answer_wants(PeerId to, const std::vector<wire::Want>& wants, s
         if (peer == nullptr || peer->hidden) continue;
         const bool same_life = want.generation == peer->record.generation;
         std::optional<wire::RecordDelta> delta;
-        if (!same_life || want.version < peer->record.version)
+        if (!same_life || want.version < roster_.digest(*peer).version)
             delta = roster_.delta(want.peer, same_life ? want.version : 0);
         const wire::Fact fact = roster_.fact(want.peer);
         // In one message: whoever is new to the reader must come with its standing.

@@ -45,7 +45,7 @@ wire::Packet Membership::ping(std::uint64_t seq, PeerId target) const {
 
 // Of ourselves it holds what others can know.
 std::uint32_t Membership::roster_digest() const {
-    const std::uint32_t own = Roster::digest_part(self(), record().generation, told_version_);
+    const std::uint32_t own = Roster::digest_part(self(), record().generation, roster_.told_version());
     return std::max(1U, roster_.live_digest() ^ own);
 }
 

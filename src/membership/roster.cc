@@ -71,6 +71,7 @@ Roster::Roster(TimePoint now, const wire::PeerRecord& self, std::uint32_t life, 
     own_->life = life;
     own_->since = now;
     own_->editions = {self.version, std::vector(self.replicas.size(), self.version), {}, self.version};
+    tell_self();
     index(*own_);
 }
 
@@ -286,6 +287,11 @@ void Roster::set_self(const wire::PeerRecord& next) {
     replace_record(*own_, std::move(record), std::move(editions));
 }
 
+void Roster::tell_self() {
+    told_record_ = own_->record;
+    told_editions_ = own_->editions;
+}
+
 void Roster::set_liveness(TimePoint now, PeerId id, Liveness liveness, Incarnation incarnation, PeerId accuser) {
     Entry& entry = this->entry(id);
     unindex(entry);
@@ -336,11 +342,11 @@ std::optional<wire::RecordDelta> Roster::delta(PeerId id, std::uint64_t base) co
     return delta(*entry, base);
 }
 
-std::optional<wire::RecordDelta> Roster::delta(const Peer& peer, std::uint64_t base) {
+std::optional<wire::RecordDelta> Roster::delta(const Peer& peer, std::uint64_t base) const {
     const auto* entry = static_cast<const Entry*>(&peer);
-    const wire::PeerRecord& record = entry->record;
+    const wire::PeerRecord& record = told_record(*entry);
     if (record.version == 0) return std::nullopt;
-    const Editions& editions = entry->editions;
+    const Editions& editions = told_editions(*entry);
     wire::RecordDelta delta;
     delta.peer = record.id;
     delta.generation = record.generation;
@@ -358,10 +364,10 @@ std::optional<wire::RecordDelta> Roster::delta(const Peer& peer, std::uint64_t b
     return delta;
 }
 
-std::optional<std::size_t> Roster::delta_bytes(const Peer& peer, std::uint64_t base) {
+std::optional<std::size_t> Roster::delta_bytes(const Peer& peer, std::uint64_t base) const {
     const auto* entry = static_cast<const Entry*>(&peer);
     if (entry->record.version == 0) return std::nullopt;
-    const auto state = std::tuple(base, entry->record.version, entry->incarnation);
+    const auto state = std::tuple(base, told_record(*entry).version, entry->incarnation);
     if (entry->measured_bytes == 0 || entry->measured_state != state) {
         entry->measured_bytes = wire::size_bound(*delta(peer, base));
         entry->measured_state = state;
@@ -377,8 +383,8 @@ std::optional<wire::RecordDelta> Roster::notice(PeerId id) const {
     notice.generation = entry->record.generation;
     notice.life = entry->life;
     notice.incarnation = entry->incarnation;
-    notice.base = notice.version = entry->record.version;
-    notice.card = wire::card_of(entry->record);
+    notice.base = notice.version = told_record(*entry).version;
+    notice.card = wire::card_of(told_record(*entry));
     return notice;
 }
 
@@ -386,8 +392,9 @@ wire::DigestEntry Roster::digest(PeerId id) const {
     return digest(entry(id));
 }
 
-wire::DigestEntry Roster::digest(const Peer& peer) {
-    return {peer.record.id, peer.record.generation, peer.incarnation, standing_of(peer.liveness), peer.record.version};
+wire::DigestEntry Roster::digest(const Peer& peer) const {
+    const std::uint64_t version = &peer == own_ ? told_version() : peer.record.version;
+    return {peer.record.id, peer.record.generation, peer.incarnation, standing_of(peer.liveness), version};
 }
 
 MemberList Roster::members() const {

@@ -78,7 +78,11 @@ class Roster {
     // A record as it came. A created or reborn peer starts in `standing`; a notice creates it with its card only.
     Applied apply(TimePoint now, const wire::RecordDelta& delta, wire::Standing standing = wire::Standing::alive);
     // Our own next edition: what changed gets the number version + 1.
+    // Others hear of it from the next tell_self() on.
     void set_self(const wire::PeerRecord& record);
+    void tell_self();
+    // The edition of our record that others are told of.
+    std::uint64_t told_version() const { return told_record_.version; }
 
     // The one place where liveness changes. The peer must be known.
     void set_liveness(TimePoint now, PeerId id, Liveness liveness, Incarnation incarnation, PeerId accuser = {});
@@ -100,12 +104,12 @@ class Roster {
     // or its record is unknown.
     std::optional<wire::RecordDelta> delta(PeerId id, std::uint64_t base) const;
     // Of a peer of this roster, likewise.
-    static std::optional<wire::RecordDelta> delta(const Peer& peer, std::uint64_t base);
+    std::optional<wire::RecordDelta> delta(const Peer& peer, std::uint64_t base) const;
     // wire::size_bound of that, without making it again for each packet that has no room for it.
-    static std::optional<std::size_t> delta_bytes(const Peer& peer, std::uint64_t base);
+    std::optional<std::size_t> delta_bytes(const Peer& peer, std::uint64_t base) const;
     // Says which edition is held, with the card.
     std::optional<wire::RecordDelta> notice(PeerId id) const;
-    static wire::DigestEntry digest(const Peer& peer);
+    wire::DigestEntry digest(const Peer& peer) const;
     wire::DigestEntry digest(PeerId id) const;
 
     // Sorted by id, the hidden left out. Shares what did not change since the last call.
@@ -138,6 +142,10 @@ class Roster {
     void unindex(Entry& entry);
     void unpublish(Entry& entry);
     void digest_again(Entry& entry);
+    const wire::PeerRecord& told_record(const Entry& entry) const {
+        return &entry == own_ ? told_record_ : entry.record;
+    }
+    const Editions& told_editions(const Entry& entry) const { return &entry == own_ ? told_editions_ : entry.editions; }
     void replace_record(Entry& entry, wire::PeerRecord record, Editions editions);
 
     PeerId self_;
@@ -146,6 +154,8 @@ class Roster {
     std::vector<PeerId> ids_;
     std::vector<std::unique_ptr<Entry>> peers_;
     Entry* own_ = nullptr;
+    wire::PeerRecord told_record_;
+    Editions told_editions_;
     std::vector<PeerId> live_;
     std::uint64_t live_edition_ = 1;
     std::uint32_t live_digest_ = 0;

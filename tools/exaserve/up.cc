@@ -102,7 +102,7 @@ class Cluster {
     void stay();
     void stop();
 
-    std::optional<std::string> unready() const;
+    std::optional<std::string> unready();
     Member* first_ended();
     void follow_logs();
     void print_log_tail(const Member& member) const;
@@ -111,6 +111,7 @@ class Cluster {
     Signals signals_;
     Progress progress_;
     std::vector<Member> members_;
+    std::size_t asks_ = 0;  // which member is asked whether it is ready
     Clock::time_point started_ = Clock::now();
     bool stop_asked_ = false;
     bool all_ended_ = false;
@@ -169,28 +170,26 @@ int Cluster::start() {
     return exit_ok;
 }
 
-// What is still to come, as a progress line; nothing when every peer sees every peer and replica.
-std::optional<std::string> Cluster::unready() const {
+// What is still to come, as a progress line; nothing when every peer sees every peer and replica. One that is behind
+// says as much as all of them: only it is asked again, since a peer that is asked all the time starts slower.
+std::optional<std::string> Cluster::unready() {
     const std::uint64_t replicas = std::uint64_t{options_.peers} * options_.replicas;
-    std::size_t serving = 0;
-    std::uint64_t ready_least = replicas;
-    for (const Member& member : members_) {
+    for (std::size_t asked = 0; asked < members_.size(); ++asked) {
+        const Member& member = members_[asks_];
         const auto reply = member.client.get("status");
-        if (!reply) {
-            ready_least = 0;
-            continue;
-        }
+        if (!reply) return "waiting for " + member.plan.name + " to answer";
         const auto* peers = find(reply.value(), "peers");
         const auto* self = find(reply.value(), "self");
         const auto* state = self == nullptr ? nullptr : find(*self, "state");
-        serving +=
-            peers != nullptr && count(*peers, "alive") == members_.size() && state != nullptr && *state == "serving";
-        ready_least = std::min(ready_least, count(reply.value(), "replicas_ready"));
+        const std::uint64_t alive = peers == nullptr ? 0 : count(*peers, "alive");
+        const std::uint64_t ready = count(reply.value(), "replicas_ready");
+        if (alive != members_.size() || ready < replicas || state == nullptr || *state != "serving")
+            return "waiting: " + member.plan.name + " sees " + std::to_string(alive) + "/" +
+                   std::to_string(members_.size()) + " peers and " + std::to_string(ready) + "/" +
+                   std::to_string(replicas) + " replicas ready";
+        asks_ = (asks_ + 1) % members_.size();
     }
-    if (serving == members_.size() && ready_least >= replicas) return std::nullopt;
-    return "waiting: " + std::to_string(serving) + "/" + std::to_string(members_.size()) +
-           " peers see each other and serve, " + std::to_string(ready_least) + "/" + std::to_string(replicas) +
-           " replicas ready";
+    return std::nullopt;
 }
 
 int Cluster::wait_until_ready() {

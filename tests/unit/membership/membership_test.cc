@@ -58,6 +58,45 @@ BOOST_AUTO_TEST_CASE(a_record_gets_the_next_version_when_it_changed_and_only_the
     BOOST_TEST(told);
 }
 
+BOOST_AUTO_TEST_CASE(while_replicas_get_ready_few_editions_are_told_but_the_last_and_each_loss_at_once) {
+    Driver driver;
+    driver.gather(1);
+    std::set<std::uint64_t> versions;
+    const auto told_in = [&](Duration time) {
+        driver.sent.clear();
+        driver.run_for(time, true);
+        const std::size_t before = versions.size();
+        for (const Sent& item : driver.sent)
+            for (const wire::RecordDelta& delta : item.packet.records)
+                if (delta.peer == me) versions.insert(delta.version);
+        return versions.size() - before;
+    };
+    wire::PeerRecord next = driver.core.record();
+    next.replicas.clear();
+    for (std::uint16_t slot = 0; slot < 20; ++slot) {
+        next.replicas.push_back(samples::replica(me, slot));
+        next.replicas.back().state = wire::ReplicaState::warming;
+    }
+    driver.core.set_record(driver.now, next).value();
+    BOOST_TEST(told_in(milliseconds{100}) == 1U);
+    std::size_t told = 0;
+    for (std::size_t slot = 0; slot < 19; ++slot) {
+        next.replicas[slot].state = wire::ReplicaState::ready;
+        driver.core.set_record(driver.now, next).value();
+        told += told_in(milliseconds{100});
+    }
+    BOOST_TEST(told >= 2U);
+    BOOST_TEST(told <= 4U);
+    next.replicas[19].state = wire::ReplicaState::ready;
+    driver.core.set_record(driver.now, next).value();
+    told_in(milliseconds{100});
+    BOOST_TEST(versions.contains(driver.core.record().version));
+    next.replicas[5].state = wire::ReplicaState::failed;
+    driver.core.set_record(driver.now, next).value();
+    told_in(milliseconds{100});
+    BOOST_TEST(versions.contains(driver.core.record().version));
+}
+
 BOOST_AUTO_TEST_CASE(a_record_of_another_life_or_out_of_bounds_is_refused) {
     Driver driver;
     wire::PeerRecord next = driver.core.record();
