@@ -40,7 +40,7 @@ constexpr std::size_t seeds_max = 128;
 // Good news (a peer joined, a replica is ready, loads) is published so often; while nobody reads the views, less often.
 // In a boot of 256 peers some news comes with every packet, and a view costs as much as many packets do.
 constexpr std::chrono::milliseconds publish_period{20};
-constexpr std::chrono::milliseconds publish_period_unread{250};
+constexpr std::chrono::milliseconds publish_period_unread{1000};
 
 // Bytes of link messages that wait for the strand. More are dropped, which anti-entropy makes good.
 constexpr std::size_t syncs_waiting_max = 64 * 1024 * 1024;

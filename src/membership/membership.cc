@@ -238,6 +238,7 @@ void Membership::handle_link_broken(TimePoint now, PeerId id, Generation generat
 }
 
 void Membership::handle_timeout(TimePoint now) {
+    notice_lateness(now);
     while (const auto key = timers_.take_due(now)) timeout(now, *key);
     send_wants();
 }

@@ -160,6 +160,7 @@ class Membership {
         std::size_t nacks = 0;
         bool answered = false;
         bool answered_by_datagram = false;
+        bool is_void = false;  // we were late ourselves: its failure says nothing
     };
     enum class Way : std::uint8_t { datagram, link };
     // A probe made because another peer asked.
@@ -174,6 +175,7 @@ class Membership {
     // Probing: membership_probe.cc.
     void start_probe(TimePoint now);
     void finish_probe(TimePoint now);
+    void notice_lateness(TimePoint now);
     void ask_others(TimePoint now);
     void answered(TimePoint now, PeerId target, std::uint64_t seq, Way way);
     void watch_datagrams(bool got_through);

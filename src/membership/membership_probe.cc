@@ -86,6 +86,14 @@ void Membership::ask_others(TimePoint now) {
     send_sync(probe_->target, ping);
 }
 
+// A timer that comes late says that this process was stopped or starved: an answer may wait unread, and our own answers
+// are late. That is a failure of our health and of nobody else's.
+void Membership::notice_lateness(TimePoint now) {
+    if (stage_ != Stage::member || timers_.next() > now - config_.probe_timeout / 2) return;
+    worse_health(1);
+    if (probe_) probe_->is_void = true;
+}
+
 // Lifeguard section IV-A: a failed probe is our own fault as far as those who should have answered did not either.
 void Membership::finish_probe(TimePoint now) {
     if (!probe_) return;
@@ -99,7 +107,7 @@ void Membership::finish_probe(TimePoint now) {
     const Peer* peer = roster_.find(probe.target);
     if (peer == nullptr || peer->record.generation != probe.generation || !peer->is_live()) return;
     // It refuted something while we waited, so it lives.
-    if (peer->incarnation > probe.incarnation) return;
+    if (peer->incarnation > probe.incarnation || probe.is_void) return;
     ++counters_.probes_failed;
     worse_health(probe.nacks_expected > 0 ? probe.nacks_expected - probe.nacks : 1);
     if (peer->liveness == Liveness::alive)

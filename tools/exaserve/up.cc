@@ -29,6 +29,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr milliseconds poll_interval{100};
+constexpr std::size_t start_batch = 32;
+constexpr seconds join_time_max{3};
 // Beyond the drain: to flush, say goodbye and exit.
 constexpr seconds exit_margin{5};
 constexpr std::size_t log_tail_lines = 8;
@@ -102,6 +104,7 @@ class Cluster {
     void stay();
     void stop();
 
+    void let_join(const Member& member);
     std::optional<std::string> unready();
     Member* first_ended();
     void follow_logs();
@@ -138,6 +141,12 @@ const json::value* find(const json::value& value, std::string_view key) {
     return object == nullptr ? nullptr : object->if_contains(key);
 }
 
+bool is_serving(const json::value& status) {
+    const auto* self = find(status, "self");
+    const auto* state = self == nullptr ? nullptr : find(*self, "state");
+    return state != nullptr && *state == "serving";
+}
+
 std::uint64_t count(const json::value& value, std::string_view key) {
     const auto* found = find(value, key);
     json::error_code errc;
@@ -162,12 +171,24 @@ int Cluster::start() {
     }
     if (options_.sealed)
         if (const auto made = make_key_file(key_file(options_)); !made) return fail(made.error());
-    for (Member& member : members_) {
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+        Member& member = members_[i];
         auto child = Child::start(member.plan.arguments, member.plan.log_file);
         if (!child) return fail(child.error());
         member.child = std::move(child.value());
+        if ((i + 1) % start_batch == 0) let_join(member);
     }
     return exit_ok;
+}
+
+// Hundreds of processes that start at once starve one another until they take one another for dead, so each batch has a
+// moment to join before the next.
+void Cluster::let_join(const Member& member) {
+    progress_.show("starting: " + member.plan.name + " of " + std::to_string(members_.size()));
+    for (const auto deadline = Clock::now() + join_time_max; Clock::now() < deadline && !stop_asked_;) {
+        if (const auto reply = member.client.get("status"); reply && is_serving(reply.value())) return;
+        stop_asked_ = signals_.take(poll_interval / 4);
+    }
 }
 
 // What is still to come, as a progress line; nothing when every peer sees every peer and replica. One that is behind
@@ -179,12 +200,11 @@ std::optional<std::string> Cluster::unready() {
         const auto reply = member.client.get("status");
         if (!reply) return "waiting for " + member.plan.name + " to answer";
         const auto* peers = find(reply.value(), "peers");
-        const auto* self = find(reply.value(), "self");
-        const auto* state = self == nullptr ? nullptr : find(*self, "state");
-        const std::uint64_t alive = peers == nullptr ? 0 : count(*peers, "alive");
+        // On a machine that is busy with the start, peers suspect one another for a moment.
+        const std::uint64_t live = peers == nullptr ? 0 : count(*peers, "alive") + count(*peers, "suspect");
         const std::uint64_t ready = count(reply.value(), "replicas_ready");
-        if (alive != members_.size() || ready < replicas || state == nullptr || *state != "serving")
-            return "waiting: " + member.plan.name + " sees " + std::to_string(alive) + "/" +
+        if (live != members_.size() || ready < replicas || !is_serving(reply.value()))
+            return "waiting: " + member.plan.name + " sees " + std::to_string(live) + "/" +
                    std::to_string(members_.size()) + " peers and " + std::to_string(ready) + "/" +
                    std::to_string(replicas) + " replicas ready";
         asks_ = (asks_ + 1) % members_.size();

@@ -287,4 +287,21 @@ BOOST_AUTO_TEST_CASE(who_still_knows_something_else_a_second_later_is_compared_w
     BOOST_TEST(driver.sent_of(PacketKind::ping).back().packet.roster != same);
 }
 
+BOOST_AUTO_TEST_CASE(who_was_late_itself_suspects_nobody_and_is_less_healthy) {
+    for (const bool late : {false, true}) {
+        Driver driver;
+        driver.gather(6);
+        const wire::Packet probe = next_probe(driver);
+        driver.run_for(milliseconds{400});
+        if (late) {
+            // Stopped for 0.4 s while the probe's timeout passed.
+            driver.now += milliseconds{400};
+            driver.core.handle_timeout(driver.now);
+            BOOST_TEST(driver.core.health() == 1U);
+        }
+        driver.run_for(milliseconds{1100});
+        BOOST_TEST((driver.liveness(probe.target.value) == (late ? Liveness::alive : Liveness::suspect)));
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
