@@ -171,7 +171,7 @@ int Cluster::start() {
     }
     if (options_.sealed)
         if (const auto made = make_key_file(key_file(options_)); !made) return fail(made.error());
-    for (std::size_t i = 0; i < members_.size(); ++i) {
+    for (std::size_t i = 0; i < members_.size() && !stop_asked_; ++i) {
         Member& member = members_[i];
         auto child = Child::start(member.plan.arguments, member.plan.log_file);
         if (!child) return fail(child.error());
@@ -213,6 +213,7 @@ std::optional<std::string> Cluster::unready() {
 }
 
 int Cluster::wait_until_ready() {
+    if (stop_asked_) return exit_ok;
     const auto deadline = started_ + seconds(options_.wait_seconds);
     while (true) {
         const auto missing = unready();
