@@ -17,7 +17,7 @@ using Told = membership::EventKind;
 namespace {
 
 constexpr std::size_t violations_kept = 100;
-// A peer that was down for so long is not revived by what was still on its way.
+// A peer that was down for so long is not revived by what was still on its way, where nothing holds news up.
 constexpr std::chrono::seconds late_news{15};
 
 // R2 and R3: positions of a ring, or keys, that are looked at for each change.
@@ -265,6 +265,34 @@ void Oracles::note_suspicion(const Peer& observer, std::size_t number) {
                 fmt::format("peer {} suspects {}, which is up and answers", observer.host, name(number)));
 }
 
+// Somewhere news of long ago may still wait to be read or to be delivered, and would then be told to everybody.
+bool Oracles::is_news_held_up(WorldTime now) const {
+    if (now - last_heal_ <= late_news || cluster_.fabric().is_held_up()) return true;
+    for (Host host = 0; host < cluster_.size(); ++host) {
+        const Peer& peer = cluster_.peer(host);
+        if (!peer.is_up()) continue;
+        if (!peer.is_punctual() || (peer.resumed_at > WorldTime{} && now - peer.resumed_at <= late_news)) return true;
+    }
+    return false;
+}
+
+// M4 of one that was gone. In the same life only the peer's own word in a later incarnation brings it back: so it may
+// once for each time that it refuted, however late that is read, and never by what was known when it was buried.
+void Oracles::note_return(WorldTime now, const Peer& observer, std::size_t number, const membership::Event& event) {
+    const Subject& subject = subjects_[number];
+    const Cell& known = cell(observer.host, number);
+    if (!known.known || is_live(known.liveness) || known.generation != event.generation.value) return;
+    if (known.liveness == Liveness::left)
+        violate("M4", fmt::format("peer {} takes {} for alive, which left", observer.host, name(number)));
+    else if (event.incarnation <= known.buried)
+        violate("M4", fmt::format("peer {} takes {} for alive in incarnation {}, which it had called dead in {}",
+                                  observer.host, name(number), event.incarnation.value, known.buried.value));
+    else if (!subject.up && now - subject.down_at > late_news && !cluster_.fabric().is_cut(observer.host) &&
+             !is_news_held_up(now))
+        violate("M4", fmt::format("peer {} takes {} for alive again, which went down {:.1f} s ago", observer.host,
+                                  name(number), seconds_of(now - subject.down_at)));
+}
+
 void Oracles::on_told(WorldTime now, const Peer& observer, const membership::Event& event) {
     const auto number = find(event.peer);
     if (!number || event.peer == observer.id) return;
@@ -285,11 +313,7 @@ void Oracles::on_told(WorldTime now, const Peer& observer, const membership::Eve
     switch (event.kind) {
         case Told::joined:
         case Told::alive: {
-            const bool was_gone = known.known && !is_live(known.liveness) && known.generation == event.generation.value;
-            if (was_gone && !subject.up && now - subject.down_at > late_news && now - last_heal_ > late_news &&
-                !cluster_.fabric().is_cut(observer.host))
-                violate("M4", fmt::format("peer {} takes {} for alive again, which went down {:.1f} s ago",
-                                          observer.host, name(*number), seconds_of(now - subject.down_at)));
+            note_return(now, observer, *number, event);
             if (event.kind == Told::joined && known.known && event.generation.value < known.generation)
                 violate("M4", fmt::format("peer {} goes back to generation {} of {}", observer.host,
                                           event.generation.value, name(*number)));
@@ -305,6 +329,7 @@ void Oracles::on_told(WorldTime now, const Peer& observer, const membership::Eve
             break;
         case Told::dead:
             known.liveness = Liveness::dead;
+            known.buried = event.incarnation;
             note_death(now, observer, *number, event);
             note_leave(now, observer, *number, event);
             if (event.generation.value == subject.generation) heard(now, subject.ending, observer.host, true);
@@ -314,6 +339,7 @@ void Oracles::on_told(WorldTime now, const Peer& observer, const membership::Eve
             break;
         case Told::left:
             known.liveness = Liveness::left;
+            known.buried = event.incarnation;
             if (event.generation.value == subject.generation) heard(now, subject.ending, observer.host, true);
             break;
         case Told::forgotten:

@@ -86,6 +86,7 @@ class Oracles final : public Watcher {
         bool known = false;
         membership::Liveness liveness = membership::Liveness::alive;
         std::uint64_t generation = 0;
+        Incarnation buried;  // the one that was called dead, of a peer that is gone
         std::uint32_t ready = 0;
     };
     // A crash, a leave or a birth on its way into all heads.
@@ -123,9 +124,11 @@ class Oracles final : public Watcher {
     void note_death(WorldTime now, const Peer& observer, std::size_t subject, const membership::Event& event);
     void note_leave(WorldTime now, const Peer& observer, std::size_t subject, const membership::Event& event);
     void note_suspicion(const Peer& observer, std::size_t subject);
+    void note_return(WorldTime now, const Peer& observer, std::size_t subject, const membership::Event& event);
     void heard(WorldTime now, std::optional<News>& news, Host observer, bool ending);
     void drop_observer(Host host);
     bool is_excused(WorldTime now, const Peer& peer) const;
+    bool is_news_held_up(WorldTime now) const;
     std::string name(std::size_t subject) const;
 
     const Scenario& scenario_;

@@ -207,4 +207,10 @@ bool Fabric::is_cut(Host host) const {
     });
 }
 
+bool Fabric::is_held_up() const {
+    return std::ranges::any_of(rules_, [](const Active& active) {
+        return active.rule.kind == RuleKind::clog || active.rule.kind == RuleKind::bandwidth;
+    });
+}
+
 }  // namespace exa::sim

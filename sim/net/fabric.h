@@ -91,6 +91,8 @@ class Fabric {
     bool reaches(Host from, Host to, bool udp) const;
     // Some cut or clog keeps bytes from or to this host.
     bool is_cut(Host host) const;
+    // Some clog or narrow line makes bytes late anywhere.
+    bool is_held_up() const;
     // A number below `bytes` for the bit to flip of a corrupted datagram.
     std::uint64_t pick(std::uint64_t bound) { return corruption_.below(bound); }
 

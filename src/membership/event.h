@@ -38,6 +38,7 @@ struct Event {
     Generation generation;
     PeerId other;
     bool refuse = false;
+    Incarnation incarnation{};  // of `peer`, as it was then held
     bool operator==(const Event&) const = default;
 };
 

@@ -668,7 +668,8 @@ void Membership::gossip(TimePoint now) {
 
 void Membership::emit(EventKind kind, PeerId peer, PeerId other, bool refuse) {
     const Peer* known = roster_.find(peer);
-    push({kind, peer, known != nullptr ? known->record.generation : Generation{}, other, refuse});
+    push({kind, peer, known != nullptr ? known->record.generation : Generation{}, other, refuse,
+          known != nullptr ? known->incarnation : Incarnation{}});
 }
 
 void Membership::push(const Event& event) {
