@@ -74,6 +74,7 @@ Membership::Membership(const Config& config, ClusterId cluster, const wire::Peer
       rng_(seed),
       life_(life_of(rng_)),
       roster_(now, first_edition(own), life_, config.members_max),
+      verdicts_from_(now),
       last_gossip_(now - config.gossip_interval),
       last_loads_(now - std::chrono::hours{1}),
       record_told_(now - std::chrono::hours{1}),

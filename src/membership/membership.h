@@ -278,6 +278,7 @@ class Membership {
     Alarms alarms_;
     bool losses_accepted_ = false;
     std::map<std::uint64_t, Relay> relays_;
+    TimePoint verdicts_from_;  // when we were last late: not before
     TimePoint last_gossip_;
     TimePoint last_loads_;
     TimePoint record_told_;

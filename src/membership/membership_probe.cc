@@ -87,11 +87,21 @@ void Membership::ask_others(TimePoint now) {
 }
 
 // A timer that comes late says that this process was stopped or starved: an answer may wait unread, and our own answers
-// are late. That is a failure of our health and of nobody else's.
+// are late. That is a failure of our health and of nobody else's. So verdicts that are due are put off for long enough
+// to read what waits, and the suspects are asked again. Each is put off once: a process that is always late has read
+// what came before by the time it looks again, and must not keep the dead for ever.
 void Membership::notice_lateness(TimePoint now) {
     if (stage_ != Stage::member || timers_.next() > now - config_.probe_timeout / 2) return;
     worse_health(1);
     if (probe_) probe_->is_void = true;
+    const TimePoint given = std::exchange(verdicts_from_, now + config_.probe_timeout);
+    for (const PeerId id : roster_.suspects()) {
+        const Peer& peer = *roster_.find(id);
+        if (peer.condemned || !peer.suspicion->asked_last()) continue;
+        const TimePoint end = peer.suspicion->next_step(config_.probe_timeout);
+        if (end > given && end <= now) ask_last(now, id);
+    }
+    for (const TimerKind kind : {TimerKind::group, TimerKind::lost}) timers_.put_off(kind, given, now, verdicts_from_);
 }
 
 // Lifeguard section IV-A: a failed probe is our own fault as far as those who should have answered did not either.

@@ -17,6 +17,13 @@ void Timers::set_sooner(TimerKey key, TimePoint when) {
     if (at == nullptr || when < *at) set(key, when);
 }
 
+void Timers::put_off(TimerKind kind, TimePoint after, TimePoint until, TimePoint to) {
+    std::vector<TimerKey> keys;
+    for (auto at = order_.rbegin(); at != order_.rend() && at->first <= until; ++at)
+        if (at->first > after && at->second.kind == kind) keys.push_back(at->second);
+    for (const TimerKey& key : keys) set(key, to);
+}
+
 void Timers::cancel(TimerKey key) {
     const TimePoint* at = deadlines_.find(key);
     if (at == nullptr) return;

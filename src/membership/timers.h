@@ -43,6 +43,8 @@ class Timers {
     void set(TimerKey key, TimePoint when);
     // Unless an earlier deadline of the same key stands.
     void set_sooner(TimerKey key, TimePoint when);
+    // The deadlines of this kind that lie in (after, until] become `to`, which must be later than `until`.
+    void put_off(TimerKind kind, TimePoint after, TimePoint until, TimePoint to);
     void cancel(TimerKey key);
     void clear();
     std::size_t size() const { return deadlines_.size(); }

@@ -219,4 +219,63 @@ BOOST_AUTO_TEST_CASE(probes_that_only_links_answer_are_an_alarm_and_one_datagram
     BOOST_TEST(driver.told(EventKind::udp_restored, samples::me) == 1U);
 }
 
+// Stopped for 5 s, while at least one timer came due.
+void stop_for_a_while(Driver& driver) {
+    driver.now = driver.core.next_timeout() + seconds{5};
+    driver.core.handle_timeout(driver.now);
+    driver.drain();
+}
+
+BOOST_AUTO_TEST_CASE(who_was_stopped_asks_its_suspects_again_before_it_buries_them) {
+    for (const bool refutes : {true, false}) {
+        Driver driver;
+        driver.gather(6);
+        driver.give(102, {fact(101, Standing::suspect, 0, 102)}).value();
+        // The last question leaves half a second before the end; its answer comes while nobody reads.
+        driver.run_for(milliseconds{4700}, true);
+        BOOST_REQUIRE((driver.liveness(101) == Liveness::suspect));
+        driver.sent.clear();
+        stop_for_a_while(driver);
+        BOOST_TEST((driver.liveness(101) == Liveness::suspect));
+        BOOST_TEST(told_to(driver, 101, fact(101, Standing::suspect, 0, 102)) >= 1U);
+        if (refutes) driver.give(101, {fact(101, Standing::alive, 1)}).value();
+        driver.run_for(milliseconds{501});
+        BOOST_TEST((driver.liveness(101) == (refutes ? Liveness::alive : Liveness::dead)));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(who_was_stopped_reads_what_waits_before_a_rack_is_buried) {
+    Driver driver = with_rack(30, 5);
+    driver.give(130, facts(101, 105, Standing::suspect)).value();
+    driver.give(130, facts(101, 104, Standing::dead)).value();
+    stop_for_a_while(driver);
+    for (std::uint64_t id = 101; id <= 104; ++id) BOOST_TEST((driver.liveness(id) == Liveness::suspect));
+    driver.give(130, {fact(102, Standing::alive, 1)}).value();
+    driver.run_for(milliseconds{501});
+    BOOST_TEST((driver.liveness(101) == Liveness::dead));
+    BOOST_TEST((driver.liveness(102) == Liveness::alive));
+}
+
+BOOST_AUTO_TEST_CASE(who_was_stopped_reads_what_waits_before_the_dead_are_lost) {
+    Driver driver;
+    driver.gather(6);
+    driver.give(102, {fact(101, Standing::dead, 0, 102), fact(103, Standing::dead, 0, 102)}).value();
+    driver.run_for(seconds{29}, true);
+    stop_for_a_while(driver);
+    BOOST_TEST((driver.liveness(101) == Liveness::dead));
+    driver.give(102, {fact(103, Standing::alive, 1)}).value();
+    driver.run_for(milliseconds{501}, true);
+    BOOST_TEST((driver.liveness(101) == Liveness::lost));
+    BOOST_TEST((driver.liveness(103) == Liveness::alive));
+    BOOST_TEST(driver.told(EventKind::lost, PeerId{103}) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(who_is_always_late_buries_and_gives_up_the_dead_nevertheless) {
+    Driver driver;
+    driver.gather(6);
+    driver.give(102, {fact(101, Standing::suspect, 0, 102)}).value();
+    for (int i = 0; i < 12; ++i) stop_for_a_while(driver);
+    BOOST_TEST((driver.core.roster().find(PeerId{101})->liveness == Liveness::lost));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

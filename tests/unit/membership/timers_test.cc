@@ -30,6 +30,19 @@ BOOST_AUTO_TEST_CASE(set_sooner_only_ever_brings_a_deadline_forward) {
     BOOST_TEST((timers.next() == TimePoint{seconds{2}}));
 }
 
+BOOST_AUTO_TEST_CASE(put_off_moves_what_is_due_of_one_kind_and_nothing_else) {
+    Timers timers;
+    for (std::uint64_t of = 1; of <= 4; ++of) timers.set({TimerKind::lost, of}, TimePoint{seconds{of}});
+    timers.set({TimerKind::forget, 2}, TimePoint{seconds{2}});
+    timers.put_off(TimerKind::lost, TimePoint{seconds{1}}, TimePoint{seconds{3}}, TimePoint{seconds{9}});
+    BOOST_TEST((timers.take_due(TimePoint{seconds{8}}) == TimerKey{TimerKind::lost, 1}));
+    BOOST_TEST((timers.take_due(TimePoint{seconds{8}}) == TimerKey{TimerKind::forget, 2}));
+    BOOST_TEST((timers.take_due(TimePoint{seconds{8}}) == TimerKey{TimerKind::lost, 4}));
+    BOOST_TEST(!timers.take_due(TimePoint{seconds{8}}).has_value());
+    BOOST_TEST((timers.take_due(TimePoint{seconds{9}}) == TimerKey{TimerKind::lost, 2}));
+    BOOST_TEST((timers.take_due(TimePoint{seconds{9}}) == TimerKey{TimerKind::lost, 3}));
+}
+
 BOOST_AUTO_TEST_CASE(a_later_set_replaces_and_a_cancel_removes) {
     Timers timers;
     timers.set({TimerKind::gossip}, TimePoint{seconds{1}});
