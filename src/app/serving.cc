@@ -64,12 +64,13 @@ openai::ApiResult<Job> make_job(const wire::Open& open, const LocalReplica& repl
     }
     job.shape = openai::Shape::completion;
     BOOST_OUTCOME_TRY(auto request, openai::parse_completion(open.body));
-    if (const auto* text = std::get_if<std::string>(&request.prompt)) {
+    const openai::Prompt& prompt = request.prompts.front();
+    if (const auto* text = std::get_if<std::string>(&prompt)) {
         BOOST_OUTCOME_TRY(check_length("prompt", text->size(), replica));
         // Raw completions write their own markup; only chat messages must not be able to.
         job.prompt = replica.tokenizer->encode(*text, {.add_bos = true, .parse_special = true});
     } else {
-        job.prompt = std::get<std::vector<std::uint32_t>>(request.prompt);
+        job.prompt = std::get<std::vector<std::uint32_t>>(prompt);
         const std::size_t vocabulary = replica.tokenizer->size();
         for (std::size_t i = 0; i < job.prompt.size(); ++i)
             if (job.prompt[i] >= vocabulary)

@@ -70,6 +70,9 @@ std::vector<Header> ApiError::headers() const {
         headers.push_back({"retry-after", std::to_string((std::uint64_t{*retry_after_ms} + 999) / 1000)});
         headers.push_back({"x-should-retry", "true"});
     }
+    if (retry_is_useless) headers.push_back({"x-should-retry", "false"});
+    // RFC 9110, section 15.5.2: a 401 names a challenge.
+    if (status == 401) headers.push_back({"www-authenticate", "Bearer"});
     if (allow) headers.push_back({"allow", *allow});
     return headers;
 }
@@ -113,6 +116,10 @@ ApiError unauthorized() {
     return client_error(401, "A valid API key is needed: send it as 'authorization: Bearer KEY'.", "invalid_api_key");
 }
 
+ApiError forbidden(std::string_view what) {
+    return client_error(403, "This API key " + std::string(what) + ".", "permission_denied");
+}
+
 ApiError not_found(std::string_view path) {
     return client_error(404, "There is nothing at '" + shown(path) + "'.", "not_found");
 }
@@ -147,6 +154,28 @@ ApiError request_timeout() {
     return client_error(408, "The request did not arrive in time.", "request_timeout");
 }
 
+ApiError unsupported_media_type(std::string_view content_type) {
+    return client_error(
+        415, "The request body must be application/json without a content-encoding, not '" + shown(content_type) + "'.",
+        "unsupported_media_type");
+}
+
+ApiError rate_limited(std::string_view unit, std::uint64_t limit_per_minute, std::uint32_t retry_after_ms) {
+    ApiError error = make(
+        429, unit,
+        "The rate limit of " + std::to_string(limit_per_minute) + " " + std::string(unit) + " a minute is reached.");
+    error.code = "rate_limit_exceeded";
+    error.retry_after_ms = retry_after_ms;
+    return error;
+}
+
+ApiError quota_exceeded(std::string_view why) {
+    ApiError error = make(429, "insufficient_quota", "The quota is used up: " + std::string(why) + ".");
+    error.code = "insufficient_quota";
+    error.retry_is_useless = true;
+    return error;
+}
+
 ApiError overloaded(std::uint32_t retry_after_ms) {
     ApiError error =
         server_error(503, "Every replica of this model is at its limit; nothing was started.", "overloaded");
@@ -162,6 +191,12 @@ ApiError unavailable(std::string_view why, std::uint32_t retry_after_ms) {
 
 ApiError upstream_failed(std::string_view why) {
     return server_error(502, "The replicas that were tried failed: " + std::string(why) + ".", "upstream_failed");
+}
+
+ApiError timed_out(std::string_view why, std::uint32_t retry_after_ms) {
+    ApiError error = server_error(504, "No replica answered in time: " + std::string(why) + ".", "timeout");
+    error.retry_after_ms = retry_after_ms;
+    return error;
 }
 
 ApiError internal(std::string_view why) {

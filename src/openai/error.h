@@ -29,6 +29,7 @@ struct ApiError {
     std::optional<std::string> param;             // JSON path such as "messages[1].content[0].type"
     std::optional<std::string> code;              // for programs: "model_not_found"
     std::optional<std::uint32_t> retry_after_ms;  // also sends x-should-retry: true
+    bool retry_is_useless = false;                // sends x-should-retry: false; clients else retry every 409, 429, 5xx
     std::optional<std::string> allow;             // the allow header of a 405
 
     // The JSON object, without a newline behind it.
@@ -54,12 +55,19 @@ ApiError context_length_exceeded(std::string_view param, std::uint64_t prompt_to
 
 // Other 4xx.
 ApiError unauthorized();
+// 403: the key is good, but not for this; `what` reads behind "This API key": "may not use the model 'm'".
+ApiError forbidden(std::string_view what);
 ApiError not_found(std::string_view path);
 ApiError model_not_found(std::string_view model);
 ApiError method_not_allowed(std::string_view method, std::string_view path, std::string_view allowed);
 ApiError body_too_large(std::uint64_t limit_bytes);
 ApiError headers_too_large(std::uint64_t limit_bytes);
 ApiError request_timeout();
+ApiError unsupported_media_type(std::string_view content_type);
+// 429: the tenant's rate, which the client may try again. `unit` is what it counts: "requests" or "tokens".
+ApiError rate_limited(std::string_view unit, std::uint64_t limit_per_minute, std::uint32_t retry_after_ms);
+// 429: the tenant's quota is used up; no retry helps.
+ApiError quota_exceeded(std::string_view why);
 
 // 5xx.
 // 503: every candidate is at its own limit, nothing was started.
@@ -68,6 +76,8 @@ ApiError overloaded(std::uint32_t retry_after_ms);
 ApiError unavailable(std::string_view why, std::uint32_t retry_after_ms);
 // 502: replicas that were tried failed before a byte of the answer existed.
 ApiError upstream_failed(std::string_view why);
+// 504: replicas were tried, none began its answer in time.
+ApiError timed_out(std::string_view why, std::uint32_t retry_after_ms);
 // 500: a bug of ours that was survived.
 ApiError internal(std::string_view why);
 

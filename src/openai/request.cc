@@ -1,7 +1,6 @@
 #include "openai/request.h"
 
 #include <algorithm>
-#include <array>
 #include <boost/json/array.hpp>
 #include <boost/outcome/try.hpp>
 #include <limits>
@@ -15,256 +14,71 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::array<std::pair<std::string_view, Role>, 5> roles = {{
-    {"system", Role::system},
-    {"developer", Role::developer},
-    {"user", Role::user},
-    {"assistant", Role::assistant},
-    {"tool", Role::tool},
-}};
-
 constexpr std::uint32_t completion_tokens_default = 16;
-constexpr std::size_t stops_max = 4;
 
 // What a chat template wraps a message in, in tokens.
 constexpr std::size_t message_tokens_estimate = 4;
 
-std::string indexed(std::string_view path, std::size_t index) {
-    return std::string(path) + "[" + std::to_string(index) + "]";
-}
-
-ApiResult<void> refuse_if(bool unsupported, const Fields& fields, std::string_view key, std::string_view reason) {
-    if (unsupported) return unsupported_parameter(fields.path(key), reason);
-    return boost::outcome_v2::success();
-}
-
-// A list or an object may come empty: it then asks for nothing.
-bool asks_for_something(const json::value* value) {
-    if (value == nullptr) return false;
-    if (value->is_array()) return !value->get_array().empty();
-    if (value->is_object()) return !value->get_object().empty();
-    return true;
-}
+constexpr std::string_view no_logprobs = "the engine behind this model does not support it";
 
 bool is_text(const json::value* value, std::string_view text) {
     return value->is_string() && std::string_view(value->get_string()) == text;
 }
 
-ApiResult<double> number_within(const Fields& fields, std::string_view key, double absent, double min, double max,
-                                std::string_view range) {
-    BOOST_OUTCOME_TRY(const auto number, fields.number(key));
-    if (!number) return absent;
-    if (*number < min || *number > max) return out_of_range(fields.path(key), show(*fields.find(key)), range);
-    return *number;
-}
-
-ApiResult<std::vector<std::string>> parse_stop(const Fields& fields, const Limits& limits) {
-    std::vector<std::string> stops;
-    const auto* value = fields.find("stop");
-    if (value == nullptr) return stops;
-    if (value->is_string()) {
-        stops.emplace_back(value->get_string());
-    } else if (const auto* list = value->if_array()) {
-        if (list->size() > stops_max)
-            return out_of_range("stop", std::to_string(list->size()) + " strings", "at most 4 strings");
-        for (std::size_t i = 0; i < list->size(); ++i) {
-            BOOST_OUTCOME_TRY(auto text, as_text((*list)[i], indexed("stop", i)));
-            stops.push_back(std::move(text));
-        }
-    } else {
-        return wrong_type("stop", "a string or an array of strings", kind_name(*value));
-    }
-    for (const std::string& stop : stops) {
-        if (stop.empty() || stop.size() > limits.stop_bytes_max)
-            return out_of_range("stop", std::to_string(stop.size()) + " bytes",
-                                "strings of 1 to " + std::to_string(limits.stop_bytes_max) + " bytes");
-    }
-    return stops;
-}
-
-// Parameters of both kinds that would change the answer and are not built.
+// Parameters of a chat that would change the answer and are not built.
 ApiResult<void> refuse_unsupported(const Fields& fields) {
-    for (const std::string_view key : {"n", "best_of"}) {
-        BOOST_OUTCOME_TRY(const auto count, fields.count(key));
-        BOOST_OUTCOME_TRY(refuse_if(count.value_or(1) != 1, fields, key, "only 1 is supported"));
-    }
-    for (const std::string_view key : {"presence_penalty", "frequency_penalty"}) {
-        BOOST_OUTCOME_TRY(const auto penalty, fields.number(key));
-        BOOST_OUTCOME_TRY(refuse_if(penalty.value_or(0) != 0, fields, key, "only 0 is supported"));
-    }
-    return refuse_if(asks_for_something(fields.find("logit_bias")), fields, "logit_bias", {});
-}
-
-ApiResult<void> refuse_unsupported_in_chat(const Fields& fields) {
     for (const std::string_view key : {"tools", "functions", "audio", "web_search_options", "prediction"}) {
-        BOOST_OUTCOME_TRY(refuse_if(asks_for_something(fields.find(key)), fields, key, {}));
+        BOOST_OUTCOME_TRY(refuse_field(fields, key));
     }
     for (const std::string_view key : {"tool_choice", "function_call"}) {
         const auto* choice = fields.find(key);
-        BOOST_OUTCOME_TRY(
-            refuse_if(choice != nullptr && !is_text(choice, "none"), fields, key, "only \"none\" is supported"));
+        if (choice != nullptr && !is_text(choice, "none"))
+            return unsupported_parameter(fields.path(key), "only \"none\" is supported");
     }
-    BOOST_OUTCOME_TRY(const auto logprobs, fields.boolean("logprobs"));
-    BOOST_OUTCOME_TRY(refuse_if(logprobs.value_or(false), fields, "logprobs", {}));
-    BOOST_OUTCOME_TRY(const auto top_logprobs, fields.wrapped_integer("top_logprobs"));
-    BOOST_OUTCOME_TRY(refuse_if(top_logprobs.value_or(0) != 0, fields, "top_logprobs", {}));
     if (const auto* format = fields.find("response_format")) {
         if (!format->is_object()) return wrong_type("response_format", "an object", kind_name(*format));
         const Fields inner(format->get_object(), "response_format");
         BOOST_OUTCOME_TRY(const auto type, inner.text("type"));
-        BOOST_OUTCOME_TRY(refuse_if(type.value_or("text") != "text", fields, "response_format",
-                                    "only the type \"text\" is supported"));
+        if (type.value_or("text") != "text")
+            return unsupported_parameter("response_format", "only the type \"text\" is supported");
     }
     if (const auto* modalities = fields.find("modalities")) {
         if (!modalities->is_array()) return wrong_type("modalities", "an array", kind_name(*modalities));
         const auto is_other = [](const json::value& value) { return !is_text(&value, "text"); };
-        BOOST_OUTCOME_TRY(refuse_if(std::ranges::any_of(modalities->get_array(), is_other), fields, "modalities",
-                                    "only [\"text\"] is supported"));
+        if (std::ranges::any_of(modalities->get_array(), is_other))
+            return unsupported_parameter("modalities", "only [\"text\"] is supported");
     }
     return boost::outcome_v2::success();
 }
 
-// `logprobs` 0 still asks for the sampled token's, so every number is refused.
-ApiResult<void> refuse_unsupported_in_completion(const Fields& fields) {
+// `logprobs` says whether, `top_logprobs` how many others beside each.
+ApiResult<std::optional<std::uint32_t>> parse_chat_logprobs(const Fields& fields, const Features& features) {
+    BOOST_OUTCOME_TRY(const auto logprobs, fields.boolean("logprobs"));
+    BOOST_OUTCOME_TRY(const auto top, parse_top_logprobs(fields, "top_logprobs"));
+    if (!logprobs.value_or(false)) {
+        if (top.value_or(0) == 0) return std::optional<std::uint32_t>();
+        if (!features.logprobs) return unsupported_parameter("top_logprobs", no_logprobs);
+        return out_of_range("top_logprobs", std::to_string(*top), "absent unless logprobs is true");
+    }
+    if (!features.logprobs) return unsupported_parameter("logprobs", no_logprobs);
+    return std::optional<std::uint32_t>(top.value_or(0));
+}
+
+// A number: how many others beside each, so that 0 still asks for the token's own.
+ApiResult<std::optional<std::uint32_t>> parse_completion_logprobs(const Fields& fields, const Features& features) {
+    const auto* value = fields.find("logprobs");
+    if (value == nullptr || *value == false) return std::optional<std::uint32_t>();
+    BOOST_OUTCOME_TRY(const auto top, parse_top_logprobs(fields, "logprobs"));
+    if (!features.logprobs) return unsupported_parameter("logprobs", no_logprobs);
+    return top;
+}
+
+ApiResult<bool> parse_echo(const Fields& fields, const Options& options, const Features& features) {
     BOOST_OUTCOME_TRY(const auto echo, fields.boolean("echo"));
-    BOOST_OUTCOME_TRY(refuse_if(echo.value_or(false), fields, "echo", {}));
-    BOOST_OUTCOME_TRY(const auto suffix, fields.text("suffix"));
-    BOOST_OUTCOME_TRY(refuse_if(!suffix.value_or("").empty(), fields, "suffix", {}));
-    const auto* logprobs = fields.find("logprobs");
-    return refuse_if(logprobs != nullptr && *logprobs != false, fields, "logprobs", {});
-}
-
-ApiResult<std::string> parse_model(const Fields& fields) {
-    BOOST_OUTCOME_TRY(auto model, fields.text("model"));
-    if (!model || model->empty()) return missing("model");
-    return std::move(*model);
-}
-
-ApiResult<std::optional<std::uint32_t>> parse_max_tokens(const Fields& fields) {
-    BOOST_OUTCOME_TRY(const auto old_name, fields.count("max_tokens"));
-    BOOST_OUTCOME_TRY(const auto new_name, fields.count("max_completion_tokens"));
-    if (old_name && new_name && *old_name != *new_name)
-        return out_of_range("max_completion_tokens", std::to_string(*new_name),
-                            "equal to max_tokens when both are set");
-    return new_name ? new_name : old_name;
-}
-
-ApiResult<Options> parse_options(const Fields& fields, const Limits& limits) {
-    Options options;
-    BOOST_OUTCOME_TRY(options.model, parse_model(fields));
-    BOOST_OUTCOME_TRY(const auto stream, fields.boolean("stream"));
-    options.stream = stream.value_or(false);
-    if (const auto* value = fields.find("stream_options")) {
-        if (!value->is_object()) return wrong_type("stream_options", "an object", kind_name(*value));
-        const Fields inner(value->get_object(), "stream_options");
-        BOOST_OUTCOME_TRY(const auto include_usage, inner.boolean("include_usage"));
-        options.include_usage = include_usage.value_or(false);
-    }
-    BOOST_OUTCOME_TRY(options.max_tokens, parse_max_tokens(fields));
-    BOOST_OUTCOME_TRY(options.temperature, number_within(fields, "temperature", 1.0, 0.0, 2.0, "from 0 to 2"));
-    BOOST_OUTCOME_TRY(options.top_p, number_within(fields, "top_p", 1.0, std::numeric_limits<double>::min(), 1.0,
-                                                   "above 0 and at most 1"));
-    BOOST_OUTCOME_TRY(options.seed, fields.wrapped_integer("seed"));
-    BOOST_OUTCOME_TRY(options.stop, parse_stop(fields, limits));
-    BOOST_OUTCOME_TRY(options.user, fields.text("user"));
-    BOOST_OUTCOME_TRY(options.prompt_cache_key, fields.text("prompt_cache_key"));
-    BOOST_OUTCOME_TRY(refuse_unsupported(fields));
-    return options;
-}
-
-ApiResult<std::string> parse_part(const json::value& value, const std::string& path) {
-    if (!value.is_object()) return wrong_type(path, "an object", kind_name(value));
-    const Fields part(value.get_object(), path);
-    BOOST_OUTCOME_TRY(const auto type, part.text("type"));
-    if (!type) return missing(part.path("type"));
-    if (*type != "text")
-        return unsupported_parameter(part.path("type"), "only content parts of the type \"text\" are supported");
-    BOOST_OUTCOME_TRY(auto text, part.text("text"));
-    if (!text) return missing(part.path("text"));
-    return std::move(*text);
-}
-
-ApiResult<std::string> parse_content(const json::value& value, const std::string& path) {
-    if (value.is_string()) return as_text(value, path);
-    const auto* parts = value.if_array();
-    if (parts == nullptr) return wrong_type(path, "a string or an array of content parts", kind_name(value));
-    std::string content;
-    for (std::size_t i = 0; i < parts->size(); ++i) {
-        BOOST_OUTCOME_TRY(const auto text, parse_part((*parts)[i], indexed(path, i)));
-        if (i > 0) content += '\n';
-        content += text;
-    }
-    return content;
-}
-
-ApiResult<Message> parse_message(const json::value& value, const std::string& path) {
-    if (!value.is_object()) return wrong_type(path, "an object", kind_name(value));
-    const Fields fields(value.get_object(), path);
-    BOOST_OUTCOME_TRY(const auto role_name, fields.text("role"));
-    if (!role_name) return missing(fields.path("role"));
-    const auto role = std::ranges::find(roles, std::string_view(*role_name), &std::pair<std::string_view, Role>::first);
-    if (role == roles.end())
-        return out_of_range(fields.path("role"), *role_name, "one of system, developer, user, assistant, tool");
-    for (const std::string_view key : {"tool_calls", "function_call", "audio"}) {
-        BOOST_OUTCOME_TRY(refuse_if(asks_for_something(fields.find(key)), fields, key, {}));
-    }
-    const auto* content = fields.find("content");
-    if (content == nullptr) return missing(fields.path("content"));
-    BOOST_OUTCOME_TRY(auto text, parse_content(*content, fields.path("content")));
-    return Message{role->second, std::move(text)};
-}
-
-ApiResult<std::vector<Message>> parse_messages(const Fields& fields, const Limits& limits) {
-    const auto* value = fields.find("messages");
-    if (value == nullptr) return missing("messages");
-    const auto* list = value->if_array();
-    if (list == nullptr) return wrong_type("messages", "an array", kind_name(*value));
-    if (list->empty() || list->size() > limits.messages_max)
-        return out_of_range("messages", std::to_string(list->size()) + " messages",
-                            "1 to " + std::to_string(limits.messages_max) + " messages");
-    std::vector<Message> messages;
-    messages.reserve(list->size());
-    for (std::size_t i = 0; i < list->size(); ++i) {
-        BOOST_OUTCOME_TRY(auto message, parse_message((*list)[i], indexed("messages", i)));
-        messages.push_back(std::move(message));
-    }
-    return messages;
-}
-
-using Prompt = std::variant<std::string, std::vector<std::uint32_t>>;
-
-ApiResult<std::vector<std::uint32_t>> parse_token_ids(const json::array& list, const std::string& path) {
-    std::vector<std::uint32_t> ids;
-    ids.reserve(list.size());
-    for (std::size_t i = 0; i < list.size(); ++i) {
-        const auto* id = list[i].if_int64();
-        if (id == nullptr) return wrong_type(indexed(path, i), "a token id", kind_name(list[i]));
-        if (*id < 0 || *id > std::numeric_limits<std::uint32_t>::max())
-            return out_of_range(indexed(path, i), std::to_string(*id), "from 0 to 4294967295");
-        ids.push_back(static_cast<std::uint32_t>(*id));
-    }
-    return ids;
-}
-
-ApiResult<Prompt> parse_prompt(const Fields& fields) {
-    constexpr std::string_view expected = "a string, an array of one string, or an array of token ids";
-    const auto* value = fields.find("prompt");
-    if (value == nullptr) return missing("prompt");
-    if (value->is_string()) return Prompt(std::string(value->get_string()));
-    const auto* list = value->if_array();
-    if (list == nullptr) return wrong_type("prompt", expected, kind_name(*value));
-    if (list->empty()) return out_of_range("prompt", "an empty array", "not empty");
-    const json::value& first = list->front();
-    if (first.is_number()) {
-        BOOST_OUTCOME_TRY(auto ids, parse_token_ids(*list, "prompt"));
-        return Prompt(std::move(ids));
-    }
-    if (!first.is_string() && !first.is_array()) return wrong_type("prompt[0]", expected, kind_name(first));
-    if (list->size() > 1) return unsupported_parameter("prompt", "only one prompt a request is supported");
-    if (first.is_string()) return Prompt(std::string(first.get_string()));
-    if (first.get_array().empty()) return out_of_range("prompt[0]", "an empty array", "not empty");
-    BOOST_OUTCOME_TRY(auto ids, parse_token_ids(first.get_array(), "prompt[0]"));
-    return Prompt(std::move(ids));
+    if (!echo.value_or(false)) return false;
+    if (!features.echo) return unsupported_parameter("echo");
+    if (options.logprobs) return unsupported_parameter("echo", "not together with logprobs");
+    return true;
 }
 
 // The text of a prompt as far as it can be seen without judging it.
@@ -328,27 +142,33 @@ class PromptSketch {
 
 }  // namespace
 
-std::string_view to_string(Role role) {
-    return std::ranges::find(roles, role, &std::pair<std::string_view, Role>::second)->first;
-}
-
-ApiResult<ChatRequest> parse_chat(std::string_view body, const Limits& limits) {
+ApiResult<ChatRequest> parse_chat(std::string_view body, const Limits& limits, const Features& features) {
     BOOST_OUTCOME_TRY(const auto value, parse_object(body, limits.body_bytes_max));
     const Fields fields(value.get_object(), {});
     ChatRequest request;
-    BOOST_OUTCOME_TRY(request.options, parse_options(fields, limits));
+    BOOST_OUTCOME_TRY(request.options, parse_options(fields, limits, features));
+    BOOST_OUTCOME_TRY(request.options.logprobs, parse_chat_logprobs(fields, features));
     BOOST_OUTCOME_TRY(request.messages, parse_messages(fields, limits));
-    BOOST_OUTCOME_TRY(refuse_unsupported_in_chat(fields));
+    BOOST_OUTCOME_TRY(refuse_unsupported(fields));
     return request;
 }
 
-ApiResult<CompletionRequest> parse_completion(std::string_view body, const Limits& limits) {
+ApiResult<CompletionRequest> parse_completion(std::string_view body, const Limits& limits, const Features& features) {
     BOOST_OUTCOME_TRY(const auto value, parse_object(body, limits.body_bytes_max));
     const Fields fields(value.get_object(), {});
     CompletionRequest request;
-    BOOST_OUTCOME_TRY(request.options, parse_options(fields, limits));
-    BOOST_OUTCOME_TRY(request.prompt, parse_prompt(fields));
-    BOOST_OUTCOME_TRY(refuse_unsupported_in_completion(fields));
+    BOOST_OUTCOME_TRY(request.options, parse_options(fields, limits, features));
+    BOOST_OUTCOME_TRY(request.options.logprobs, parse_completion_logprobs(fields, features));
+    BOOST_OUTCOME_TRY(request.prompts, parse_prompts(fields, "prompt", limits.inputs_max));
+    if (request.prompts.size() > 1 && !features.choices)
+        return unsupported_parameter("prompt", "the engine behind this model takes one prompt a request");
+    const std::uint64_t choices = std::uint64_t{request.prompts.size()} * request.options.n;
+    if (choices > limits.choices_max)
+        return out_of_range("n", std::to_string(choices) + " choices for all prompts",
+                            "at most " + std::to_string(limits.choices_max) + " of them");
+    BOOST_OUTCOME_TRY(request.echo, parse_echo(fields, request.options, features));
+    BOOST_OUTCOME_TRY(const auto suffix, fields.text("suffix"));
+    if (!suffix.value_or("").empty()) return unsupported_parameter("suffix");
     if (!request.options.max_tokens) request.options.max_tokens = completion_tokens_default;
     return request;
 }

@@ -10,42 +10,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "openai/error.h"
+#include "openai/message.h"
+#include "openai/options.h"
+#include "openai/prompt.h"
 
 namespace exa::openai {
-
-struct Limits {
-    std::size_t body_bytes_max = 16 * 1024 * 1024;
-    std::size_t messages_max = 4096;
-    std::size_t stop_bytes_max = 1024;  // of one stop string; bounds what a stream holds back
-};
-
-enum class Role : std::uint8_t { system, developer, user, assistant, tool };
-
-std::string_view to_string(Role role);
-
-struct Message {
-    Role role = Role::user;
-    std::string content;  // UTF-8; text parts are joined by a newline
-    bool operator==(const Message&) const = default;
-};
-
-// What both kinds of request share.
-struct Options {
-    std::string model;
-    bool stream = false;
-    bool include_usage = false;               // stream_options.include_usage
-    std::optional<std::uint32_t> max_tokens;  // at least 1; absent: as much as the context holds
-    double temperature = 1.0;                 // 0 .. 2, 0 is greedy
-    double top_p = 1.0;                       // (0, 1]
-    std::optional<std::uint64_t> seed;        // a negative one wraps, which keeps different seeds different
-    std::vector<std::string> stop;            // at most 4, none empty
-    std::optional<std::string> user;
-    std::optional<std::string> prompt_cache_key;
-};
 
 struct ChatRequest {
     Options options;
@@ -55,11 +27,13 @@ struct ChatRequest {
 // max_tokens is always set: the API's default here is 16.
 struct CompletionRequest {
     Options options;
-    std::variant<std::string, std::vector<std::uint32_t>> prompt;  // text, or token ids (not empty)
+    std::vector<Prompt> prompts;  // not empty; n choices each, in this order
+    bool echo = false;            // the text of a choice begins with its prompt
 };
 
-ApiResult<ChatRequest> parse_chat(std::string_view body, const Limits& limits = {});
-ApiResult<CompletionRequest> parse_completion(std::string_view body, const Limits& limits = {});
+ApiResult<ChatRequest> parse_chat(std::string_view body, const Limits& limits = {}, const Features& features = {});
+ApiResult<CompletionRequest> parse_completion(std::string_view body, const Limits& limits = {},
+                                              const Features& features = {});
 
 // What the entry needs to route, of either kind of request.
 struct Peek {

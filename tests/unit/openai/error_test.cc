@@ -43,16 +43,21 @@ BOOST_AUTO_TEST_CASE(every_maker_has_its_status) {
     BOOST_TEST(openai::unsupported_parameter("tools").status == 400);
     BOOST_TEST(openai::context_length_exceeded("messages", 9, 8).status == 400);
     BOOST_TEST(openai::unauthorized().status == 401);
+    BOOST_TEST(openai::forbidden("may not do that").status == 403);
     BOOST_TEST(openai::not_found("/x").status == 404);
     BOOST_TEST(openai::model_not_found("m").status == 404);
     BOOST_TEST(openai::method_not_allowed("GET", "/x", "POST").status == 405);
     BOOST_TEST(openai::request_timeout().status == 408);
     BOOST_TEST(openai::body_too_large(8).status == 413);
+    BOOST_TEST(openai::unsupported_media_type("text/plain").status == 415);
+    BOOST_TEST(openai::rate_limited("requests", 60, 1).status == 429);
+    BOOST_TEST(openai::quota_exceeded("x").status == 429);
     BOOST_TEST(openai::headers_too_large(8).status == 431);
     BOOST_TEST(openai::internal("x").status == 500);
     BOOST_TEST(openai::upstream_failed("x").status == 502);
     BOOST_TEST(openai::overloaded(1).status == 503);
     BOOST_TEST(openai::unavailable("x", 1).status == 503);
+    BOOST_TEST(openai::timed_out("x", 1).status == 504);
 }
 
 BOOST_AUTO_TEST_CASE(overload_tells_when_to_come_back) {
@@ -61,6 +66,34 @@ BOOST_AUTO_TEST_CASE(overload_tells_when_to_come_back) {
     BOOST_TEST(header(error, "retry-after").value() == "2");
     BOOST_TEST(header(error, "x-should-retry").value() == "true");
     BOOST_TEST(openai::missing("model").headers().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_rate_is_worth_a_retry_and_a_quota_is_not) {
+    const auto rate = openai::rate_limited("tokens", 6000, 250);
+    BOOST_TEST(rate.type == "tokens");
+    BOOST_TEST(rate.code.value() == "rate_limit_exceeded");
+    BOOST_TEST(header(rate, "retry-after").value() == "1");
+    BOOST_TEST(header(rate, "x-should-retry").value() == "true");
+    const auto quota = openai::quota_exceeded("no tokens left this month");
+    BOOST_TEST(quota.type == "insufficient_quota");
+    BOOST_TEST(quota.code.value() == "insufficient_quota");
+    BOOST_TEST(!header(quota, "retry-after").has_value());
+    BOOST_TEST(header(quota, "x-should-retry").value() == "false");
+}
+
+BOOST_AUTO_TEST_CASE(a_missing_key_is_told_apart_from_one_that_may_not) {
+    BOOST_TEST(openai::unauthorized().code.value() == "invalid_api_key");
+    BOOST_TEST(header(openai::unauthorized(), "www-authenticate").value() == "Bearer");
+    const auto error = openai::forbidden("may not use the model 'm'");
+    BOOST_TEST(error.code.value() == "permission_denied");
+    BOOST_TEST(error.headers().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_timeout_has_a_code_of_its_own) {
+    const auto error = openai::timed_out("3 tries", 1000);
+    BOOST_TEST(error.code.value() == "timeout");
+    BOOST_TEST(header(error, "retry-after-ms").value() == "1000");
+    BOOST_TEST(openai::upstream_failed("x").code.value() == "upstream_failed");
 }
 
 BOOST_AUTO_TEST_CASE(a_405_names_what_is_allowed) {

@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(malformed_messages_name_their_place) {
         {R"([{"role":1,"content":"a"}])", "messages[0].role"},
         {R"([{"role":"root","content":"a"}])", "messages[0].role"},
         {R"([{"role":"user"}])", "messages[0].content"},
-        {R"([{"role":"assistant","content":null}])", "messages[0].content"},
+        {R"([{"role":"user","content":null}])", "messages[0].content"},
         {R"([{"role":"user","content":1}])", "messages[0].content"},
         {R"([{"role":"user","content":["a"]}])", "messages[0].content[0]"},
         {R"([{"role":"user","content":[{"text":"a"}]}])", "messages[0].content[0].type"},
@@ -194,11 +194,12 @@ BOOST_AUTO_TEST_CASE(unknown_fields_are_accepted) {
     BOOST_TEST(parse_chat(chat(R"(,"store":false,"metadata":{"a":[1]},"made_up":1e3)")).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(the_two_names_of_max_tokens_must_agree) {
-    BOOST_TEST(parse_chat(chat(R"(,"max_completion_tokens":9)")).value().options.max_tokens.value() == 9u);
-    BOOST_TEST(parse_chat(chat(R"(,"max_completion_tokens":9,"max_tokens":9)")).has_value());
-    BOOST_TEST(chat_error(chat(R"(,"max_completion_tokens":9,"max_tokens":8)")).param.value() ==
-               "max_completion_tokens");
+BOOST_AUTO_TEST_CASE(the_new_name_of_max_tokens_wins) {
+    const auto max_tokens = [](const char* more) { return parse_chat(chat(more)).value().options.max_tokens.value(); };
+    BOOST_TEST(max_tokens(R"(,"max_completion_tokens":9)") == 9u);
+    BOOST_TEST(max_tokens(R"(,"max_completion_tokens":9,"max_tokens":8)") == 9u);
+    BOOST_TEST(max_tokens(R"(,"max_tokens":8,"max_completion_tokens":null)") == 8u);
+    BOOST_TEST(chat_error(chat(R"(,"max_completion_tokens":9,"max_tokens":0)")).param.value() == "max_tokens");
 }
 
 BOOST_AUTO_TEST_CASE(stop_strings_are_bounded) {
@@ -219,41 +220,64 @@ BOOST_AUTO_TEST_CASE(messages_are_bounded_in_number) {
                "messages");
 }
 
-BOOST_AUTO_TEST_CASE(a_prompt_is_text_or_token_ids) {
-    using Ids = std::vector<std::uint32_t>;
-    const auto prompt = [](const std::string& value) {
-        return parse_completion(R"({"model":"m","prompt":)" + value + "}").value().prompt;
-    };
-    BOOST_TEST(std::get<std::string>(prompt(R"("hi")")) == "hi");
-    BOOST_TEST(std::get<std::string>(prompt(R"(["hi"])")) == "hi");
-    BOOST_TEST(std::get<std::string>(prompt(R"("")")) == "");
-    BOOST_TEST((std::get<Ids>(prompt("[1,2,4294967295]")) == Ids{1, 2, 4294967295}));
-    BOOST_TEST((std::get<Ids>(prompt("[[7]]")) == Ids{7}));
-}
-
-BOOST_AUTO_TEST_CASE(several_prompts_are_refused_by_name) {
+BOOST_AUTO_TEST_CASE(several_prompts_need_an_engine_of_several_choices) {
     for (const char* list : {R"(["a","b"])", "[[1],[2]]"}) {
-        const auto error = completion_error(R"({"model":"m","prompt":)" + std::string(list) + "}");
+        const std::string body = R"({"model":"m","prompt":)" + std::string(list) + "}";
+        const auto error = completion_error(body);
         BOOST_TEST(error.code.value() == "unsupported_parameter");
         BOOST_TEST(error.param.value() == "prompt");
+        BOOST_TEST(parse_completion(body, {}, openai::features_all).value().prompts.size() == 2u);
     }
 }
 
-BOOST_AUTO_TEST_CASE(malformed_prompts_name_their_place) {
-    const std::pair<const char*, const char*> cases[] = {
-        {"1", "prompt"},
-        {"[]", "prompt"},
-        {"[[]]", "prompt[0]"},
-        {"[{}]", "prompt[0]"},
-        {"[1,\"a\"]", "prompt[1]"},
-        {"[-1]", "prompt[0]"},
-        {"[4294967296]", "prompt[0]"},
-        {"[1.5]", "prompt[0]"},
-        {"[[1,true]]", "prompt[0][1]"},
+BOOST_AUTO_TEST_CASE(all_prompts_share_the_bound_on_choices) {
+    const auto parse = [](int n) {
+        return parse_completion(R"({"model":"m","prompt":["a","b"],"n":)" + std::to_string(n) + "}", {},
+                                openai::features_all);
     };
-    for (const auto& [value, param] : cases)
-        BOOST_TEST(completion_error(R"({"model":"m","prompt":)" + std::string(value) + "}").param.value() == param,
-                   value);
+    BOOST_TEST(parse(64).has_value());
+    BOOST_TEST(parse(65).error().param.value() == "n");
+}
+
+BOOST_AUTO_TEST_CASE(logprobs_of_a_chat_are_a_switch_and_a_count) {
+    const auto logprobs = [](const char* more) {
+        return parse_chat(chat(more), {}, openai::features_all).value().options.logprobs;
+    };
+    BOOST_TEST(!logprobs("").has_value());
+    BOOST_TEST(!logprobs(R"(,"logprobs":false,"top_logprobs":0)").has_value());
+    BOOST_TEST(logprobs(R"(,"logprobs":true)").value() == 0u);
+    BOOST_TEST(logprobs(R"(,"logprobs":true,"top_logprobs":20)").value() == 20u);
+    for (const char* more :
+         {R"(,"top_logprobs":2)", R"(,"logprobs":true,"top_logprobs":21)", R"(,"logprobs":true,"top_logprobs":-1)"})
+        BOOST_TEST(parse_chat(chat(more), {}, openai::features_all).error().param.value() == "top_logprobs", more);
+}
+
+BOOST_AUTO_TEST_CASE(logprobs_of_a_completion_are_a_count_that_may_be_zero) {
+    const auto logprobs = [](const char* more) {
+        return parse_completion(completion(more), {}, openai::features_all).value().options.logprobs;
+    };
+    BOOST_TEST(!logprobs(R"(,"logprobs":null)").has_value());
+    BOOST_TEST(logprobs(R"(,"logprobs":0)").value() == 0u);
+    BOOST_TEST(logprobs(R"(,"logprobs":5)").value() == 5u);
+    const auto parsed = parse_completion(completion(R"(,"logprobs":true)"), {}, openai::features_all);
+    BOOST_TEST(parsed.error().code.value() == "invalid_type");
+}
+
+BOOST_AUTO_TEST_CASE(an_echo_comes_without_logprobs_only) {
+    const auto parse = [](const char* more) { return parse_completion(completion(more), {}, openai::features_all); };
+    BOOST_TEST(parse(R"(,"echo":true)").value().echo);
+    BOOST_TEST(!parse(R"(,"echo":false,"logprobs":1)").value().echo);
+    BOOST_TEST(parse(R"(,"echo":true,"logprobs":1)").error().param.value() == "echo");
+}
+
+BOOST_AUTO_TEST_CASE(a_suffix_is_refused_by_any_engine) {
+    BOOST_TEST(parse_completion(completion(R"(,"suffix":"x")"), {}, openai::features_all).error().param.value() ==
+               "suffix");
+}
+
+BOOST_AUTO_TEST_CASE(tools_are_refused_by_any_engine) {
+    BOOST_TEST(parse_chat(chat(R"(,"tools":[{"type":"function"}])"), {}, openai::features_all).error().param.value() ==
+               "tools");
 }
 
 BOOST_AUTO_TEST_CASE(a_completion_has_16_tokens_unless_told) {
