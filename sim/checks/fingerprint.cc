@@ -11,9 +11,9 @@ Fingerprint fingerprint(const node::Node& node) {
     std::uint64_t accused = 0;
     for (std::size_t i = 0; i < roster.size(); ++i) {
         const membership::Peer& peer = roster.peer(i);
-        print.beliefs = hash64(peer.record.id.value, peer.record.generation.value, print.beliefs);
+        print.beliefs = hash64(peer.record->id.value, peer.record->generation.value, print.beliefs);
         print.beliefs = hash64(peer.incarnation.value << 4 | static_cast<std::uint64_t>(peer.liveness),
-                               peer.record.version, print.beliefs);
+                               peer.record->version, print.beliefs);
         print.beliefs = hash64(peer.life, peer.hidden ? 1 : 0, print.beliefs);
         accused =
             hash64(peer.accuser.value, static_cast<std::uint64_t>(peer.since.time_since_epoch().count()), accused);

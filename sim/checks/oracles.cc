@@ -174,7 +174,7 @@ void Oracles::refresh_ready(const Peer& observer, std::size_t subject, Cell& kno
     if (known.known && is_live(known.liveness)) {
         const membership::Peer* peer = observer.node->membership().roster().find(subjects_[subject].id);
         if (peer != nullptr)
-            for (const wire::ReplicaRecord& replica : peer->record.replicas)
+            for (const wire::ReplicaRecord& replica : peer->record->replicas)
                 ready += replica.state == wire::ReplicaState::ready ? 1 : 0;
     }
     ready_ = ready_ + ready - known.ready;
@@ -215,7 +215,7 @@ void Oracles::check_copies(const Peer& observer) {
     for (std::size_t i = 0; i < roster.size(); ++i) {
         const membership::Peer& peer = roster.peer(i);
         if (peer.liveness == Liveness::lost || peer.liveness == Liveness::left) continue;
-        candidates.push_back({peer.record.id.value, 1, hash64(as_bytes(peer.record.rack))});
+        candidates.push_back({peer.record->id.value, 1, hash64(as_bytes(peer.record->rack))});
     }
     ++measured_.placements;
     if (const auto wrong = misplaced_copies(candidates, copies, ring::choose_owners, placement_, copies_samples))
@@ -472,9 +472,9 @@ bool Oracles::is_settled(const std::vector<Host>& core, std::string& why) {
             }
             const membership::Peer* held = observer.node->membership().roster().find(subject.id);
             const wire::PeerRecord& own = cluster_.peer(subject.host).node->membership().record();
-            if (held == nullptr || held->record.version != own.version) {
+            if (held == nullptr || held->record->version != own.version) {
                 why = fmt::format("M3: peer {} holds edition {} of the record of {}, which is at {}", host,
-                                  held != nullptr ? held->record.version : 0, name(number), own.version);
+                                  held != nullptr ? held->record->version : 0, name(number), own.version);
                 return false;
             }
         }

@@ -42,8 +42,8 @@ std::size_t second_of(WorldTime time) {
 const wire::ReplicaRecord* find_record(const node::Node& node, const ReplicaId& id) {
     const membership::Peer* peer = node.membership().roster().find(id.peer);
     if (peer == nullptr) return nullptr;
-    const auto at = std::ranges::find(peer->record.replicas, id, &wire::ReplicaRecord::id);
-    return at != peer->record.replicas.end() ? &*at : nullptr;
+    const auto at = std::ranges::find(peer->record->replicas, id, &wire::ReplicaRecord::id);
+    return at != peer->record->replicas.end() ? &*at : nullptr;
 }
 
 }  // namespace

@@ -506,7 +506,8 @@ void Cluster::serve(Peer& peer) {
                                                           .membership = config_.membership,
                                                           .keys = peer.keys,
                                                           .crypto = &crypto_,
-                                                          .rings = rings_},
+                                                          .rings = rings_,
+                                                          .states = states_},
                                              first_record(peer), streams_.seed_of("node", life), local);
     peer.dispatcher =
         std::make_unique<router::Dispatcher>(config_.router, tokens_, streams_.stream("dispatcher", life));

@@ -43,7 +43,7 @@ bool is_present(Liveness liveness) {
 }
 
 json::object member_json(TimePoint now, const membership::Member& member) {
-    const wire::PeerRecord& record = member.record;
+    const wire::PeerRecord& record = *member.record;
     return {
         {"id", to_string(record.id)},
         {"name", valid_utf8(record.name)},
@@ -77,9 +77,9 @@ json::object replica_json(const membership::Member& member, const wire::ReplicaR
     return {
         {"id", to_string(replica.id)},
         {"slot", replica.id.slot},
-        {"peer", to_string(member.record.id)},
-        {"peer_name", valid_utf8(member.record.name)},
-        {"rack", valid_utf8(member.record.rack)},
+        {"peer", to_string(member.record->id)},
+        {"peer_name", valid_utf8(member.record->name)},
+        {"rack", valid_utf8(member.record->rack)},
         {"liveness", name_of(member.liveness)},
         {"deployment", valid_utf8(replica.deployment)},
         {"model", valid_utf8(replica.model)},
@@ -98,9 +98,9 @@ json::array ring_members_json(const router::RoutingView& view, const router::Poo
         const router::ReplicaEntry& entry = view.replicas()[pool.first + m];
         members.push_back(json::object{
             {"replica", to_string(entry.record->id)},
-            {"peer", to_string(entry.member->record.id)},
-            {"peer_name", valid_utf8(entry.member->record.name)},
-            {"rack", valid_utf8(entry.member->record.rack)},
+            {"peer", to_string(entry.member->record->id)},
+            {"peer_name", valid_utf8(entry.member->record->name)},
+            {"rack", valid_utf8(entry.member->record->rack)},
             {"weight", entry.record->weight},
             {"points", pool.ring->members()[m].weight * ring::points_per_weight},
             {"share", pool.ring->share(m)},
@@ -157,7 +157,7 @@ json::value status_json(const PeerFacts& facts, const membership::View& view) {
     for (const auto& member : view.members) {
         ++peers[static_cast<std::size_t>(member->liveness)];
         if (!is_present(member->liveness)) continue;
-        for (const wire::ReplicaRecord& replica : member->record.replicas) {
+        for (const wire::ReplicaRecord& replica : member->record->replicas) {
             const bool is_ready = replica.state == ReplicaState::ready;
             ++replicas;
             ready += is_ready;
@@ -195,9 +195,9 @@ json::value status_json(const PeerFacts& facts, const membership::View& view) {
     };
     if (const membership::Member* self = view.find(view.self)) {
         status["self"] = json::object{
-            {"id", to_string(self->record.id)},      {"name", valid_utf8(self->record.name)},
-            {"state", name_of(self->record.state)},  {"generation", self->record.generation.value},
-            {"rack", valid_utf8(self->record.rack)}, {"http", to_string(self->record.http)},
+            {"id", to_string(self->record->id)},      {"name", valid_utf8(self->record->name)},
+            {"state", name_of(self->record->state)},  {"generation", self->record->generation.value},
+            {"rack", valid_utf8(self->record->rack)}, {"http", to_string(self->record->http)},
         };
     }
     return status;
@@ -207,7 +207,7 @@ json::value replicas_json(TimePoint now, const membership::View& view) {
     json::array replicas;
     for (const auto& member : view.members) {
         if (member->liveness == Liveness::lost || member->liveness == Liveness::left) continue;
-        for (const wire::ReplicaRecord& replica : member->record.replicas) {
+        for (const wire::ReplicaRecord& replica : member->record->replicas) {
             json::object object = replica_json(*member, replica);
             object["load"] = load_json(now, view.find_load(replica.id));
             replicas.push_back(std::move(object));

@@ -38,11 +38,11 @@ json::object key_json(KeyId id, const ControlView& view) {
     json::array missing;
     for (const auto& member : view.members->members) {
         if (member->liveness == Liveness::left) continue;
-        if (std::ranges::binary_search(member->record.keys, id))
+        if (std::ranges::binary_search(member->record->keys, id))
             ++held;
         else
-            missing.push_back(json::value(valid_utf8(member->record.name)));
-        sealing += member->record.primary_key == id ? 1 : 0;
+            missing.push_back(json::value(valid_utf8(member->record->name)));
+        sealing += member->record->primary_key == id ? 1 : 0;
     }
     return {{"id", to_string(id)},
             {"primary", id == view.seal->primary},
@@ -72,10 +72,10 @@ json::value keys_json(const ControlView& view) {
     json::array peers;
     for (const auto& member : view.members->members) {
         if (member->liveness == Liveness::left) continue;
-        peers.push_back(json::object{{"name", valid_utf8(member->record.name)},
+        peers.push_back(json::object{{"name", valid_utf8(member->record->name)},
                                      {"liveness", name_of(member->liveness)},
-                                     {"primary", id_or_null(member->record.primary_key)},
-                                     {"keys", ids_json(member->record.keys)}});
+                                     {"primary", id_or_null(member->record->primary_key)},
+                                     {"keys", ids_json(member->record->keys)}});
     }
     return json::object{{"sealed", view.seal->sealed},
                         {"primary", id_or_null(view.seal->primary)},

@@ -15,7 +15,7 @@ bool differs(std::uint32_t told, std::uint32_t now, double change, std::uint32_t
     return by > floor && static_cast<double>(by) >= change * static_cast<double>(told);
 }
 
-bool worth_telling(const std::vector<wire::LoadReport>& told, const std::vector<wire::LoadReport>& now, double change) {
+bool worth_telling(const LoadReports& told, const LoadReports& now, double change) {
     if (told.size() != now.size()) return true;
     for (std::size_t i = 0; i < now.size(); ++i) {
         const wire::LoadReport& before = told[i];
@@ -48,19 +48,19 @@ const LoadTable::Part* LoadTable::find(NewsKey key) const {
     const std::size_t at = position(key.peer);
     if (at == peers_.size() || peers_[at] != key.peer || key.part >= held_[at].parts.size()) return nullptr;
     const Part& part = held_[at].parts[key.part];
-    return part.held ? &part : nullptr;
+    return part.reports != nullptr ? &part : nullptr;
 }
 
 bool LoadTable::apply(TimePoint now, const wire::LoadGroup& group) {
     Held& held = this->held(group.peer);
     if (held.parts.size() <= group.part) held.parts.resize(group.part + std::size_t{1});
     Part& part = held.parts[group.part];
-    if (part.held && std::pair(group.generation, group.number) <= std::pair(part.generation, part.number)) return false;
+    if (part.reports != nullptr && std::pair(group.generation, group.number) <= std::pair(part.generation, part.number))
+        return false;
     part.generation = group.generation;
     part.number = group.number;
     part.measured = now - group.age;
-    part.reports = group.reports;
-    part.held = true;
+    part.reports = make_loads(pool_.get(), group);
     held.published.reset();
     return true;
 }
@@ -73,7 +73,7 @@ void LoadTable::drop(PeerId peer) {
 }
 
 void LoadTable::set_own(TimePoint now, PeerId self, Generation generation, std::span<const wire::LoadReport> reports) {
-    Reports sorted(reports.begin(), reports.end());
+    LoadReports sorted(reports.begin(), reports.end());
     std::ranges::sort(sorted, {}, &wire::LoadReport::replica);
     sorted.resize(std::min(sorted.size(), wire::replicas_max));
     Held& own = held(self);
@@ -85,11 +85,12 @@ void LoadTable::set_own(TimePoint now, PeerId self, Generation generation, std::
         // A part that is empty now stays as an empty one, so that it is told and nobody keeps its replicas.
         const std::size_t begin = std::min(i * wire::load_group_max, sorted.size());
         const std::size_t end = std::min(begin + wire::load_group_max, sorted.size());
-        const std::span<const wire::LoadReport> range(sorted.data() + begin, end - begin);
+        const std::span<wire::LoadReport> range(sorted.data() + begin, end - begin);
         if (!range.empty()) part.measured = now - range.back().age;
         part.generation = generation;
-        part.reports.assign(range.begin(), range.end());
-        part.held = true;
+        for (wire::LoadReport& report : range) report.age = Duration{0};
+        if (part.reports == nullptr || !std::ranges::equal(*part.reports, range))
+            part.reports = std::make_shared<const LoadReports>(range.begin(), range.end());
     }
 }
 
@@ -99,9 +100,9 @@ std::vector<NewsKey> LoadTable::take_own_news(PeerId self, double change) {
     told_.resize(std::max(told_.size(), own.parts.size()));
     for (std::size_t i = 0; i < own.parts.size(); ++i) {
         Part& part = own.parts[i];
-        if (told_[i] && !worth_telling(*told_[i], part.reports, change)) continue;
+        if (told_[i] && !worth_telling(*told_[i], *part.reports, change)) continue;
         news.push_back({self, static_cast<std::uint16_t>(i)});
-        told_[i] = part.reports;
+        told_[i] = *part.reports;
         part.number = ++number_;
     }
     return news;
@@ -118,7 +119,7 @@ std::optional<wire::LoadGroup> LoadTable::group(TimePoint now, NewsKey key) cons
     // Whole milliseconds travel. Past an hour nobody cares how old exactly.
     const Duration age = std::clamp<Duration>(now - part->measured, Duration{0}, std::chrono::hours{1});
     group.age = std::chrono::floor<std::chrono::milliseconds>(age);
-    group.reports = part->reports;
+    group.reports = *part->reports;
     for (wire::LoadReport& report : group.reports) report.age = group.age;
     return group;
 }
@@ -132,7 +133,7 @@ std::vector<NewsKey> LoadTable::keys() const {
     std::vector<NewsKey> keys;
     for (std::size_t i = 0; i < peers_.size(); ++i)
         for (std::size_t part = 0; part < held_[i].parts.size(); ++part)
-            if (held_[i].parts[part].held) keys.push_back({peers_[i], static_cast<std::uint16_t>(part)});
+            if (held_[i].parts[part].reports != nullptr) keys.push_back({peers_[i], static_cast<std::uint16_t>(part)});
     return keys;
 }
 
@@ -146,10 +147,9 @@ std::vector<std::shared_ptr<const PeerLoads>> LoadTable::by_peer() const {
             loads.peer = peers_[i];
             loads.entries.reserve(held.parts.size() * wire::load_group_max);
             for (const Part& part : held.parts)
-                for (const wire::LoadReport& report : part.reports) {
-                    loads.entries.push_back({report, part.measured});
-                    loads.entries.back().report.age = Duration{0};
-                }
+                if (part.reports != nullptr)
+                    for (const wire::LoadReport& report : *part.reports)
+                        loads.entries.push_back({report, part.measured});
             const auto replica_of = [](const LoadEntry& entry) { return entry.report.replica; };
             // While a peer's replicas move between its parts, one of them may stand in two.
             if (std::ranges::adjacent_find(loads.entries, std::ranges::greater_equal{}, replica_of) !=

@@ -8,11 +8,13 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/time.h"
 #include "membership/news_queue.h"
+#include "membership/state_pool.h"
 #include "membership/view.h"
 #include "wire/gossip.h"
 
@@ -20,6 +22,9 @@ namespace exa::membership {
 
 class LoadTable {
   public:
+    // `pool`: where reports of others are shared; null: nowhere.
+    explicit LoadTable(std::shared_ptr<StatePool> pool = nullptr) : pool_(std::move(pool)) {}
+
     // Of a peer that the caller knows to be alive in this generation. False when it held the same or newer.
     bool apply(TimePoint now, const wire::LoadGroup& group);
     void drop(PeerId peer);
@@ -40,14 +45,11 @@ class LoadTable {
     std::vector<std::shared_ptr<const PeerLoads>> by_peer() const;
 
   private:
-    using Reports = std::vector<wire::LoadReport>;
-
     struct Part {
         Generation generation;
         std::uint64_t number = 0;
         TimePoint measured;
-        Reports reports;    // as they came
-        bool held = false;  // false: nothing was heard of it yet
+        std::shared_ptr<const LoadReports> reports;  // without their age; null: nothing was heard of it yet
     };
     struct Held {
         std::vector<Part> parts;
@@ -59,10 +61,11 @@ class LoadTable {
     Held& held(PeerId peer);
     std::size_t position(PeerId peer) const;
 
+    std::shared_ptr<StatePool> pool_;
     // Sorted by peer. Two arrays, because a search then reads a few cache lines.
     std::vector<PeerId> peers_;
     std::vector<Held> held_;
-    std::vector<std::optional<Reports>> told_;  // of our own parts; nothing: not yet
+    std::vector<std::optional<LoadReports>> told_;  // of our own parts; nothing: not yet
     std::uint64_t number_ = 0;
 };
 

@@ -68,12 +68,13 @@ std::optional<T> pop(std::deque<T>& queue) {
 }  // namespace
 
 Membership::Membership(const Config& config, ClusterId cluster, const wire::PeerRecord& own, std::uint64_t seed,
-                       TimePoint now)
+                       TimePoint now, const std::shared_ptr<StatePool>& pool)
     : config_(config),
       cluster_(cluster),
       rng_(seed),
       life_(life_of(rng_)),
-      roster_(now, first_edition(own), life_, config.members_max),
+      roster_(now, first_edition(own), life_, config.members_max, pool),
+      loads_(pool),
       verdicts_from_(now),
       last_gossip_(now - config.gossip_interval),
       last_loads_(now - std::chrono::hours{1}),
@@ -230,7 +231,7 @@ Result<void> Membership::handle_sync(TimePoint now, PeerId from, ByteView bytes)
 void Membership::handle_link_broken(TimePoint now, PeerId id, Generation generation) {
     const Peer* peer = roster_.find(id);
     if (stage_ != Stage::member || id == self() || peer == nullptr || !peer->is_live()) return;
-    if (generation != Generation{} && generation != peer->record.generation) return;
+    if (generation != Generation{} && generation != peer->record->generation) return;
     if (peer->liveness == Liveness::alive)
         suspect(now, id, peer->incarnation, self());
     else
@@ -289,8 +290,8 @@ void Membership::timeout(TimePoint now, TimerKey key) {
         case TimerKind::group:
             for (const PeerId suspect : roster_.suspects()) {
                 const Peer& found = *roster_.find(suspect);
-                if (!found.condemned || group_key(found.record.rack).of != key.of) continue;
-                bury_condemned(now, found.record.rack);
+                if (!found.condemned || group_key(found.record->rack).of != key.of) continue;
+                bury_condemned(now, found.record->rack);
                 break;
             }
             break;
@@ -450,7 +451,7 @@ void Membership::suspect(TimePoint now, PeerId id, Incarnation incarnation, Peer
     queue_.tell_fact(id);
     news(now);
     emit(EventKind::suspect, id, accuser);
-    suspect_rack(now, roster_.find(id)->record.rack);
+    suspect_rack(now, roster_.find(id)->record->rack);
 }
 
 void Membership::confirm(TimePoint now, PeerId id, PeerId accuser) {
@@ -465,7 +466,7 @@ void Membership::confirm(TimePoint now, PeerId id, PeerId accuser) {
 // When one rack has group_min suspects, a few observers look at each of its other peers out of turn: if the rack is
 // gone, all of it is suspect within a probe.
 void Membership::suspect_rack(TimePoint now, const std::string& rack) {
-    const auto stands_in = [&](PeerId id) { return roster_.find(id)->record.rack == rack; };
+    const auto stands_in = [&](PeerId id) { return roster_.find(id)->record->rack == rack; };
     if (rack.empty() || std::ranges::count_if(roster_.suspects(), stands_in) != config_.group_min) return;
     const double chance = static_cast<double>(config_.witnesses) / static_cast<double>(roster_.live().size());
     for (const PeerId id : roster_.live())
@@ -474,8 +475,8 @@ void Membership::suspect_rack(TimePoint now, const std::string& rack) {
 
 // The verdict about a live peer. In a rack with many suspects it waits for the verdicts about the others.
 void Membership::condemn(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser) {
-    const std::string rack = roster_.find(id)->record.rack;
-    const auto is_other = [&](PeerId other) { return other != id && roster_.find(other)->record.rack == rack; };
+    const std::string rack = roster_.find(id)->record->rack;
+    const auto is_other = [&](PeerId other) { return other != id && roster_.find(other)->record->rack == rack; };
     const auto others = static_cast<std::size_t>(std::ranges::count_if(roster_.suspects(), is_other));
     if (rack.empty() || config_.group_wait == Duration{0} || others + 1 < config_.group_min) {
         bury(now, id, incarnation, accuser);
@@ -494,7 +495,7 @@ void Membership::condemn(TimePoint now, PeerId id, Incarnation incarnation, Peer
 void Membership::settle_rack(TimePoint now, const std::string& rack) {
     const auto is_open = [&](PeerId id) {
         const Peer& peer = *roster_.find(id);
-        return peer.record.rack == rack && !peer.condemned;
+        return peer.record->rack == rack && !peer.condemned;
     };
     if (timers_.is_set(group_key(rack)) && std::ranges::none_of(roster_.suspects(), is_open)) bury_condemned(now, rack);
 }
@@ -503,7 +504,7 @@ void Membership::bury_condemned(TimePoint now, const std::string& rack) {
     timers_.cancel(group_key(rack));
     std::vector<PeerId> condemned;
     for (const PeerId id : roster_.suspects())
-        if (const Peer& peer = *roster_.find(id); peer.condemned && peer.record.rack == rack) condemned.push_back(id);
+        if (const Peer& peer = *roster_.find(id); peer.condemned && peer.record->rack == rack) condemned.push_back(id);
     if (condemned.size() > 1) emit(EventKind::rack_down, condemned.front());
     for (const PeerId id : condemned) {
         const Peer& peer = *roster_.find(id);
@@ -535,7 +536,7 @@ void Membership::revive(TimePoint now, PeerId id, Incarnation incarnation) {
     if (before == Liveness::alive) return;
     emit(EventKind::alive, id);
     if (before == Liveness::suspect)
-        settle_rack(now, roster_.find(id)->record.rack);
+        settle_rack(now, roster_.find(id)->record->rack);
     else
         check_name(id);
 }
@@ -550,7 +551,7 @@ void Membership::retire(TimePoint now, PeerId id, Incarnation incarnation) {
     queue_.tell_fact(id);
     news(now);
     emit(EventKind::left, id);
-    settle_rack(now, roster_.find(id)->record.rack);
+    settle_rack(now, roster_.find(id)->record->rack);
     keep_gone_bounded();
 }
 
@@ -560,9 +561,9 @@ void Membership::forget(PeerId id) {
     const Peer& peer = *roster_.find(id);
     const bool shown = !peer.hidden;
     if (peer.liveness != Liveness::left) {
-        std::erase(former_, peer.record.gossip);
+        std::erase(former_, peer.record->gossip);
         if (former_.size() >= former_max) former_.pop_front();
-        former_.push_back(peer.record.gossip);
+        former_.push_back(peer.record->gossip);
         strangers_of_ = 0;
     }
     queue_.drop(id);
@@ -582,7 +583,7 @@ void Membership::check_name(PeerId id) {
     const auto other = roster_.namesake(id);
     if (!other) return;
     const auto rank = [&](PeerId peer) {
-        return std::pair(roster_.find(peer)->record.state == wire::PeerState::starting, peer);
+        return std::pair(roster_.find(peer)->record->state == wire::PeerState::starting, peer);
     };
     const PeerId yields = std::max(rank(id), rank(*other)).second;
     const PeerId holder = yields == id ? *other : id;
@@ -591,7 +592,7 @@ void Membership::check_name(PeerId id) {
 
 wire::Header Membership::header() const {
     const Peer& peer = roster_.own();
-    return {cluster_, self(), peer.record.generation, peer.incarnation, roster_.told_version(), life_};
+    return {cluster_, self(), peer.record->generation, peer.incarnation, roster_.told_version(), life_};
 }
 
 wire::Packet Membership::packet(wire::PacketKind kind, std::uint64_t seq, PeerId target) const {
@@ -638,7 +639,7 @@ void Membership::send_sync(PeerId to, const wire::Sync& sync) {
         ++counters_.dropped;
     }
     const Peer* peer = roster_.find(to);
-    const wire::PeerRecord* record = peer != nullptr ? &peer->record : nullptr;
+    const wire::PeerRecord* record = peer != nullptr ? peer->record.get() : nullptr;
     syncs_.push_back({to, record != nullptr ? record->link : Endpoint{}, std::move(bytes).value(),
                       record != nullptr ? record->generation : Generation{}});
     ++counters_.syncs_out;
@@ -657,7 +658,7 @@ void Membership::gossip(TimePoint now) {
     const std::size_t fanout = std::min<std::size_t>(config_.gossip_fanout, targets.size());
     for (std::size_t i = 0; i < fanout && !queue_.empty(); ++i) {
         std::swap(targets[i], targets[i + rng_.below(targets.size() - i)]);
-        send(now, roster_.find(targets[i])->record.gossip, targets[i], packet(wire::PacketKind::gossip, 0, targets[i]),
+        send(now, roster_.find(targets[i])->record->gossip, targets[i], packet(wire::PacketKind::gossip, 0, targets[i]),
              false);
     }
     // Alone there is nobody to tell: who joins later asks for everything anyway.
@@ -669,7 +670,7 @@ void Membership::gossip(TimePoint now) {
 
 void Membership::emit(EventKind kind, PeerId peer, PeerId other, bool refuse) {
     const Peer* known = roster_.find(peer);
-    push({kind, peer, known != nullptr ? known->record.generation : Generation{}, other, refuse,
+    push({kind, peer, known != nullptr ? known->record->generation : Generation{}, other, refuse,
           known != nullptr ? known->incarnation : Incarnation{}});
 }
 

@@ -36,6 +36,7 @@
 #include "membership/load_table.h"
 #include "membership/probe_order.h"
 #include "membership/roster.h"
+#include "membership/state_pool.h"
 #include "membership/timers.h"
 #include "membership/view.h"
 #include "wire/gossip.h"
@@ -89,12 +90,14 @@ struct Sizes {
 class Membership {
   public:
     // `config` must be valid and `own` pass wire::check_record; its id is not 0, its generation newer than in any life
-    // before. `seed` must differ between lives, also between clones of a data directory.
-    Membership(const Config& config, ClusterId cluster, const wire::PeerRecord& own, std::uint64_t seed, TimePoint now);
+    // before. `seed` must differ between lives, also between clones of a data directory. `pool`: where this process's
+    // peers share what they hold alike; null: nowhere.
+    Membership(const Config& config, ClusterId cluster, const wire::PeerRecord& own, std::uint64_t seed, TimePoint now,
+               const std::shared_ptr<StatePool>& pool = nullptr);
 
     // Getters.
     PeerId self() const { return roster_.self(); }
-    const wire::PeerRecord& record() const { return roster_.own().record; }
+    const wire::PeerRecord& record() const { return *roster_.own().record; }
     Incarnation incarnation() const { return roster_.own().incarnation; }
     std::uint32_t life() const { return life_; }
     const KeyRing& keys() const { return keys_; }

@@ -45,11 +45,11 @@ void Membership::clash(PeerId id, Generation generation, std::uint32_t life, boo
 bool Membership::meet(TimePoint now, const wire::Header& header) {
     const Peer* peer = roster_.find(header.sender);
     if (peer == nullptr) return true;
-    if (header.generation < peer->record.generation) {
+    if (header.generation < peer->record->generation) {
         ++counters_.stale;
         return false;
     }
-    if (header.generation > peer->record.generation) return true;
+    if (header.generation > peer->record->generation) return true;
     if (header.life != peer->life) {
         ++counters_.stale;
         clash(header.sender, header.generation, header.life, false);
@@ -90,8 +90,8 @@ void Membership::merge_record(TimePoint now, PeerId from, const wire::RecordDelt
     }
     const Peer* known = roster_.find(id);
     const bool was_shown = known != nullptr && !known->hidden;
-    const std::uint64_t base = known != nullptr ? known->record.version : 0;
-    const bool renamed = known != nullptr && delta.card && delta.card->name != known->record.name;
+    const std::uint64_t base = known != nullptr ? known->record->version : 0;
+    const bool renamed = known != nullptr && delta.card && delta.card->name != known->record->name;
     switch (roster_.apply(now, delta, standing)) {
         case Roster::Applied::stale:
             return;
@@ -117,13 +117,13 @@ void Membership::merge_record(TimePoint now, PeerId from, const wire::RecordDelt
                 timers_.cancel({kind, id.value});
             queue_.drop(id);
             loads_.drop(id);
-            settle_rack(now, roster_.find(id)->record.rack);
+            settle_rack(now, roster_.find(id)->record->rack);
             [[fallthrough]];
         case Roster::Applied::created: {
             const Peer& peer = *roster_.find(id);
             view_stale_ = true;
             asked_until_.erase(id);
-            if (peer.record.version == 0) want(now, from, id);
+            if (peer.record->version == 0) want(now, from, id);
             if (standing == wire::Standing::left) {
                 timers_.set({TimerKind::forget, id.value}, now + config_.left_shown);
                 keep_gone_bounded();
@@ -153,16 +153,16 @@ void Membership::merge_fact(TimePoint now, PeerId from, const wire::Fact& fact, 
     }
     const Peer* peer = roster_.find(id);
     const bool over = fact.standing == wire::Standing::dead || fact.standing == wire::Standing::left;
-    if (peer == nullptr || fact.generation > peer->record.generation) {
+    if (peer == nullptr || fact.generation > peer->record->generation) {
         if (!over) want(now, from, id);
         return;
     }
     const bool accuses = fact.standing == wire::Standing::suspect || fact.standing == wire::Standing::dead;
     const bool outdated =
-        std::pair(fact.generation, fact.incarnation) < std::pair(peer->record.generation, peer->incarnation);
+        std::pair(fact.generation, fact.incarnation) < std::pair(peer->record->generation, peer->incarnation);
     if (accuses && outdated && peer->is_live() && !compared && corrections_.size() < corrections_max)
         corrections_.push_back(id);
-    if (fact.generation < peer->record.generation || peer->liveness == Liveness::left) return;
+    if (fact.generation < peer->record->generation || peer->liveness == Liveness::left) return;
     if (fact.standing == wire::Standing::left) {
         retire(now, id, std::max(fact.incarnation, peer->incarnation));
         return;
@@ -231,11 +231,11 @@ void Membership::merge_own_fact(TimePoint now, const wire::Fact& fact) {
 void Membership::merge_loads(TimePoint now, PeerId from, const wire::LoadGroup& group) {
     const Peer* peer = roster_.find(group.peer);
     // Loads are told once: those of a peer that we have not heard of yet must come again, with its record.
-    if (peer == nullptr || peer->record.generation < group.generation) {
+    if (peer == nullptr || peer->record->generation < group.generation) {
         want(now, from, group.peer);
         return;
     }
-    if (group.peer == self() || !peer->is_live() || peer->record.generation != group.generation) return;
+    if (group.peer == self() || !peer->is_live() || peer->record->generation != group.generation) return;
     if (!loads_.apply(now, group)) return;
     view_stale_ = true;
     queue_.tell_load({group.peer, group.part});
@@ -247,7 +247,7 @@ void Membership::settle(TimePoint now, PeerId from, const wire::Header& header) 
     const Peer* peer = roster_.find(from);
     if (peer == nullptr) return;
     const auto theirs = std::pair(header.generation, header.record_version);
-    if (theirs > std::pair(peer->record.generation, peer->record.version)) want(now, from, from);
+    if (theirs > std::pair(peer->record->generation, peer->record->version)) want(now, from, from);
 }
 
 void Membership::want(TimePoint now, PeerId from, PeerId peer) {
@@ -259,8 +259,8 @@ void Membership::want(TimePoint now, PeerId from, PeerId peer) {
     const Peer* known = roster_.find(peer);
     auto& wants = wants_[from];
     if (wants.size() >= wants_max) return;
-    wants.push_back({peer, known != nullptr ? known->record.generation : Generation{},
-                     known != nullptr ? known->record.version : 0});
+    wants.push_back({peer, known != nullptr ? known->record->generation : Generation{},
+                     known != nullptr ? known->record->version : 0});
 }
 
 void Membership::send_wants() {
@@ -288,7 +288,7 @@ void Membership::start_sync(TimePoint now, PeerId with, bool want_loads) {
         for (; at < roster_.size() && sync.digest.size() < wire::digest_entries_max; ++at)
             if (is_told(now, roster_.peer(at))) sync.digest.push_back(roster_.digest(roster_.peer(at)));
         const bool whole = at == roster_.size();
-        sync.last = whole ? PeerId{~std::uint64_t{0}} : PeerId{roster_.peer(at).record.id.value - 1};
+        sync.last = whole ? PeerId{~std::uint64_t{0}} : PeerId{roster_.peer(at).record->id.value - 1};
         if (!joined_) join_seq_ = sync.seq;
         send_sync(with, sync);
         sync.first = PeerId{sync.last.value + 1};
@@ -304,17 +304,17 @@ void Membership::compare_digest(TimePoint now, const wire::Sync& sync) {
     std::vector<wire::Want> theirs;
     std::vector<wire::Want> ours;
     std::size_t mine = roster_.position(sync.first);
-    const auto mine_below = [&](PeerId id) { return mine < roster_.size() && roster_.peer(mine).record.id < id; };
+    const auto mine_below = [&](PeerId id) { return mine < roster_.size() && roster_.peer(mine).record->id < id; };
     const auto theirs_only = [&](const wire::DigestEntry& entry) {
         if (entry.peer == self() || ours.size() >= wants_max) return;
         ours.push_back({entry.peer, Generation{}, 0});
     };
     const auto mine_only = [&](const Peer& peer) {
-        if (is_told(now, peer) && peer.record.id != from) theirs.push_back({peer.record.id, Generation{}, 0});
+        if (is_told(now, peer) && peer.record->id != from) theirs.push_back({peer.record->id, Generation{}, 0});
     };
     for (const wire::DigestEntry& entry : sync.digest) {
         for (; mine_below(entry.peer); ++mine) mine_only(roster_.peer(mine));
-        if (mine == roster_.size() || roster_.peer(mine).record.id != entry.peer) {
+        if (mine == roster_.size() || roster_.peer(mine).record->id != entry.peer) {
             theirs_only(entry);
             continue;
         }
@@ -334,7 +334,7 @@ void Membership::compare_digest(TimePoint now, const wire::Sync& sync) {
             merge_fact(now, from, {entry.peer, entry.generation, entry.incarnation, entry.standing, PeerId{}}, true);
         }
     }
-    for (; mine < roster_.size() && roster_.peer(mine).record.id <= sync.last; ++mine) mine_only(roster_.peer(mine));
+    for (; mine < roster_.size() && roster_.peer(mine).record->id <= sync.last; ++mine) mine_only(roster_.peer(mine));
     answer_wants(from, theirs, sync.seq, sync.want_loads, std::move(ours), now);
 }
 
@@ -371,7 +371,7 @@ void Membership::answer_wants(PeerId to, const std::vector<wire::Want>& wants, s
     for (const wire::Want& want : wants) {
         const Peer* peer = roster_.find(want.peer);
         if (peer == nullptr || peer->hidden) continue;
-        const bool same_life = want.generation == peer->record.generation;
+        const bool same_life = want.generation == peer->record->generation;
         std::optional<wire::RecordDelta> delta;
         if (!same_life || want.version < roster_.digest(*peer).version)
             delta = roster_.delta(want.peer, same_life ? want.version : 0);

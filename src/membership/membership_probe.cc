@@ -28,12 +28,12 @@ void Membership::start_probe(TimePoint now) {
     const Peer& peer = *roster_.find(*target);
     probe_ = Probe{};
     probe_->target = *target;
-    probe_->generation = peer.record.generation;
+    probe_->generation = peer.record->generation;
     probe_->incarnation = peer.incarnation;
     probe_->seq = next_seq_++;
     ++counters_.probes;
     timers_.set({TimerKind::probe_timeout}, now + stretched(config_.probe_timeout));
-    send(now, peer.record.gossip, *target, ping(probe_->seq, *target), false);
+    send(now, peer.record->gossip, *target, ping(probe_->seq, *target), false);
 }
 
 wire::Packet Membership::ping(std::uint64_t seq, PeerId target) const {
@@ -75,8 +75,8 @@ void Membership::ask_others(TimePoint now) {
     for (std::size_t i = 0; i < count; ++i) {
         std::swap(helpers[i], helpers[i + rng_.below(helpers.size() - i)]);
         wire::Packet request = packet(wire::PacketKind::ping_request, probe_->seq, probe_->target);
-        request.target_endpoint = target->record.gossip;
-        send(now, roster_.find(helpers[i])->record.gossip, helpers[i], std::move(request), false);
+        request.target_endpoint = target->record->gossip;
+        send(now, roster_.find(helpers[i])->record->gossip, helpers[i], std::move(request), false);
         probe_->relays.push_back(helpers[i]);
     }
     probe_->nacks_expected = count;
@@ -115,7 +115,7 @@ void Membership::finish_probe(TimePoint now) {
         return;
     }
     const Peer* peer = roster_.find(probe.target);
-    if (peer == nullptr || peer->record.generation != probe.generation || !peer->is_live()) return;
+    if (peer == nullptr || peer->record->generation != probe.generation || !peer->is_live()) return;
     // It refuted something while we waited, so it lives.
     if (peer->incarnation > probe.incarnation || probe.is_void) return;
     ++counters_.probes_failed;
@@ -162,7 +162,7 @@ void Membership::handle_ping(TimePoint now, const Endpoint& from, const wire::Pa
     compare_rosters(now, ping.header.sender, ping.roster);
     wire::Packet ack = packet(wire::PacketKind::ack, ping.seq, self());
     const Peer* sender = roster_.find(ping.header.sender);
-    ack.introduce = sender == nullptr || sender->record.generation != ping.header.generation;
+    ack.introduce = sender == nullptr || sender->record->generation != ping.header.generation;
     send(now, from, ping.header.sender, std::move(ack), ping.introduce);
 }
 
@@ -216,13 +216,13 @@ void Membership::ask_last(TimePoint now, PeerId suspect) {
     const Peer& peer = *roster_.find(suspect);
     roster_.suspicion(suspect).ask_last(now, config_.probe_timeout);
     timers_.set({TimerKind::suspicion, suspect.value}, roster_.suspicion(suspect).next_step(config_.probe_timeout));
-    send(now, peer.record.gossip, suspect, ping(next_seq_++, suspect), false);
+    send(now, peer.record->gossip, suspect, ping(next_seq_++, suspect), false);
     for (std::size_t i = 0; i < last_asked; ++i) {
         const PeerId other = roster_.live()[rng_.below(roster_.live().size())];
         if (other == suspect || roster_.find(other)->liveness != Liveness::alive) continue;
         wire::Packet question = packet(wire::PacketKind::gossip, 0, other);
         question.facts.push_back(Roster::fact(peer));
-        send(now, roster_.find(other)->record.gossip, other, std::move(question), false);
+        send(now, roster_.find(other)->record->gossip, other, std::move(question), false);
     }
 }
 
@@ -243,12 +243,12 @@ void Membership::redial(TimePoint now) {
         const auto at =
             std::next(roster_.dead().begin(), static_cast<std::ptrdiff_t>(rng_.below(roster_.dead().size())));
         const PeerId id = at->second;
-        send(now, roster_.find(id)->record.gossip, id, ping(next_seq_++, id), true);
+        send(now, roster_.find(id)->record->gossip, id, ping(next_seq_++, id), true);
     }
     if (!joined_) return;
     if (strangers_of_ != roster_.live_edition()) {
         std::set<Endpoint> members{record().gossip};
-        for (const PeerId id : roster_.live()) members.insert(roster_.find(id)->record.gossip);
+        for (const PeerId id : roster_.live()) members.insert(roster_.find(id)->record->gossip);
         const auto is_member = [&](const Endpoint& endpoint) { return members.contains(endpoint); };
         std::erase_if(former_, is_member);
         strangers_ = seeds_;

@@ -6,17 +6,17 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "membership/held_record.h"
+#include "membership/state_pool.h"
 #include "membership/suspicion.h"
 #include "membership/view.h"
 #include "wire/gossip.h"
@@ -24,13 +24,13 @@
 namespace exa::membership {
 
 struct Peer {
-    wire::PeerRecord record;  // version 0: only the card is known yet
-    std::uint32_t life = 0;
-    Liveness liveness = Liveness::alive;
+    std::shared_ptr<const HeldRecord> record;  // never null; version 0: only the card is known yet
+    std::unique_ptr<Suspicion> suspicion;      // null: none
     Incarnation incarnation;
     PeerId accuser;  // the latest one of a suspect or dead peer
     TimePoint since;
-    std::optional<Suspicion> suspicion;
+    std::uint32_t life = 0;
+    Liveness liveness = Liveness::alive;
     bool condemned = false;  // a suspect that is to be dead together with the rest of its rack
     bool hidden = false;     // left so long ago that views do not show it
 
@@ -49,7 +49,9 @@ class Roster {
         full      // no room for another peer, or for so big a record: nothing changed
     };
 
-    Roster(TimePoint now, const wire::PeerRecord& self, std::uint32_t life, std::size_t peers_max);
+    // `pool`: where records of others are shared; null: nowhere.
+    Roster(TimePoint now, const wire::PeerRecord& self, std::uint32_t life, std::size_t peers_max,
+           std::shared_ptr<StatePool> pool = nullptr);
 
     PeerId self() const { return self_; }
     const Peer& own() const;
@@ -82,12 +84,14 @@ class Roster {
     void set_self(const wire::PeerRecord& record);
     void tell_self();
     // The edition of our record that others are told of.
-    std::uint64_t told_version() const { return told_record_.version; }
+    std::uint64_t told_version() const { return told_->version; }
 
     // The one place where liveness changes. The peer must be known.
     void set_liveness(TimePoint now, PeerId id, Liveness liveness, Incarnation incarnation, PeerId accuser = {});
     Suspicion& suspicion(PeerId id) { return *entry(id).suspicion; }
-    void set_suspicion(PeerId id, const Suspicion& suspicion) { entry(id).suspicion = suspicion; }
+    void set_suspicion(PeerId id, const Suspicion& suspicion) {
+        entry(id).suspicion = std::make_unique<Suspicion>(suspicion);
+    }
     void condemn(PeerId id) { entry(id).condemned = true; }
     void set_accuser(PeerId id, PeerId accuser) { entry(id).accuser = accuser; }
     void hide(PeerId id);
@@ -116,53 +120,35 @@ class Roster {
     MemberList members() const;
 
   private:
-    // Since which version of the record its parts are as they are; that is what makes deltas.
-    struct Editions {
-        std::uint64_t card = 0;
-        std::vector<std::uint64_t> replicas;  // one a replica, same order
-        std::map<ReplicaId, std::uint64_t> removed;
-        std::uint64_t whole_below = 0;  // from bases below this one only the whole record leads here
-    };
     struct Entry : Peer {
-        Editions editions;
-        std::uint32_t digested = 0;                       // its part of live_digest_
-        std::size_t live_at = 0;                          // its place in live_ while it stands there
-        mutable std::shared_ptr<const Member> published;  // null when it is out of date
-        // delta_bytes as last asked for, 0: never; and base, version and incarnation that it was for.
-        mutable std::size_t measured_bytes = 0;
-        mutable std::tuple<std::uint64_t, std::uint64_t, Incarnation> measured_state;
+        std::uint32_t digested = 0;  // its part of live_digest_
+        std::uint32_t live_at = 0;   // its place in live_ while it stands there
     };
 
-    static bool leads_on(const wire::RecordDelta& delta, const wire::PeerRecord& record);
-    static void merge(const wire::RecordDelta& delta, wire::PeerRecord& record, Editions& editions);
     Entry* find_entry(PeerId id) const;
     Entry& entry(PeerId id) const;
     Entry& add(PeerId id);
     void index(Entry& entry);
     void unindex(Entry& entry);
-    void unpublish(Entry& entry);
     void digest_again(Entry& entry);
-    const wire::PeerRecord& told_record(const Entry& entry) const {
-        return &entry == own_ ? told_record_ : entry.record;
-    }
-    const Editions& told_editions(const Entry& entry) const { return &entry == own_ ? told_editions_ : entry.editions; }
-    void replace_record(Entry& entry, wire::PeerRecord record, Editions editions);
+    const HeldRecord& told_record(const Peer& peer) const { return &peer == own_ ? *told_ : *peer.record; }
+    void replace_record(Entry& entry, std::shared_ptr<const HeldRecord> record);
 
     PeerId self_;
     std::size_t peers_max_;
+    std::shared_ptr<StatePool> pool_;
     // Sorted. Two arrays, because a search then reads a few cache lines and not a line of every peer on its way.
     std::vector<PeerId> ids_;
     std::vector<std::unique_ptr<Entry>> peers_;
     Entry* own_ = nullptr;
-    wire::PeerRecord told_record_;
-    Editions told_editions_;
+    std::shared_ptr<const HeldRecord> told_;
     std::vector<PeerId> live_;
     std::uint64_t live_edition_ = 1;
     std::uint32_t live_digest_ = 0;
     std::set<PeerId> suspects_;
     std::set<std::pair<TimePoint, PeerId>> dead_;
     std::set<std::pair<TimePoint, PeerId>> gone_;
-    std::set<std::pair<std::string, PeerId>> names_;
+    std::vector<std::pair<std::uint64_t, PeerId>> names_;  // of the live ones, sorted by the hash of their name
     mutable MemberList members_;
     mutable bool members_stale_ = true;
 };

@@ -5,8 +5,8 @@
 namespace exa::membership {
 
 const Member* View::find(PeerId id) const {
-    const auto at = std::ranges::lower_bound(members, id, {}, [](const auto& member) { return member->record.id; });
-    return at != members.end() && (*at)->record.id == id ? at->get() : nullptr;
+    const auto at = std::ranges::lower_bound(members, id, {}, [](const auto& member) { return member->record->id; });
+    return at != members.end() && (*at)->record->id == id ? at->get() : nullptr;
 }
 
 const LoadEntry* View::find_load(const ReplicaId& id) const {

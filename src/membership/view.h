@@ -18,7 +18,7 @@ namespace exa::membership {
 enum class Liveness : std::uint8_t { alive, suspect, dead, lost, left };
 
 struct Member {
-    wire::PeerRecord record;
+    std::shared_ptr<const wire::PeerRecord> record;  // never null
     Liveness liveness = Liveness::alive;
     Incarnation incarnation;
     TimePoint since;  // of this liveness, on the observer's clock

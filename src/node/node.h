@@ -35,6 +35,8 @@ struct Config {
     const Crypto* crypto = nullptr;
     // Where the nodes of one process share their rings; null: this one keeps its own.
     std::shared_ptr<ring::RingPool> rings = nullptr;
+    // Likewise their records and loads.
+    std::shared_ptr<membership::StatePool> states = nullptr;
 };
 
 class Node {

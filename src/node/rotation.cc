@@ -17,7 +17,7 @@ using membership::View;
 constexpr std::size_t names_max = 8;
 
 bool holds(const Member& member, KeyId id) {
-    return std::ranges::binary_search(member.record.keys, id);
+    return std::ranges::binary_search(member.record->keys, id);
 }
 
 // The names of the members of which `is_one` holds; empty when there is none.
@@ -27,7 +27,7 @@ std::string names_of(const View& view, Predicate is_one) {
     std::size_t count = 0;
     for (const auto& member : view.members) {
         if (member->liveness == Liveness::left || !is_one(*member)) continue;
-        if (++count <= names_max) names += (names.empty() ? "" : ", ") + member->record.name;
+        if (++count <= names_max) names += (names.empty() ? "" : ", ") + member->record->name;
     }
     if (count > names_max) names += " and " + std::to_string(count - names_max) + " more";
     return names;
@@ -62,7 +62,7 @@ Result<void> check_remove(const View& view, const KeyRing& ring, KeyId id) {
     if (ring.find(id) == nullptr) return error(errc::unknown_key, to_string(id));
     const KeyId primary = ring.primary()->id;
     if (primary == id) return error(errc::in_use, to_string(id));
-    const std::string sealing = names_of(view, [&](const Member& member) { return member.record.primary_key == id; });
+    const std::string sealing = names_of(view, [&](const Member& member) { return member.record->primary_key == id; });
     if (!sealing.empty()) return error(errc::would_cut_off, "still sealed with by " + sealing);
     const std::string without = names_of(view, [&](const Member& member) { return !holds(member, primary); });
     if (!without.empty())

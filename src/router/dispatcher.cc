@@ -226,8 +226,8 @@ Attempt Dispatcher::make_attempt(std::uint32_t index, const Pool& pool, const Ch
     const ReplicaEntry& entry = view_->replicas()[choice.slot];
     Attempt attempt{.id = AttemptId{std::uint64_t{request.generation} << 32 | index},
                     .replica = entry.record->id,
-                    .peer = entry.member->record.id,
-                    .link = entry.member->record.link,
+                    .peer = entry.member->record->id,
+                    .link = entry.member->record->link,
                     .local = entry.local,
                     .number = request.attempts,
                     .reason = choice.reason};
@@ -385,7 +385,7 @@ Result<Explanation> Dispatcher::explain(TimePoint now, const RequestMeta& meta) 
     if (choice && std::ranges::find(order, choice->slot) == order.end()) order.push_back(choice->slot);
     for (const std::uint32_t slot : order) {
         explanation.candidates.push_back({.replica = book_.id(slot),
-                                          .peer_name = view_->replicas()[slot].member->record.name,
+                                          .peer_name = view_->replicas()[slot].member->record->name,
                                           .load = book_.load(slot),
                                           .bound = book_.bound(slot),
                                           .limit = book_.limit(slot),

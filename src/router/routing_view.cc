@@ -20,17 +20,17 @@ bool is_routable(const Member& member, const wire::ReplicaRecord& replica) {
 // A model whose replicas load, drain or sit on a peer that is down for the moment is known: the answer is "not now",
 // not "no such model". A peer speaks only for replicas of its own.
 bool is_known(const Member& member, const wire::ReplicaRecord& replica) {
-    return replica.id.peer == member.record.id && member.liveness != Liveness::lost &&
+    return replica.id.peer == member.record->id && member.liveness != Liveness::lost &&
            member.liveness != Liveness::left && replica.state != wire::ReplicaState::stopped;
 }
 
 ReplicaEntry make_entry(const std::shared_ptr<const Member>& member, const wire::ReplicaRecord& record, PeerId self) {
-    const wire::PeerState state = member->record.state;
+    const wire::PeerState state = member->record->state;
     return {.member = member,
             .record = &record,
             .suspect = member->liveness == Liveness::suspect,
             .draining = state == wire::PeerState::draining || state == wire::PeerState::leaving,
-            .local = member->record.id == self};
+            .local = member->record->id == self};
 }
 
 std::shared_ptr<const ring::Ring> make_ring(std::span<const ring::RingMember> members, std::uint64_t pool_hash,
@@ -84,7 +84,7 @@ std::shared_ptr<const RoutingView::Layout> make_layout(const membership::View& v
     // Neighbours in a record, and in records of peers of one deployment, nearly always share their pool.
     Pools::iterator last = pools.end();
     for (const auto& member : view.members) {
-        for (const wire::ReplicaRecord& record : member->record.replicas) {
+        for (const wire::ReplicaRecord& record : member->record->replicas) {
             if (!is_known(*member, record)) continue;
             if (last == pools.end() || !is_key_of(last->first, record))
                 last = pools.try_emplace({record.model, record.role, record.tenant_pool, record.version}).first;

@@ -66,7 +66,7 @@ class Cluster : public world::World<Membership, Event> {
             if (is_up(other) && !core(other).is_over()) {
                 ++up;
                 if (!believed) return name(i) + " does not see that " + name(other) + " is alive";
-                if (member->record != core(other).record()) return name(i) + " has an old record of " + name(other);
+                if (*member->record != core(other).record()) return name(i) + " has an old record of " + name(other);
             } else if (member != nullptr && member->liveness < Liveness::dead) {
                 return name(i) + " believes that " + name(other) + " is alive";
             }

@@ -71,8 +71,8 @@ BOOST_AUTO_TEST_CASE(records_lead_to_the_same_edition_in_any_order) {
             last = std::max(last, edition);
         }
         for (auto at = heard.rbegin(); at != heard.rend(); ++at) apply(backwards, *at);
-        const wire::PeerRecord& record = forwards.find(PeerId{101})->record;
-        RC_ASSERT((record == backwards.find(PeerId{101})->record));
+        const wire::PeerRecord& record = *forwards.find(PeerId{101})->record;
+        RC_ASSERT((record == *backwards.find(PeerId{101})->record));
         RC_ASSERT(record.generation.value == static_cast<std::uint64_t>(last.first));
         RC_ASSERT(record.rack == std::to_string(last.second));
     });

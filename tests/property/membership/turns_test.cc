@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(a_clone_of_a_live_peer_refuses_to_serve_and_changes_nothing
     BOOST_TEST(std::ranges::count_if(cluster.happenings(), refused) == 1);
     for (std::size_t i = 0; i < 10; ++i) {
         BOOST_TEST(!cluster.core(i).is_over());
-        BOOST_TEST((cluster.core(i).view()->find(cluster.host(3).id)->record == cluster.core(3).record()));
+        BOOST_TEST((*cluster.core(i).view()->find(cluster.host(3).id)->record == cluster.core(3).record()));
     }
     BOOST_TEST(cluster.count(EventKind::dead) == 0U);
 }

@@ -67,7 +67,7 @@ class Cluster : public world::World<node::Node, membership::Event> {
         std::string text;
         for (const auto& member : core(i).members()->members)
             if (member->liveness == membership::Liveness::alive)
-                text += to_string(member->record.id) + ":" + std::to_string(member->record.generation.value) + " ";
+                text += to_string(member->record->id) + ":" + std::to_string(member->record->generation.value) + " ";
         for (const router::Pool& pool : core(i).routing()->pools()) text += std::to_string(pool.ring->digest());
         return text;
     }

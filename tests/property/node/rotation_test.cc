@@ -128,7 +128,7 @@ class Cluster : public world::World<node::Node, membership::Event> {
                 const auto* member = core(i).members()->find(host(other).id);
                 if (member == nullptr || member->liveness != membership::Liveness::alive)
                     return "peer " + std::to_string(i) + " does not see peer " + std::to_string(other);
-                if (member->record.primary_key != core(0).keys().primary()->id)
+                if (member->record->primary_key != core(0).keys().primary()->id)
                     return "peer " + std::to_string(other) + " is not said to use the primary";
             }
         }

@@ -33,17 +33,18 @@ exa::wire::ReplicaRecord replica(PeerId peer, std::uint16_t slot, ReplicaState s
 
 // A peer with a ready replica and one that loads; it turned to `liveness` 5 s ago.
 std::shared_ptr<const exa::membership::Member> member(std::uint64_t id, Liveness liveness) {
+    exa::wire::PeerRecord record;
+    record.id = PeerId{id};
+    record.generation = {7};
+    record.version = 3;
+    record.name = "peer-" + std::to_string(id);
+    record.state = exa::wire::PeerState::serving;
+    record.http = exa::parse_endpoint("127.0.0.1:8000").value();
+    record.gossip = exa::parse_endpoint("[::1]:7946").value();
+    record.rack = "rack-" + std::to_string(id);
+    record.replicas = {replica(PeerId{id}, 0, ReplicaState::ready), replica(PeerId{id}, 1, ReplicaState::loading)};
     exa::membership::Member member;
-    member.record.id = PeerId{id};
-    member.record.generation = {7};
-    member.record.version = 3;
-    member.record.name = "peer-" + std::to_string(id);
-    member.record.state = exa::wire::PeerState::serving;
-    member.record.http = exa::parse_endpoint("127.0.0.1:8000").value();
-    member.record.gossip = exa::parse_endpoint("[::1]:7946").value();
-    member.record.rack = "rack-" + std::to_string(id);
-    member.record.replicas = {replica(PeerId{id}, 0, ReplicaState::ready),
-                              replica(PeerId{id}, 1, ReplicaState::loading)};
+    member.record = std::make_shared<const exa::wire::PeerRecord>(std::move(record));
     member.liveness = liveness;
     member.incarnation = {2};
     member.since = now - seconds(5);
@@ -57,7 +58,7 @@ exa::membership::View view(std::initializer_list<Liveness> peers) {
     std::uint64_t id = 0;
     for (const Liveness liveness : peers) view.members.push_back(member(++id, liveness));
     exa::membership::LoadEntry load;
-    load.report.replica = view.members.front()->record.replicas.front().id;
+    load.report.replica = view.members.front()->record->replicas.front().id;
     load.report.in_flight = 3;
     load.measured = now - seconds(2);
     view.loads.push_back(
@@ -106,8 +107,10 @@ BOOST_AUTO_TEST_CASE(a_member_is_described_in_full) {
 // Names come from other peers, and from whoever speaks like one.
 BOOST_AUTO_TEST_CASE(bytes_that_are_no_text_do_not_break_the_json) {
     auto strange = *member(2, Liveness::alive);
-    strange.record.name = "a\xFF\xC3";
-    strange.record.rack = "\xED\xA0\x80";
+    auto record = *strange.record;
+    record.name = "a\xFF\xC3";
+    record.rack = "\xED\xA0\x80";
+    strange.record = std::make_shared<const exa::wire::PeerRecord>(std::move(record));
     auto seen = view({Liveness::alive});
     seen.members.push_back(std::make_shared<const exa::membership::Member>(strange));
     for (const auto& value : {app::members_json(now, facts(), seen), app::replicas_json(now, seen)})

@@ -22,11 +22,13 @@ KeySecret secret() {
 app::ControlView sample() {
     auto members = std::make_shared<membership::View>();
     const auto add = [&](std::string name, std::vector<KeyId> keys, KeyId primary, Liveness liveness) {
+        wire::PeerRecord record;
+        record.id = PeerId{members->members.size() + 1};
+        record.name = std::move(name);
+        record.keys = std::move(keys);
+        record.primary_key = primary;
         membership::Member member;
-        member.record.id = PeerId{members->members.size() + 1};
-        member.record.name = std::move(name);
-        member.record.keys = std::move(keys);
-        member.record.primary_key = primary;
+        member.record = std::make_shared<const wire::PeerRecord>(std::move(record));
         member.liveness = liveness;
         members->members.push_back(std::make_shared<const membership::Member>(std::move(member)));
     };

@@ -11,16 +11,18 @@ BOOST_AUTO_TEST_CASE(members_and_loads_are_found_by_id_and_others_are_not) {
     View view;
     MemberList::Members members;
     for (const std::uint64_t id : {2U, 5U, 9U}) {
-        auto member = std::make_shared<Member>();
-        member->record.id = PeerId{id};
-        members.push_back(member);
+        wire::PeerRecord record;
+        record.id = PeerId{id};
+        Member member;
+        member.record = std::make_shared<const wire::PeerRecord>(record);
+        members.push_back(std::make_shared<const Member>(member));
         LoadEntry entry;
         entry.report.replica = {PeerId{id}, DeploymentId{1}, 3};
         view.loads.push_back(std::make_shared<PeerLoads>(PeerLoads{PeerId{id}, {entry}}));
     }
     view.members = MemberList(members);
     for (const std::uint64_t id : {2U, 5U, 9U}) {
-        BOOST_TEST((view.find(PeerId{id})->record.id == PeerId{id}));
+        BOOST_TEST((view.find(PeerId{id})->record->id == PeerId{id}));
         BOOST_TEST((view.find_load({PeerId{id}, DeploymentId{1}, 3})->report.replica.peer == PeerId{id}));
         BOOST_TEST((view.find_load({PeerId{id}, DeploymentId{1}, 4}) == nullptr));
     }

@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(replicas_stay_sorted_and_are_replaced_by_id) {
     node::Node& one = cluster.nodes.at(1);
     for (const std::uint16_t slot : std::vector<std::uint16_t>{2, 0, 1, 0})
         one.set_replica(cluster.now, replica(1, slot, wire::ReplicaState::ready));
-    const auto& replicas = one.members()->find(PeerId{1})->record.replicas;
+    const auto& replicas = one.members()->find(PeerId{1})->record->replicas;
     BOOST_REQUIRE(replicas.size() == 3U);
     for (std::uint16_t slot = 0; slot < 3; ++slot) BOOST_TEST(replicas[slot].id.slot == slot);
 }
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(starting_peer_serves_once_it_has_joined) {
     cluster.run(3s);
     for (std::uint64_t id = 1; id <= 2; ++id)
         for (const auto& member : cluster.nodes.at(id).members()->members)
-            BOOST_TEST((member->record.state == wire::PeerState::serving));
+            BOOST_TEST((member->record->state == wire::PeerState::serving));
 }
 
 BOOST_AUTO_TEST_CASE(leaving_twice_is_leaving_and_orders_behind_it_change_nothing) {
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(leaving_twice_is_leaving_and_orders_behind_it_change_nothin
     const membership::Member* left = members->find(PeerId{1});
     BOOST_REQUIRE(left != nullptr);
     BOOST_TEST((left->liveness == membership::Liveness::left));
-    BOOST_TEST(left->record.replicas.empty());
+    BOOST_TEST(left->record->replicas.empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

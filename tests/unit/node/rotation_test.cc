@@ -31,12 +31,14 @@ KeyRing ring(std::vector<ClusterKey> first, std::vector<ClusterKey> later = {}) 
 struct Cluster {
     void add(std::string name, std::vector<ClusterKey> keys, const ClusterKey& primary,
              Liveness liveness = Liveness::alive) {
+        wire::PeerRecord record;
+        record.id = PeerId{++last};
+        record.name = std::move(name);
+        for (const ClusterKey& key : keys) record.keys.push_back(key.id);
+        std::ranges::sort(record.keys);
+        record.primary_key = primary.id;
         membership::Member member;
-        member.record.id = PeerId{++last};
-        member.record.name = std::move(name);
-        for (const ClusterKey& key : keys) member.record.keys.push_back(key.id);
-        std::ranges::sort(member.record.keys);
-        member.record.primary_key = primary.id;
+        member.record = std::make_shared<const wire::PeerRecord>(std::move(record));
         member.liveness = liveness;
         view.members.push_back(std::make_shared<const membership::Member>(std::move(member)));
     }

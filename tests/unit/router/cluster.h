@@ -23,12 +23,18 @@ inline const SessionTokens& test_tokens() {
     return tokens;
 }
 
+// What a member of the view is made of; tests change it in place.
+struct Peer {
+    wire::PeerRecord record;
+    membership::Liveness liveness = membership::Liveness::alive;
+};
+
 // Peers 1 .. n with `slots` ready replicas of model "m" each.
 class Cluster {
   public:
     explicit Cluster(std::uint64_t peers, std::uint16_t slots = 2, std::uint32_t limit = 0) {
         for (std::uint64_t p = 1; p <= peers; ++p) {
-            membership::Member member;
+            Peer member;
             member.record.id = PeerId{p};
             member.record.name = "peer" + std::to_string(p);
             member.record.state = wire::PeerState::serving;
@@ -50,7 +56,7 @@ class Cluster {
         }
     }
 
-    membership::Member& peer(std::uint64_t id) { return members.at(id - 1); }
+    Peer& peer(std::uint64_t id) { return members.at(id - 1); }
     wire::ReplicaRecord& replica(std::uint64_t peer_id, std::size_t slot) {
         return peer(peer_id).record.replicas.at(slot);
     }
@@ -74,8 +80,12 @@ class Cluster {
         published_.resize(members.size());
         for (std::size_t i = 0; i < members.size(); ++i) {
             const auto& old = published_[i];
-            const bool same = old && old->record == members[i].record && old->liveness == members[i].liveness;
-            if (!same) published_[i] = std::make_shared<membership::Member>(members[i]);
+            const bool same = old && *old->record == members[i].record && old->liveness == members[i].liveness;
+            if (same) continue;
+            membership::Member member;
+            member.record = std::make_shared<const wire::PeerRecord>(members[i].record);
+            member.liveness = members[i].liveness;
+            published_[i] = std::make_shared<const membership::Member>(std::move(member));
         }
         view.members = membership::MemberList(published_);
         for (const auto& entry : loads) {
@@ -93,7 +103,7 @@ class Cluster {
         return last_;
     }
 
-    std::vector<membership::Member> members;
+    std::vector<Peer> members;
     std::vector<membership::LoadEntry> loads;
 
   private:

@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(replicas_stand_in_the_order_of_their_rings_members) {
             const ReplicaEntry& entry = view->replicas()[pool.first + m];
             BOOST_TEST((entry.record->id == pool.ring->members()[m].id));
             BOOST_TEST(entry.record->model == pool.key.model);
-            BOOST_TEST((entry.member->record.id == entry.record->id.peer));
+            BOOST_TEST((entry.member->record->id == entry.record->id.peer));
         }
     }
 }

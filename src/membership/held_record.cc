@@ -1,0 +1,158 @@
+#include "membership/held_record.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/hash.h"
+
+namespace exa::membership {
+
+namespace {
+
+// Removed replicas are remembered up to this many a peer; more and older bases get the whole record.
+constexpr std::size_t removed_max = 64;
+
+}  // namespace
+
+HeldRecord::HeldRecord(wire::PeerRecord whole)
+    : wire::PeerRecord(std::move(whole)),
+      name_hash_(hash64(as_bytes(name))),
+      card_since_(version),
+      replicas_since_(replicas.size(), version),
+      whole_below_(version) {}
+
+HeldRecord::HeldRecord(const wire::RecordDelta& first) {
+    id = first.peer;
+    generation = first.generation;
+    set_card(*first.card);
+    if (first.base != 0) return;
+    version = first.version;
+    replicas = first.replicas;
+    card_since_ = version;
+    replicas_since_.assign(replicas.size(), version);
+    whole_below_ = version;
+}
+
+HeldRecord::HeldRecord(const HeldRecord& before, const wire::RecordDelta& delta) : HeldRecord(before) {
+    EXA_CHECK(delta.base != 0 && leads_on(delta));
+    measured_.reset();
+    if (delta.card) {
+        set_card(*delta.card);
+        card_since_ = delta.version;
+    }
+    merge_replicas(delta);
+    version = delta.version;
+}
+
+void HeldRecord::set_card(const wire::Card& card) {
+    name = card.name;
+    state = card.state;
+    gossip = card.gossip;
+    link = card.link;
+    http = card.http;
+    region = card.region;
+    rack = card.rack;
+    keys = card.keys;
+    primary_key = card.primary_key;
+    name_hash_ = hash64(as_bytes(name));
+}
+
+bool HeldRecord::has_card(const wire::Card& card) const {
+    return name == card.name && state == card.state && gossip == card.gossip && link == card.link &&
+           http == card.http && region == card.region && rack == card.rack && keys == card.keys &&
+           primary_key == card.primary_key;
+}
+
+void HeldRecord::merge_replicas(const wire::RecordDelta& delta) {
+    const auto place_of = [&](const ReplicaId& replica) {
+        return std::ranges::lower_bound(replicas, replica, {}, &wire::ReplicaRecord::id) - replicas.begin();
+    };
+    const auto stands_at = [&](std::ptrdiff_t at, const ReplicaId& replica) {
+        return at < std::ssize(replicas) && replicas[static_cast<std::size_t>(at)].id == replica;
+    };
+    for (const wire::ReplicaRecord& replica : delta.replicas) {
+        const auto at = place_of(replica.id);
+        if (stands_at(at, replica.id)) {
+            replicas[static_cast<std::size_t>(at)] = replica;
+            replicas_since_[static_cast<std::size_t>(at)] = delta.version;
+        } else {
+            replicas.insert(replicas.begin() + at, replica);
+            replicas_since_.insert(replicas_since_.begin() + at, delta.version);
+        }
+        removed_.erase(replica.id);
+    }
+    for (const ReplicaId& replica : delta.removed) {
+        if (const auto at = place_of(replica); stands_at(at, replica)) {
+            replicas.erase(replicas.begin() + at);
+            replicas_since_.erase(replicas_since_.begin() + at);
+        }
+        removed_[replica] = delta.version;
+    }
+    if (removed_.size() > removed_max) {
+        removed_.clear();
+        whole_below_ = delta.version;
+    }
+}
+
+bool HeldRecord::leads_on(const wire::RecordDelta& delta) const {
+    return delta.base == 0 || (version != 0 && version >= delta.base && delta.base != delta.version);
+}
+
+bool HeldRecord::is_made_by(const wire::RecordDelta& delta) const {
+    if (id != delta.peer || generation != delta.generation) return false;
+    if (version == 0) return delta.base != 0 && delta.card && has_card(*delta.card);
+    if (version != delta.version) return false;
+    if (delta.base == 0) return whole_below_ == version && has_card(*delta.card) && replicas == delta.replicas;
+    if (delta.card.has_value() != (card_since_ == version) || (delta.card && !has_card(*delta.card))) return false;
+    // What is older than the delta is as it was before in both, so only its own parts are looked at.
+    auto changed = delta.replicas.begin();
+    for (std::size_t i = 0; i < replicas.size(); ++i) {
+        if (replicas_since_[i] != version) continue;
+        if (changed == delta.replicas.end() || *changed != replicas[i]) return false;
+        ++changed;
+    }
+    auto removed = delta.removed.begin();
+    for (const auto& [replica, since] : removed_) {
+        if (since != version) continue;
+        if (removed == delta.removed.end() || *removed != replica) return false;
+        ++removed;
+    }
+    return changed == delta.replicas.end() && removed == delta.removed.end();
+}
+
+wire::RecordDelta HeldRecord::delta(std::uint64_t base) const {
+    wire::RecordDelta delta;
+    delta.peer = id;
+    delta.generation = generation;
+    delta.version = version;
+    delta.base = base < whole_below_ || base >= version ? 0 : base;
+    if (delta.base == 0 || card_since_ > base) delta.card = wire::card_of(*this);
+    delta.replicas.reserve(replicas.size());
+    for (std::size_t i = 0; i < replicas.size(); ++i)
+        if (delta.base == 0 || replicas_since_[i] > base) delta.replicas.push_back(replicas[i]);
+    if (delta.base != 0)
+        for (const auto& [replica, since] : removed_)
+            if (since > base) delta.removed.push_back(replica);
+    return delta;
+}
+
+std::size_t HeldRecord::delta_bytes(std::uint64_t base, Incarnation incarnation) const {
+    if (!measured_ || std::get<0>(*measured_) != base || std::get<1>(*measured_) != incarnation) {
+        wire::RecordDelta made = delta(base);
+        made.incarnation = incarnation;
+        measured_ = std::tuple(base, incarnation, wire::size_bound(made));
+    }
+    return std::get<2>(*measured_);
+}
+
+wire::RecordDelta HeldRecord::notice() const {
+    wire::RecordDelta notice;
+    notice.peer = id;
+    notice.generation = generation;
+    notice.base = notice.version = version;
+    notice.card = wire::card_of(*this);
+    return notice;
+}
+
+}  // namespace exa::membership

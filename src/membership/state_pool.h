@@ -1,0 +1,61 @@
+// StatePool: one object for all who hold the same record or the same loads. Peers that live in one process, as in the
+// simulator, then keep and compare each once instead of once a peer: of n peers n records and not n^2.
+//
+// Equal names are not enough: what is shared has been compared, so that a forged edition is never taken for the true
+// one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/flat_map.h"
+#include "base/ids.h"
+#include "membership/held_record.h"
+#include "wire/gossip.h"
+
+namespace exa::membership {
+
+using LoadReports = std::vector<wire::LoadReport>;
+
+// For one thread. Keeps nothing alive.
+class StatePool {
+  public:
+    // As the constructors of HeldRecord do (null `before`: of a first delta), or the same object again.
+    std::shared_ptr<const HeldRecord> record(const std::shared_ptr<const HeldRecord>& before,
+                                             const wire::RecordDelta& delta);
+    // The group's reports with no age, or the same object again.
+    std::shared_ptr<const LoadReports> loads(const wire::LoadGroup& group);
+
+  private:
+    struct Record {
+        std::uint64_t version = 0;
+        Generation generation;
+        std::weak_ptr<const HeldRecord> before;  // empty: a first or whole one
+        std::weak_ptr<const HeldRecord> held;
+    };
+    struct Loads {
+        Generation generation;
+        std::uint64_t number = 0;
+        std::uint16_t part = 0;
+        std::weak_ptr<const LoadReports> held;
+    };
+    struct IdHash {
+        std::uint64_t operator()(PeerId id) const { return mix64(id.value); }
+    };
+    template <class T>
+    static std::vector<T>& of_peer(FlatMap<PeerId, std::vector<T>, IdHash>& map, PeerId peer);
+
+    // Of a peer what is held somewhere, and some that nobody holds any more.
+    FlatMap<PeerId, std::vector<Record>, IdHash> records_;
+    FlatMap<PeerId, std::vector<Loads>, IdHash> loads_;
+};
+
+// The record after `delta`, shared when there is a pool (which may be null).
+std::shared_ptr<const HeldRecord> make_record(StatePool* pool, const std::shared_ptr<const HeldRecord>& before,
+                                              const wire::RecordDelta& delta);
+// The group's reports with no age, likewise.
+std::shared_ptr<const LoadReports> make_loads(StatePool* pool, const wire::LoadGroup& group);
+
+}  // namespace exa::membership
