@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/outcome/try.hpp>
-#include <limits>
 #include <utility>
 
 #include "openai/json.h"
+#include "openai/scan.h"
 
 namespace exa::openai {
 
@@ -15,9 +15,6 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::uint32_t completion_tokens_default = 16;
-
-// What a chat template wraps a message in, in tokens.
-constexpr std::size_t message_tokens_estimate = 4;
 
 constexpr std::string_view no_logprobs = "the engine behind this model does not support it";
 
@@ -81,65 +78,6 @@ ApiResult<bool> parse_echo(const Fields& fields, const Options& options, const F
     return true;
 }
 
-// The text of a prompt as far as it can be seen without judging it.
-class PromptSketch {
-  public:
-    explicit PromptSketch(std::size_t leading_bytes_max) : leading_bytes_max_(leading_bytes_max) {}
-
-    void add_text(const json::value& value) {
-        if (const auto* text = value.if_string()) {
-            bytes_ += text->size();
-            add_leading({text->data(), text->size()});
-        }
-    }
-    void add_content(const json::value& value) {
-        add_text(value);
-        if (const auto* parts = value.if_array()) {
-            for (const json::value& part : *parts) {
-                if (const auto* object = part.if_object())
-                    if (const auto* text = object->if_contains("text")) add_text(*text);
-            }
-        }
-    }
-    void add_message(const json::value& value) {
-        const auto* message = value.if_object();
-        if (message == nullptr) return;
-        tokens_ += message_tokens_estimate;
-        if (const auto* role = message->if_contains("role"); role != nullptr && role->is_string())
-            add_leading(std::string_view(role->get_string()));
-        add_leading("\n");
-        if (const auto* content = message->if_contains("content")) add_content(*content);
-        add_leading("\n");
-    }
-    void add_prompt(const json::value& value) {
-        add_text(value);
-        if (const auto* list = value.if_array()) {
-            for (const json::value& item : *list) {
-                add_text(item);
-                if (const auto* id = item.if_int64()) {
-                    ++tokens_;
-                    add_leading(std::to_string(*id) + " ");
-                } else if (item.is_array()) {
-                    add_prompt(item);
-                }
-            }
-        }
-    }
-    std::string take_leading() { return std::move(leading_); }
-    std::uint32_t tokens() const {
-        const std::size_t tokens = tokens_ + bytes_ / 4;
-        return static_cast<std::uint32_t>(std::min<std::size_t>(tokens, std::numeric_limits<std::uint32_t>::max()));
-    }
-
-  private:
-    void add_leading(std::string_view text) { leading_ += text.substr(0, leading_bytes_max_ - leading_.size()); }
-
-    std::size_t leading_bytes_max_;
-    std::string leading_;
-    std::size_t bytes_ = 0;
-    std::size_t tokens_ = 0;
-};
-
 }  // namespace
 
 ApiResult<ChatRequest> parse_chat(std::string_view body, const Limits& limits, const Features& features) {
@@ -174,23 +112,20 @@ ApiResult<CompletionRequest> parse_completion(std::string_view body, const Limit
 }
 
 ApiResult<Peek> peek(std::string_view body, const Limits& limits, std::size_t leading_bytes_max) {
-    BOOST_OUTCOME_TRY(const auto value, parse_object(body, limits.body_bytes_max));
-    const Fields fields(value.get_object(), {});
+    BOOST_OUTCOME_TRY(auto found, scan(body, limits, leading_bytes_max));
+    if (found.model.empty()) return missing("model");
+    const auto text = [](const JsonText& value) {
+        return value.empty() ? std::optional<std::string>() : std::optional<std::string>(value.text());
+    };
     Peek peeked;
-    BOOST_OUTCOME_TRY(peeked.model, parse_model(fields));
-    BOOST_OUTCOME_TRY(const auto stream, fields.boolean("stream"));
-    peeked.stream = stream.value_or(false);
-    BOOST_OUTCOME_TRY(peeked.seed, fields.wrapped_integer("seed"));
-    BOOST_OUTCOME_TRY(peeked.max_tokens, parse_max_tokens(fields));
-    BOOST_OUTCOME_TRY(peeked.user, fields.text("user"));
-    BOOST_OUTCOME_TRY(peeked.prompt_cache_key, fields.text("prompt_cache_key"));
-    PromptSketch sketch(leading_bytes_max);
-    if (const auto* messages = fields.find("messages"); messages != nullptr && messages->is_array()) {
-        for (const json::value& message : messages->get_array()) sketch.add_message(message);
-    }
-    if (const auto* prompt = fields.find("prompt")) sketch.add_prompt(*prompt);
-    peeked.leading = sketch.take_leading();
-    peeked.prompt_tokens_estimate = sketch.tokens();
+    peeked.model = found.model.text();
+    peeked.stream = found.stream;
+    peeked.seed = found.seed;
+    peeked.max_tokens = found.max_tokens;
+    peeked.user = text(found.user);
+    peeked.prompt_cache_key = text(found.prompt_cache_key);
+    peeked.leading = std::move(found.leading);
+    peeked.prompt_tokens_estimate = found.prompt_tokens_estimate;
     return peeked;
 }
 

@@ -1,6 +1,6 @@
 // Requests: what a body of POST /v1/chat/completions or /v1/completions asks for, checked.
 //
-// The target of a request parses it whole; the entry only peeks and relays the original bytes. Unknown fields are
+// The target of a request parses it whole; the entry only scans and relays the original bytes. Unknown fields are
 // accepted and left alone. A known field that this server cannot honour is a 400 that names it, never ignored: a client
 // must not get another answer than the one it asked for. `null` counts as absent.
 #pragma once
@@ -16,6 +16,7 @@
 #include "openai/message.h"
 #include "openai/options.h"
 #include "openai/prompt.h"
+#include "openai/scan.h"
 
 namespace exa::openai {
 
@@ -35,25 +36,19 @@ ApiResult<ChatRequest> parse_chat(std::string_view body, const Limits& limits = 
 ApiResult<CompletionRequest> parse_completion(std::string_view body, const Limits& limits = {},
                                               const Features& features = {});
 
-// What the entry needs to route, of either kind of request.
+// A scan whose texts are its own, for who keeps it longer than the body; see there. An empty text counts as absent.
 struct Peek {
-    std::string model;
+    std::string model;  // not empty
     bool stream = false;
     std::optional<std::uint64_t> seed;
     std::optional<std::uint32_t> max_tokens;
     std::optional<std::string> user;
     std::optional<std::string> prompt_cache_key;
-    // The prompt's first bytes with the roles between them, for a hash that is equal when prompts start alike; cut to
-    // leading_bytes_max, possibly inside a code point.
     std::string leading;
-    // Bytes of text over 4, and a few for every message: for ranking, never for a refusal.
     std::uint32_t prompt_tokens_estimate = 0;
 };
 
-// About the text of one segment (64 tokens): prompts that share less have no segment to share.
-inline constexpr std::size_t leading_bytes_default = 256;
-
-// Fails on malformed JSON and on fields above of a wrong type; everything else is left to the target.
+// Fails where scan() does, and without a model.
 ApiResult<Peek> peek(std::string_view body, const Limits& limits = {},
                      std::size_t leading_bytes_max = leading_bytes_default);
 

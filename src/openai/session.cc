@@ -24,4 +24,11 @@ Session pick_session(std::string_view header, const Peek& request) {
     return {};
 }
 
+Session pick_session(std::string_view header, const Scan& request) {
+    if (!header.empty()) return {SessionSource::header, std::string(header)};
+    if (!request.prompt_cache_key.empty()) return {SessionSource::prompt_cache_key, request.prompt_cache_key.text()};
+    if (!request.user.empty()) return {SessionSource::user, request.user.text()};
+    return {};
+}
+
 }  // namespace exa::openai

@@ -21,5 +21,6 @@ struct Session {
 
 // `header` is the value of x-session-id, or empty. An empty id counts as absent, at every source.
 Session pick_session(std::string_view header, const Peek& request);
+Session pick_session(std::string_view header, const Scan& request);
 
 }  // namespace exa::openai

@@ -76,6 +76,15 @@ std::string valid_utf8(std::string_view bytes) {
     return out;
 }
 
+std::size_t code_point_length(std::string_view bytes) {
+    if (bytes.empty()) return 0;
+    const Lead first = lead(static_cast<std::uint8_t>(bytes.front()));
+    if (bytes.size() < first.length) return 0;
+    for (std::size_t i = 1; i < first.length; ++i)
+        if (!continues(bytes.substr(0, i), static_cast<std::uint8_t>(bytes[i]))) return 0;
+    return first.length;
+}
+
 std::string_view cut_utf8(std::string_view text, std::size_t bytes_max) {
     if (text.size() <= bytes_max) return text;
     while (bytes_max > 0 && (static_cast<std::uint8_t>(text[bytes_max]) & 0xC0) == 0x80) --bytes_max;

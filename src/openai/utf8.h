@@ -18,6 +18,9 @@ void finish_utf8(std::string& partial, std::string& out);
 // All of `bytes` at once.
 std::string valid_utf8(std::string_view bytes);
 
+// Length of the well-formed code point that `bytes` begin with, 1 to 4; 0 when they begin with none.
+std::size_t code_point_length(std::string_view bytes);
+
 // At most `bytes_max` bytes of valid UTF-8, cut between code points.
 std::string_view cut_utf8(std::string_view text, std::size_t bytes_max);
 

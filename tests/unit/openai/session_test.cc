@@ -33,6 +33,17 @@ BOOST_AUTO_TEST_CASE(an_empty_id_counts_as_absent) {
     BOOST_TEST((pick_session("", peeked("", "")).source == SessionSource::none));
 }
 
+BOOST_AUTO_TEST_CASE(a_scan_is_picked_from_like_a_peek) {
+    const auto pick = [](std::string_view header, const char* body) {
+        return pick_session(header, exa::openai::scan(body).value());
+    };
+    BOOST_TEST(pick("h", R"({"prompt_cache_key":"k","user":"u"})").id == "h");
+    BOOST_TEST(pick("", R"({"prompt_cache_key":"k\n","user":"u"})").id == "k\n");
+    BOOST_TEST((pick("", R"({"prompt_cache_key":"k"})").source == SessionSource::prompt_cache_key));
+    BOOST_TEST(pick("", R"({"prompt_cache_key":"","user":"u"})").id == "u");
+    BOOST_TEST((pick("", R"({"user":""})").source == SessionSource::none));
+}
+
 BOOST_AUTO_TEST_CASE(sources_are_named_as_clients_write_them) {
     BOOST_TEST(to_string(SessionSource::header) == "x-session-id");
     BOOST_TEST(to_string(SessionSource::prompt_cache_key) == "prompt_cache_key");

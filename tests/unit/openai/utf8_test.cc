@@ -51,6 +51,17 @@ BOOST_AUTO_TEST_CASE(an_unfinished_code_point_at_the_end_is_replaced_once) {
     BOOST_TEST(out == fffd);
 }
 
+BOOST_AUTO_TEST_CASE(only_whole_code_points_have_a_length) {
+    const auto length = [](std::string_view bytes) { return exa::openai::code_point_length(bytes); };
+    BOOST_TEST(length("a\xFF") == 1u);
+    BOOST_TEST(length("\xC3\xA9") == 2u);
+    BOOST_TEST(length("\xE2\x82\xAC") == 3u);
+    BOOST_TEST(length("\xF0\x9F\x98\x80x") == 4u);
+    // Nothing, cut short, overlong, a surrogate, above U+10FFFF, a continuation alone.
+    for (const char* none : {"", "\xF0\x9F\x98", "\xC0\xAF", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\x80"})
+        BOOST_TEST(length(none) == 0u, none);
+}
+
 BOOST_AUTO_TEST_CASE(a_cut_falls_between_code_points) {
     const std::string text = "a\xC3\xA9\xF0\x9F\x98\x80";
     BOOST_TEST(exa::openai::cut_utf8(text, 7) == text);
