@@ -14,12 +14,13 @@ ALLOWED = {
     "router": {"base", "wire", "membership", "ring", "kv"},
     "engine": {"base", "kv"},
     "openai": {"base"},
+    "bench": {"base", "openai"},
     "node": {"base", "wire", "membership", "ring", "kv", "router", "engine", "openai"},
     "model": {"base", "engine"},
     "io": {"base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "node"},
-    "app": {"base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "node", "model", "io"},
+    "app": {"base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "bench", "node", "model", "io"},
 }
-CORES = ("base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "node")
+CORES = ("base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "bench", "node")
 
 
 def finish(checked: int, faults: list[str], what: str) -> None:
