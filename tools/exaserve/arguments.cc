@@ -24,7 +24,8 @@ constexpr const char* footer =
     "  exaserve up                        a cluster of three peers on this machine, until Ctrl-C\n"
     "  exaserve members                   who is in it\n"
     "  exaserve route --session alice     where a session goes, and why\n"
-    "  exaserve peer --help               one peer on a real network\n\n"
+    "  exaserve peer --help               one peer on a real network\n"
+    "  exaserve bench                     load on a server, and what it does with it\n\n"
     "Exit codes:\n"
     "  0  done\n"
     "  1  failed for a reason not below\n"
@@ -35,7 +36,8 @@ constexpr const char* footer =
     "  6  the data directory is in use by another process, or cannot be written\n"
     "  7  the cluster knows this peer's id or name as somebody else's\n\n"
     "Environment:\n"
-    "  EXASERVE_PEER    URL for --peer\n"
+    "  EXASERVE_PEER    URL for --peer, and for --target of bench\n"
+    "  EXASERVE_API_KEY the key that bench sends\n"
     "  NO_COLOR         tables without colors\n"
     "  XDG_CACHE_HOME   exaserve/models below it holds the default model (default ~/.cache)\n"
     "  XDG_STATE_HOME   exaserve below it holds peers' data directories (default ~/.local/state)";
@@ -254,6 +256,7 @@ std::variant<Command, NoCommand> parse_arguments(int argc, const char* const* ar
         "ring", "Show the consistent-hash rings and their digests, which are equal on every peer");
     add_command<RouteOptions>(app, chosen, describe_route, "route", "Explain which replica a session goes to");
     add_command<KeysOptions>(app, chosen, describe_keys, "keys", "Rotate the keys that seal what peers say");
+    add_command<BenchOptions>(app, chosen, describe_bench, "bench", "Load a server and measure what it does");
 
     try {
         app.parse(argc, argv);

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "exaserve/bench_options.h"
 #include "exaserve/plan.h"
 
 namespace exa::cli {
@@ -70,7 +71,7 @@ struct KeysOptions {
 };
 
 using Command = std::variant<UpOptions, PeerOptions, JoinOptions, LeaveOptions, AcceptLossesOptions, MembersOptions,
-                             StatusOptions, ReplicasOptions, RingOptions, RouteOptions, KeysOptions>;
+                             StatusOptions, ReplicasOptions, RingOptions, RouteOptions, KeysOptions, BenchOptions>;
 
 // Nothing to run: help or version was asked for (exit_ok), or the arguments are wrong (exit_usage).
 struct NoCommand {

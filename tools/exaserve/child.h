@@ -24,6 +24,9 @@ class Child {
     // own, so that Ctrl-C reaches this process alone, and gets SIGTERM when this one dies.
     static Outcome<Child> start(const std::vector<std::string>& arguments, const std::string& log_file);
 
+    // The same for a command of the user's shell; its output goes to standard error.
+    static Outcome<Child> start_shell(const std::string& command);
+
     Child(Child&& other) noexcept;
     Child& operator=(Child&& other) noexcept;
     ~Child();
@@ -36,6 +39,7 @@ class Child {
 
   private:
     explicit Child(pid_t pid) : pid_(pid) {}
+    static Outcome<Child> start(const char* path, const std::vector<std::string>& argv, int output);
 
     pid_t pid_ = -1;  // -1: moved from
     std::optional<Ended> ended_;

@@ -8,6 +8,7 @@
 #include "app/errc.h"
 #include "app/peer.h"
 #include "exaserve/ask.h"
+#include "exaserve/bench.h"
 #include "exaserve/environment.h"
 #include "exaserve/exit_code.h"
 #include "exaserve/up.h"
@@ -48,6 +49,10 @@ int run_command(UpOptions options) {
     if (options.run_dir.empty())
         options.run_dir = current_environment().state_home + "/exaserve/up-" + std::to_string(options.base_port);
     return run_up(options);
+}
+
+int run_command(const BenchOptions& options) {
+    return run_bench(options);
 }
 
 template <class Question>

@@ -17,6 +17,8 @@
 #include "exaserve/child.h"
 #include "exaserve/exit_code.h"
 #include "exaserve/key.h"
+#include "exaserve/progress.h"
+#include "exaserve/signals.h"
 #include "exaserve/table.h"
 
 namespace exa::cli {
@@ -34,43 +36,6 @@ constexpr seconds join_time_max{3};
 // Beyond the drain: to flush, say goodbye and exit.
 constexpr seconds exit_margin{5};
 constexpr std::size_t log_tail_lines = 8;
-
-// SIGINT, SIGTERM and SIGHUP, taken one at a time instead of by a handler.
-class Signals {
-  public:
-    Signals() {
-        sigemptyset(&set_);
-        for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set_, number);
-        sigprocmask(SIG_BLOCK, &set_, nullptr);
-    }
-    // True when one came within `wait`.
-    bool take(milliseconds wait) const {
-        const timespec time{wait.count() / 1000, wait.count() % 1000 * 1'000'000};
-        return sigtimedwait(&set_, nullptr, &time) > 0;
-    }
-
-  private:
-    sigset_t set_;
-};
-
-// One line that rewrites itself on a terminal, and a line for each change elsewhere.
-class Progress {
-  public:
-    void show(const std::string& text) {
-        if (text == last_) return;
-        last_ = text;
-        std::fprintf(stderr, tty_ ? "\r\x1b[K%s" : "%s\n", text.c_str());
-        std::fflush(stderr);
-    }
-    void end() {
-        if (tty_ && !last_.empty()) std::fputs("\r\x1b[K", stderr);
-        last_.clear();
-    }
-
-  private:
-    bool tty_ = isatty(STDERR_FILENO) == 1;
-    std::string last_;
-};
 
 struct Member {
     PlannedPeer plan;

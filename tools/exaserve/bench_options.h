@@ -1,0 +1,58 @@
+// BenchOptions: what `exaserve bench` was asked for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "bench/config.h"
+#include "bench/ramp.h"
+
+namespace CLI {
+class App;
+}
+
+namespace exa::cli {
+
+enum class BenchPreset : std::uint8_t { steady, ramp_to_collapse, chaos };
+
+struct BenchOptions {
+    BenchPreset preset = BenchPreset::steady;
+    std::string name;                  // empty: the preset's
+    std::vector<std::string> targets;  // URLs; empty: the peer of EXASERVE_PEER or on this machine
+    bench::Config config;
+    // Absent: what suits the preset.
+    std::optional<double> rate;
+    std::optional<double> duration_s;
+    std::optional<double> warmup_s;
+    bool fixed_intervals = false;
+
+    std::string prompt_file;
+    std::string trace_file;
+    std::string api_key;
+    std::vector<std::pair<std::string, std::string>> headers;
+    bool checks_target = true;
+
+    double step_s = 10;
+    bench::RampConfig ramp;
+    std::string kill_command;
+    double kill_every_s = 30;
+
+    bool json = false;
+    bool quiet = false;
+    bool asserts_slo = false;
+};
+
+std::string_view to_string(BenchPreset preset);
+
+// The flags of the subcommand; `options` outlives it.
+void describe_bench(CLI::App& command, BenchOptions& options);
+
+// Options as given to a configuration that is complete: what the preset and other flags imply filled in. The error
+// names the flags.
+Result<bench::Config> complete_config(const BenchOptions& options);
+
+}  // namespace exa::cli
