@@ -102,6 +102,10 @@ struct Load {
   queuedTokens @2 :UInt32;
   slot @3 :UInt16;
   kvUsedPermille @4 :UInt16;
+  inFlightLimit @5 :UInt16;   # what the replica admits at present; 0: as its profile says
+  queued @6 :UInt16;          # requests that wait for a place
+  ttftP99Ms @7 :UInt16;       # of recent answers, time to first token; 0: unknown
+  tbtP99Ms @8 :UInt16;        # time between tokens; 0: unknown
 }
 
 struct LoadGroup {

@@ -29,14 +29,37 @@ struct Load {
   queuedTokens @2 :UInt32;
   kvUsedPermille @3 :UInt16;
   ageUs @4 :UInt64;
+  inFlightLimit @5 :UInt16;   # what the replica admits at present; 0: as its record says
+  queued @6 :UInt16;          # requests that wait for a place
+  ttftP99Ms @7 :UInt16;       # of recent answers, time to first token; 0: unknown
+  tbtP99Ms @8 :UInt16;        # time between tokens; 0: unknown
 }
 
+# Each is one path of the API. An acceptor that does not know the kind ends the stream with `notSupported`.
 enum RequestKind {
-  chat @0;
-  completion @1;
+  chat @0;                    # /v1/chat/completions
+  completion @1;              # /v1/completions
+  embedding @2;               # /v1/embeddings
+  response @3;                # /v1/responses
+  tokenize @4;                # /tokenize
+  detokenize @5;              # /detokenize
 }
 
-# One request for one replica of the receiver.
+# Who goes first where requests wait.
+enum Priority {
+  high @0;
+  normal @1;
+  low @2;
+}
+
+# An HTTP field that is passed on: never one of the connection's own or of its framing, nor credentials or cookies. At
+# most 32 in a message, names to 64 bytes and values to 1 KiB, 8 KiB in all.
+struct HeaderField {
+  name @0 :Text;              # a token in lower case
+  value @1 :Text;
+}
+
+# One request for one replica of the receiver. Names and ids have at most 128 bytes.
 struct Open {
   replica @0 :Replica;
   model @1 :Text;
@@ -49,9 +72,14 @@ struct Open {
   createdUnixS @8 :Int64;
   seed @9 :UInt64;
   sessionPosition @10 :UInt64;  # on the ring
-  resumed @11 :Bool;            # the stream began elsewhere; `tokens` is the answer so far (it may be empty)
-  tokens @12 :List(UInt32);
+  resumed @11 :Bool;            # the stream began elsewhere; the tokens are the answer so far (it may be empty)
+  tokens @12 :List(UInt32);     # of choice 0
   body @13 :Data;               # the client's JSON, untouched
+  moreTokens @14 :List(List(UInt32));  # of choices 1, 2, ...: as many as the client asked for beyond the first, to 127
+  target @15 :Text;             # path and query as the client wrote them, to 1 KiB: what an attached server is asked
+  headers @16 :List(HeaderField);  # of the client, for an attached server
+  priority @17 :Priority = normal;
+  queueMs @18 :UInt32;          # how long it may wait for a place, to an hour; 0: the answer is `busy` at once
 }
 
 # The answer has begun.
@@ -59,6 +87,8 @@ struct Head {
   status @0 :UInt16;
   contentType @1 :Text;
   load @2 :Load;
+  headers @3 :List(HeaderField);  # of an attached server, for the client
+  contentLength @4 :Int64 = -1;   # of the body; -1: it ends with the stream
 }
 
 enum EndCode {
@@ -69,15 +99,17 @@ enum EndCode {
   draining @4;
   failed @5;
   cancelled @6;
-  deadline @7;
+  deadline @7;                # it waited for a place as long as it might
   tooLong @8;
+  notSupported @9;            # not by this replica's engine
 }
 
-# The last frame of a stream from the acceptor.
+# The last frame of a stream from the acceptor. A code that the dialler does not know reads as `failed`.
 struct End {
   code @0 :EndCode;
   message @1 :Text;
   load @2 :Load;
+  retryAfterMs @3 :UInt32;    # of busy, draining, deadline: when to try this replica again, to an hour; 0: not said
 }
 
 enum GoodbyeCode {

@@ -4,6 +4,7 @@
 
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace exa::app {
 
@@ -21,6 +22,7 @@ Outcome outcome_of(wire::EndCode code) {
             return Outcome::draining;
         case wire::EndCode::not_found:
         case wire::EndCode::wrong_version:
+        case wire::EndCode::not_supported:
             return Outcome::refused;
         case wire::EndCode::deadline:
             return Outcome::timed_out;
@@ -77,11 +79,14 @@ asio::awaitable<std::optional<Outcome>> Relay::take_data(wire::Data data) {
         whole_body_ += data.bytes;
         co_return std::nullopt;
     }
-    if (!data.tokens.empty() && data.offset != open_.tokens.size()) {
-        failure_ = "the answer's token offsets are not contiguous";
-        co_return Outcome::failed;
+    if (!data.tokens.empty()) {
+        if (data.choice >= open_.choices.size() || data.offset != open_.choices[data.choice].size()) {
+            failure_ = "the answer's token offsets are not contiguous";
+            co_return Outcome::failed;
+        }
+        std::vector<std::uint32_t>& tokens = open_.choices[data.choice];
+        tokens.insert(tokens.end(), data.tokens.begin(), data.tokens.end());
     }
-    open_.tokens.insert(open_.tokens.end(), data.tokens.begin(), data.tokens.end());
     if (!data.bytes.empty() && !co_await exchange_->write(std::move(data.bytes))) co_return Outcome::client_gone;
     co_return std::nullopt;
 }

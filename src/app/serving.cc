@@ -90,6 +90,8 @@ std::optional<wire::EndCode> refusal(const wire::Open& open, const LocalReplica*
     if (record.model != open.model || (!open.version.empty() && record.version != open.version) ||
         (!record.tenant_pool.empty() && record.tenant_pool != open.tenant))
         return wire::EndCode::wrong_version;
+    if (open.kind != wire::RequestKind::chat && open.kind != wire::RequestKind::completion)
+        return wire::EndCode::not_supported;
     switch (replica->state.load()) {
         case wire::ReplicaState::ready:
         case wire::ReplicaState::degraded:
@@ -205,8 +207,9 @@ asio::awaitable<void> Serving::serve(wire::Open open, std::shared_ptr<ReplyWrite
     request.max_tokens = std::min(options.max_tokens.value_or(context), context - prompt_tokens);
     request.sampling = {static_cast<float>(options.temperature), static_cast<float>(options.top_p), open.seed};
     request.stop_tokens = replica->tokenizer->end_tokens();
-    request.resumed_tokens = static_cast<std::uint32_t>(open.tokens.size());
-    request.prompt.insert(request.prompt.end(), open.tokens.begin(), open.tokens.end());
+    const std::vector<std::uint32_t>& resumed = open.choices.front();
+    request.resumed_tokens = static_cast<std::uint32_t>(resumed.size());
+    request.prompt.insert(request.prompt.end(), resumed.begin(), resumed.end());
 
     openai::AnswerHead head;
     head.shape = job.value().shape;
@@ -217,9 +220,9 @@ asio::awaitable<void> Serving::serve(wire::Open open, std::shared_ptr<ReplyWrite
     head.stream = options.stream;
     head.include_usage = options.include_usage;
     Answer answer(*replica, openai::CompletionStream(std::move(head), options.stop), prompt_tokens);
-    for (std::size_t i = 0; i < open.tokens.size(); ++i) {
+    for (std::size_t i = 0; i < resumed.size(); ++i) {
         std::string piece;
-        replica->tokenizer->append_piece(open.tokens[i], piece, false);
+        replica->tokenizer->append_piece(resumed[i], piece, false);
         answer.text().replay(static_cast<std::uint32_t>(i), piece);
     }
     if (is_complete(request, answer.text().stopped())) {

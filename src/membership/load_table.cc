@@ -23,8 +23,12 @@ bool worth_telling(const LoadReports& told, const LoadReports& now, double chang
         if (before.replica != after.replica) return true;
         if (differs(before.in_flight, after.in_flight, change, 0)) return true;
         if (differs(before.queued_tokens, after.queued_tokens, change, 0)) return true;
-        // The cache's use wanders by a page at a time even when nothing happens.
+        // The cache's use wanders by a page at a time even when nothing happens, a percentile by the length of a step.
         if (differs(before.kv_used_permille, after.kv_used_permille, change, 10)) return true;
+        if (differs(before.in_flight_limit, after.in_flight_limit, change, 0)) return true;
+        if (differs(before.queued, after.queued, change, 0)) return true;
+        if (differs(before.ttft_p99_ms, after.ttft_p99_ms, change, 20)) return true;
+        if (differs(before.tbt_p99_ms, after.tbt_p99_ms, change, 20)) return true;
     }
     return false;
 }

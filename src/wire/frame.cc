@@ -110,9 +110,12 @@ const char* to_string(FrameType type) {
 
 std::array<std::uint8_t, frame_header_size> encode_frame_header(const FrameHeader& header) {
     EXA_CHECK(header.length <= frame_payload_max(header.type));
+    EXA_CHECK(header.choice == 0 || (header.type == FrameType::data && header.choice < choices_max));
     std::array<std::uint8_t, frame_header_size> bytes{};
     put_u32(bytes.data(), header.length);
     bytes[4] = static_cast<std::uint8_t>(header.type);
+    bytes[6] = static_cast<std::uint8_t>(header.choice);
+    bytes[7] = static_cast<std::uint8_t>(header.choice >> 8);
     put_u32(bytes.data() + 8, header.stream);
     return bytes;
 }
@@ -123,12 +126,15 @@ Result<FrameHeader> decode_frame_header(std::span<const std::uint8_t, frame_head
     header.type = static_cast<FrameType>(bytes[4]);
     header.length = get_u32(bytes.data());
     header.stream = get_u32(bytes.data() + 8);
+    header.choice = static_cast<std::uint16_t>(bytes[6] | bytes[7] << 8);
     if (header.length > frame_payload_max(header.type))
         return error(errc::oversized, std::string(to_string(header.type)) + " frame of " +
                                           std::to_string(header.length) + " bytes, at most " +
                                           std::to_string(frame_payload_max(header.type)));
-    if (bytes[5] != 0 || bytes[6] != 0 || bytes[7] != 0)
-        return error(errc::malformed, std::string(to_string(header.type)) + " frame with flags");
+    if (bytes[5] != 0) return error(errc::malformed, std::string(to_string(header.type)) + " frame with flags");
+    if (header.choice >= choices_max || (header.choice != 0 && header.type != FrameType::data))
+        return error(errc::malformed,
+                     std::string(to_string(header.type)) + " frame of choice " + std::to_string(header.choice));
     if (belongs_to_stream(header.type) != (header.stream != 0))
         return error(errc::malformed,
                      std::string(to_string(header.type)) + " frame on stream " + std::to_string(header.stream));

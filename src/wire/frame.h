@@ -1,9 +1,10 @@
 // Frame: the unit of a peer link. A fixed header, then a payload whose meaning the type gives.
 //
-//   length u32 | type u8 | flags u8 | reserved u16 | stream u32 | payload [length]        (little-endian)
+//   length u32 | type u8 | flags u8 | choice u16 | stream u32 | payload [length]          (little-endian)
 //
 // A link is dialled by one peer; only the dialler opens streams (ids 1, 2, ... never reused), so requests flow one way
-// and answers the other. Stream 0 is the link itself. Flags and reserved are 0 in this wire version.
+// and answers the other. Stream 0 is the link itself. Flags are 0 in this wire version. A choice other than 0 stands on
+// data of a stream whose request asked for several; where nobody asks, a reader may take such a frame for damage.
 #pragma once
 
 #include <array>
@@ -37,6 +38,9 @@ inline constexpr std::size_t frame_header_size = 12;
 // send one whole frame, so a receiver holds at most this much plus one frame.
 inline constexpr std::uint32_t stream_credit_initial = 256 * 1024;
 
+// Answers that one request may ask for: OpenAI's bound on `n`.
+inline constexpr std::uint16_t choices_max = 128;
+
 // Largest payload of a type: a request carries a client's body (16 MiB and what surrounds it), a sync a whole
 // membership; everything else is 1 MiB or far less.
 std::uint32_t frame_payload_max(FrameType type);
@@ -48,13 +52,15 @@ struct FrameHeader {
     FrameType type = FrameType::ping;
     std::uint32_t stream = 0;
     std::uint32_t length = 0;  // of the payload
+    std::uint16_t choice = 0;  // of data
     bool operator==(const FrameHeader&) const = default;
 };
 
-// `length` must be within frame_payload_max.
+// `length` must be within frame_payload_max and `choice` below choices_max.
 std::array<std::uint8_t, frame_header_size> encode_frame_header(const FrameHeader& header);
 
-// Refuses unknown types, lengths past the type's bound, stream numbers that do not suit the type, flags.
+// Refuses unknown types, lengths past the type's bound, stream numbers that do not suit the type, flags, choices
+// on other types than data or past choices_max.
 Result<FrameHeader> decode_frame_header(std::span<const std::uint8_t, frame_header_size> bytes);
 
 // Header and payload in one buffer, ready to be written.

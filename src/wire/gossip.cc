@@ -175,6 +175,10 @@ void write(schema::LoadGroup::Builder out, const LoadGroup& group) {
         list[i].setInFlight(group.reports[i].in_flight);
         list[i].setQueuedTokens(group.reports[i].queued_tokens);
         list[i].setKvUsedPermille(group.reports[i].kv_used_permille);
+        list[i].setInFlightLimit(group.reports[i].in_flight_limit);
+        list[i].setQueued(group.reports[i].queued);
+        list[i].setTtftP99Ms(group.reports[i].ttft_p99_ms);
+        list[i].setTbtP99Ms(group.reports[i].tbt_p99_ms);
     }
 }
 
@@ -311,7 +315,11 @@ Result<LoadGroup> read(schema::LoadGroup::Reader in) {
                                  load.getInFlight(),
                                  load.getQueuedTokens(),
                                  load.getKvUsedPermille(),
-                                 group.age});
+                                 group.age,
+                                 load.getInFlightLimit(),
+                                 load.getQueued(),
+                                 load.getTtftP99Ms(),
+                                 load.getTbtP99Ms()});
     return group;
 }
 

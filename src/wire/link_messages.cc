@@ -4,6 +4,8 @@
 #include <capnp/serialize.h>
 #include <kj/exception.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <exception>
 #include <limits>
@@ -12,6 +14,7 @@
 #include "base/check.h"
 #include "link.capnp.h"
 #include "wire/errc.h"
+#include "wire/plausible.h"
 
 namespace exa::wire {
 
@@ -19,7 +22,7 @@ namespace {
 
 namespace proto = link_proto;
 
-// Messages are two pointers deep; a hostile one must not nest.
+// Messages are three pointers deep; a hostile one must not nest.
 constexpr int nesting_max = 8;
 
 // Texts for people travel cut to this, so that no peer's long error ends a link.
@@ -100,13 +103,69 @@ void write_load(proto::Load::Builder out, const LoadReport& load) {
     out.setQueuedTokens(load.queued_tokens);
     out.setKvUsedPermille(load.kv_used_permille);
     out.setAgeUs(static_cast<std::uint64_t>(load.age.count()));
+    out.setInFlightLimit(load.in_flight_limit);
+    out.setQueued(load.queued);
+    out.setTtftP99Ms(load.ttft_p99_ms);
+    out.setTbtP99Ms(load.tbt_p99_ms);
 }
 
 Result<LoadReport> read_load(proto::Load::Reader in) {
     if (in.getAgeUs() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
         return error(errc::malformed, "load.ageUs");
-    return LoadReport{read_replica(in.getReplica()), in.getInFlight(), in.getQueuedTokens(), in.getKvUsedPermille(),
-                      Duration{static_cast<std::int64_t>(in.getAgeUs())}};
+    return LoadReport{read_replica(in.getReplica()),
+                      in.getInFlight(),
+                      in.getQueuedTokens(),
+                      in.getKvUsedPermille(),
+                      Duration{static_cast<std::int64_t>(in.getAgeUs())},
+                      in.getInFlightLimit(),
+                      in.getQueued(),
+                      in.getTtftP99Ms(),
+                      in.getTbtP99Ms()};
+}
+
+// Gives `init(count)` the fields that may travel.
+template <class Init>
+void write_headers(const std::vector<HeaderField>& headers, Init init) {
+    std::vector<const HeaderField*> kept;
+    std::size_t bytes = 0;
+    for (const HeaderField& field : headers) {
+        if (kept.size() == headers_max) break;
+        const std::size_t size = field.name.size() + field.value.size();
+        if (bytes + size > headers_bytes_max || !check(field)) continue;
+        bytes += size;
+        kept.push_back(&field);
+    }
+    if (kept.empty()) return;
+    auto list = init(static_cast<unsigned>(kept.size()));
+    for (unsigned i = 0; i < list.size(); ++i) {
+        list[i].setName(text_from(kept[i]->name));
+        list[i].setValue(text_from(kept[i]->value));
+    }
+}
+
+Result<std::vector<HeaderField>> read_headers(capnp::List<proto::HeaderField>::Reader in) {
+    if (in.size() > headers_max) return error(errc::oversized, "header fields");
+    std::vector<HeaderField> headers;
+    headers.reserve(in.size());
+    for (const auto field : in) headers.push_back({text_of(field.getName()), text_of(field.getValue())});
+    return headers;
+}
+
+std::vector<std::uint32_t> read_tokens(capnp::List<std::uint32_t>::Reader in) {
+    std::vector<std::uint32_t> tokens;
+    tokens.reserve(in.size());
+    for (const std::uint32_t token : in) tokens.push_back(token);
+    return tokens;
+}
+
+template <class List>
+void write_tokens(List out, const std::vector<std::uint32_t>& tokens) {
+    for (unsigned i = 0; i < out.size(); ++i) out.set(i, tokens[i]);
+}
+
+std::uint32_t wait_ms(Duration wait) {
+    const Duration within = std::clamp(wait, Duration{0}, wait_max);
+    return static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::milliseconds>(within).count());
 }
 
 // Enumerators of the schema and of C++ stand in the same order; a value past the last is of a newer minor version.
@@ -117,9 +176,10 @@ Result<Enum> read_enum(Wire value, Enum last, const char* field) {
     return static_cast<Enum>(number);
 }
 
-static_assert(static_cast<int>(proto::EndCode::TOO_LONG) == static_cast<int>(EndCode::too_long));
+static_assert(static_cast<int>(proto::EndCode::NOT_SUPPORTED) == static_cast<int>(EndCode::not_supported));
 static_assert(static_cast<int>(proto::GoodbyeCode::TIMED_OUT) == static_cast<int>(GoodbyeCode::timed_out));
-static_assert(static_cast<int>(proto::RequestKind::COMPLETION) == static_cast<int>(RequestKind::completion));
+static_assert(static_cast<int>(proto::RequestKind::DETOKENIZE) + 1 == static_cast<int>(RequestKind::unknown));
+static_assert(static_cast<int>(proto::Priority::LOW) == static_cast<int>(Priority::low));
 
 }  // namespace
 
@@ -143,6 +203,8 @@ const char* to_string(EndCode code) {
             return "deadline";
         case EndCode::too_long:
             return "too_long";
+        case EndCode::not_supported:
+            return "not_supported";
     }
     return "unknown";
 }
@@ -192,6 +254,8 @@ Result<Hello> decode_hello(ByteView payload) {
 }
 
 Result<Bytes> encode_open(std::uint32_t stream, const Open& open) {
+    EXA_TRY(check_beside_headers(open));
+    if (open.kind == RequestKind::unknown) return error(errc::malformed, "kind");
     capnp::MallocMessageBuilder message(static_cast<unsigned>(64 + open.body.size() / sizeof(capnp::word)));
     auto root = message.initRoot<proto::Open>();
     write_replica(root.initReplica(), open.replica);
@@ -206,10 +270,19 @@ Result<Bytes> encode_open(std::uint32_t stream, const Open& open) {
     root.setSeed(open.seed);
     root.setSessionPosition(open.session_position);
     root.setResumed(open.resumed);
-    auto tokens = root.initTokens(static_cast<unsigned>(open.tokens.size()));
-    for (unsigned i = 0; i < tokens.size(); ++i) tokens.set(i, open.tokens[i]);
+    const auto size_of = [](const auto& list) { return static_cast<unsigned>(list.size()); };
+    write_tokens(root.initTokens(size_of(open.choices[0])), open.choices[0]);
     const ByteView body = as_bytes(open.body);
     root.setBody({body.data(), body.size()});
+    if (open.choices.size() > 1) {
+        auto more = root.initMoreTokens(size_of(open.choices) - 1);
+        for (unsigned i = 0; i < more.size(); ++i)
+            write_tokens(more.init(i, size_of(open.choices[i + 1])), open.choices[i + 1]);
+    }
+    if (!open.target.empty()) root.setTarget(text_from(open.target));
+    write_headers(open.headers, [&](unsigned count) { return root.initHeaders(count); });
+    root.setPriority(static_cast<proto::Priority>(open.priority));
+    root.setQueueMs(wait_ms(open.queue_wait));
     return checked_frame_of(FrameType::open, stream, message);
 }
 
@@ -220,7 +293,8 @@ Result<Open> decode_open(ByteView payload) {
         open.model = text_of(in.getModel());
         open.version = text_of(in.getVersion());
         open.tenant = text_of(in.getTenant());
-        EXA_TRY(open.kind, read_enum(in.getKind(), RequestKind::completion, "open.kind"));
+        open.kind = in.getKind() <= proto::RequestKind::DETOKENIZE ? static_cast<RequestKind>(in.getKind())
+                                                                   : RequestKind::unknown;
         open.hops = in.getHops();
         open.x_request_id = text_of(in.getXRequestId());
         open.response_id = text_of(in.getResponseId());
@@ -228,11 +302,17 @@ Result<Open> decode_open(ByteView payload) {
         open.seed = in.getSeed();
         open.session_position = in.getSessionPosition();
         open.resumed = in.getResumed();
-        const auto tokens = in.getTokens();
-        open.tokens.reserve(tokens.size());
-        for (const std::uint32_t token : tokens) open.tokens.push_back(token);
+        open.choices[0] = read_tokens(in.getTokens());
+        const auto more = in.getMoreTokens();
+        if (more.size() >= choices_max) return error(errc::oversized, "open.moreTokens");
+        for (const auto tokens : more) open.choices.push_back(read_tokens(tokens));
         const auto body = in.getBody();
         open.body.assign(as_text({body.begin(), body.size()}));
+        open.target = text_of(in.getTarget());
+        EXA_TRY(open.headers, read_headers(in.getHeaders()));
+        EXA_TRY(open.priority, read_enum(in.getPriority(), Priority::low, "open.priority"));
+        open.queue_wait = std::chrono::milliseconds{in.getQueueMs()};
+        EXA_TRY(check(open));
         return open;
     });
 }
@@ -243,15 +323,23 @@ Bytes encode_head(std::uint32_t stream, const Head& head) {
     root.setStatus(head.status);
     root.setContentType(text_from(head.content_type.substr(0, message_bytes_max)));
     if (head.load) write_load(root.initLoad(), *head.load);
+    write_headers(head.headers, [&](unsigned count) { return root.initHeaders(count); });
+    if (head.content_length) root.setContentLength(static_cast<std::int64_t>(*head.content_length));
     return frame_of(FrameType::head, stream, message);
 }
 
 Result<Head> decode_head(ByteView payload) {
     return decode_message<proto::Head>(payload, [](proto::Head::Reader in) -> Result<Head> {
-        Head head{in.getStatus(), text_of(in.getContentType()), std::nullopt};
+        Head head;
+        head.status = in.getStatus();
+        head.content_type = text_of(in.getContentType());
         if (in.hasLoad()) {
             EXA_TRY(head.load, read_load(in.getLoad()));
         }
+        EXA_TRY(head.headers, read_headers(in.getHeaders()));
+        if (in.getContentLength() < -1) return error(errc::malformed, "head.contentLength");
+        if (in.getContentLength() >= 0) head.content_length = static_cast<std::uint64_t>(in.getContentLength());
+        EXA_TRY(check(head));
         return head;
     });
 }
@@ -260,7 +348,7 @@ Bytes encode_data(std::uint32_t stream, const Data& data) {
     const std::size_t size = data_payload_size(data);
     EXA_CHECK(data.tokens.size() <= std::numeric_limits<std::uint16_t>::max());
     EXA_CHECK(size <= frame_payload_max(FrameType::data));
-    const auto header = encode_frame_header({FrameType::data, stream, static_cast<std::uint32_t>(size)});
+    const auto header = encode_frame_header({FrameType::data, stream, static_cast<std::uint32_t>(size), data.choice});
     Bytes frame;
     frame.reserve(frame_header_size + size);
     frame.insert(frame.end(), header.begin(), header.end());
@@ -272,9 +360,10 @@ Bytes encode_data(std::uint32_t stream, const Data& data) {
     return frame;
 }
 
-Result<Data> decode_data(ByteView payload) {
+Result<Data> decode_data(ByteView payload, std::uint16_t choice) {
     if (payload.size() < data_fixed_size) return error(errc::truncated, "data frame");
     Data data;
+    data.choice = choice;
     data.offset = get_int<std::uint32_t>(payload, 0);
     const std::size_t count = get_int<std::uint16_t>(payload, 4);
     if ((payload.size() - data_fixed_size) / 4 < count)
@@ -292,17 +381,21 @@ Bytes encode_end(std::uint32_t stream, const End& end) {
     root.setCode(static_cast<proto::EndCode>(end.code));
     root.setMessage(text_from(end.message.substr(0, message_bytes_max)));
     if (end.load) write_load(root.initLoad(), *end.load);
+    root.setRetryAfterMs(wait_ms(end.retry_after));
     return frame_of(FrameType::end, stream, message);
 }
 
 Result<End> decode_end(ByteView payload) {
     return decode_message<proto::End>(payload, [](proto::End::Reader in) -> Result<End> {
         End end;
-        EXA_TRY(end.code, read_enum(in.getCode(), EndCode::too_long, "end.code"));
+        const bool known = in.getCode() <= proto::EndCode::NOT_SUPPORTED;
+        end.code = known ? static_cast<EndCode>(in.getCode()) : EndCode::failed;
         end.message = text_of(in.getMessage());
         if (in.hasLoad()) {
             EXA_TRY(end.load, read_load(in.getLoad()));
         }
+        end.retry_after = std::chrono::milliseconds{in.getRetryAfterMs()};
+        EXA_TRY(check(end));
         return end;
     });
 }

@@ -1,6 +1,7 @@
 #include "wire/plausible.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "wire/errc.h"
@@ -14,6 +15,26 @@ constexpr Duration age_max = std::chrono::hours{1};
 constexpr std::size_t part_bytes_max = 6 * (text_bytes_max + text_bytes_max / 4 + 10) + 128;
 constexpr std::size_t parts_always_fit = 64;
 static_assert((parts_always_fit + 2) * part_bytes_max <= record_bytes_max);
+
+// Fields of one connection (RFC 9110, section 7.6.1), of a message's framing, and secrets: they end where they came in.
+constexpr std::array<std::string_view, 16> fields_kept{
+    "api-key",
+    "authorization",
+    "connection",
+    "content-length",
+    "cookie",
+    "host",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "set-cookie",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "x-api-key",
+};
 
 Result<void> check_text(std::string_view what, std::string_view text) {
     if (text.size() > text_bytes_max)
@@ -65,6 +86,17 @@ Result<void> check_replicas(const std::vector<ReplicaRecord>& replicas) {
         }
         EXA_TRY(check_state(replicas[i]));
     }
+    return success();
+}
+
+// RFC 9110, section 5.6.2, without capitals: how names compare.
+bool is_lower_token(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+           std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+}
+
+Result<void> check_wait(std::string_view what, Duration wait) {
+    if (wait < Duration{0} || wait > wait_max) return error(errc::malformed, std::string(what));
     return success();
 }
 
@@ -153,6 +185,11 @@ Result<void> check(const RecordDelta& delta) {
     return success();
 }
 
+Result<void> check(const LoadReport& report) {
+    if (report.kv_used_permille > 1000) return error(errc::malformed, "KV use above 1000 permille");
+    return success();
+}
+
 Result<void> check(const LoadGroup& group) {
     EXA_TRY(check_peer(group.peer));
     EXA_TRY(check_generation(group.generation));
@@ -162,7 +199,7 @@ Result<void> check(const LoadGroup& group) {
     if (group.part >= replicas_max / load_group_max) return error(errc::malformed, "part of the loads");
     for (const LoadReport& report : group.reports) {
         if (report.replica.peer != group.peer) return error(errc::malformed, "a load of another peer");
-        if (report.kv_used_permille > 1000) return error(errc::malformed, "KV use above 1000 permille");
+        EXA_TRY(check(report));
     }
     return success();
 }
@@ -218,6 +255,68 @@ Result<void> check(const Sync& sync) {
     EXA_TRY(check_all(sync.loads));
     EXA_TRY(check_all(sync.wants));
     return check(sync.keys);
+}
+
+Result<void> check(const HeaderField& field) {
+    if (field.name.empty() || field.name.size() > header_name_bytes_max || field.value.size() > header_value_bytes_max)
+        return error(errc::oversized, "a header field");
+    if (!std::ranges::all_of(field.name, is_lower_token)) return error(errc::malformed, "name of a header field");
+    if (std::ranges::find(fields_kept, field.name) != fields_kept.end())
+        return error(errc::malformed, field.name + " is not passed on");
+    // What would end the field, or be trimmed, where it is written out again.
+    const auto is_text = [](char c) { return (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f) || c == '\t'; };
+    const auto is_space = [](char c) { return c == ' ' || c == '\t'; };
+    if (!std::ranges::all_of(field.value, is_text)) return error(errc::malformed, "value of " + field.name);
+    if (!field.value.empty() && (is_space(field.value.front()) || is_space(field.value.back())))
+        return error(errc::malformed, "space around the value of " + field.name);
+    return success();
+}
+
+Result<void> check(const std::vector<HeaderField>& headers) {
+    if (headers.size() > headers_max) return error(errc::oversized, "header fields");
+    std::size_t bytes = 0;
+    for (const HeaderField& field : headers) {
+        EXA_TRY(check(field));
+        bytes += field.name.size() + field.value.size();
+    }
+    if (bytes > headers_bytes_max) return error(errc::oversized, "header fields");
+    return success();
+}
+
+Result<void> check_beside_headers(const Open& open) {
+    EXA_TRY(check_text("model", open.model));
+    EXA_TRY(check_text("version", open.version));
+    EXA_TRY(check_text("tenant", open.tenant));
+    EXA_TRY(check_text("request id", open.x_request_id));
+    EXA_TRY(check_text("response id", open.response_id));
+    if (open.choices.empty() || open.choices.size() > choices_max) return error(errc::oversized, "choices");
+    if (open.target.size() > target_bytes_max) return error(errc::oversized, "target");
+    const auto is_visible = [](char c) { return c > ' ' && c < 0x7f; };
+    if (!std::ranges::all_of(open.target, is_visible) || (!open.target.empty() && open.target.front() != '/'))
+        return error(errc::malformed, "target");
+    if (open.kind > RequestKind::unknown) return error(errc::malformed, "kind");
+    if (open.priority > Priority::low) return error(errc::malformed, "priority");
+    return check_wait("time in the queue", open.queue_wait);
+}
+
+Result<void> check(const Open& open) {
+    EXA_TRY(check_beside_headers(open));
+    return check(open.headers);
+}
+
+Result<void> check(const Head& head) {
+    if (head.status < 200 || head.status > 599) return error(errc::malformed, "status " + std::to_string(head.status));
+    if (head.load) {
+        EXA_TRY(check(*head.load));
+    }
+    return check(head.headers);
+}
+
+Result<void> check(const End& end) {
+    if (end.load) {
+        EXA_TRY(check(*end.load));
+    }
+    return check_wait("retry hint", end.retry_after);
 }
 
 Result<void> check_record(const PeerRecord& record) {

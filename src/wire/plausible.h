@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "wire/gossip.h"
+#include "wire/link_messages.h"
 
 namespace exa::wire {
 
@@ -15,12 +16,19 @@ Result<void> check(const Fact& fact);
 Result<void> check(const Card& card);
 Result<void> check(const ReplicaRecord& replica);
 Result<void> check(const RecordDelta& delta);
+Result<void> check(const LoadReport& report);
 Result<void> check(const LoadGroup& group);
 Result<void> check(const DigestEntry& entry);
 Result<void> check(const Want& want);
 Result<void> check(const Keys& keys);
 Result<void> check(const Packet& packet);
 Result<void> check(const Sync& sync);
+Result<void> check(const HeaderField& field);
+Result<void> check(const std::vector<HeaderField>& headers);
+Result<void> check(const Open& open);
+Result<void> check_beside_headers(const Open& open);
+Result<void> check(const Head& head);
+Result<void> check(const End& end);
 
 // Whether the two differ in nothing but slot and state: what a message says once for both.
 bool same_profile(const ReplicaRecord& a, const ReplicaRecord& b);

@@ -15,7 +15,7 @@ namespace exa::wire {
 
 // Both ends must agree on the major part; a newer minor part only adds fields.
 inline constexpr std::uint16_t wire_version_major = 1;
-inline constexpr std::uint16_t wire_version_minor = 0;
+inline constexpr std::uint16_t wire_version_minor = 1;
 
 // Lifecycle of a replica (docs/glossary.md). Only `ready` owns points on the ring.
 enum class ReplicaState : std::uint8_t { created, loading, warming, ready, draining, stopped, degraded, failed };
@@ -30,7 +30,7 @@ struct ReplicaRecord {
     std::string role;                   // "chat", "embed"
     std::string numerics;               // equal strings: bit-equal answers (model digest, kernel family)
     std::uint32_t weight = 1;           // ring points are 64 x weight
-    std::uint32_t in_flight_limit = 0;  // enforced by the replica itself
+    std::uint32_t in_flight_limit = 0;  // at most; enforced by the replica itself, which may admit less (LoadReport)
     std::uint32_t context_tokens = 0;   // longest prompt plus answer
     bool operator==(const ReplicaRecord&) const = default;
 };
@@ -63,6 +63,10 @@ struct LoadReport {
     std::uint32_t queued_tokens = 0;
     std::uint16_t kv_used_permille = 0;
     Duration age{0};
+    std::uint16_t in_flight_limit = 0;  // what the replica admits at present; 0: as its record says
+    std::uint16_t queued = 0;           // requests that wait for a place
+    std::uint16_t ttft_p99_ms = 0;      // time to first token of recent answers; 0: unknown
+    std::uint16_t tbt_p99_ms = 0;       // time between tokens of recent answers; 0: unknown
     bool operator==(const LoadReport&) const = default;
 };
 

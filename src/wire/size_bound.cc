@@ -79,6 +79,7 @@ std::size_t size_bound(const LoadGroup& group) {
     for (const LoadReport& report : group.reports)
         bound.word(report.replica.deployment.value)
             .word(std::uint64_t{report.in_flight} << 32 | report.queued_tokens)
+            .small(8)
             .small(4);
     return bound.bytes();
 }

@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         (void)decode_hello(payload);
         (void)decode_open(payload);
         (void)decode_head(payload);
-        (void)decode_data(payload);
+        (void)decode_data(payload, frame.value()->header.choice);
         (void)decode_end(payload);
         (void)decode_credit(payload);
         (void)decode_goodbye(payload);

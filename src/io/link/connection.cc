@@ -343,7 +343,7 @@ Result<void> Link::handle(const wire::FrameView& frame) {
 }
 
 Result<void> Link::handle_as_dialler(const wire::FrameView& frame) {
-    const auto [type, id, length] = frame.header;
+    const auto [type, id, length, choice] = frame.header;
     if (type != FrameType::head && type != FrameType::data && type != FrameType::end)
         return error(wire::errc::malformed, std::string(to_string(type)) + " from an acceptor");
     if (id > last_stream_) return error(wire::errc::malformed, "stream " + std::to_string(id) + " was never opened");
@@ -357,7 +357,7 @@ Result<void> Link::handle_as_dialler(const wire::FrameView& frame) {
         if (stream->credit <= 0) return error(wire::errc::malformed, "data beyond its credit");
         stream->answered = true;
         stream->credit -= length;
-        EXA_TRY(auto data, wire::decode_data(frame.payload));
+        EXA_TRY(auto data, wire::decode_data(frame.payload, choice));
         stream->inbox.emplace_back(std::move(data));
     } else {
         EXA_TRY(auto end, wire::decode_end(frame.payload));

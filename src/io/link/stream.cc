@@ -163,7 +163,7 @@ Awaitable<Result<void>> LinkStream::write_data(wire::Data data) {
         co_return co_await link->write(state, wire::encode_data(state->id, data), size);
     }
     for (std::size_t at = 0; at < data.bytes.size(); at += piece_bytes) {
-        const wire::Data piece{data.offset, {}, data.bytes.substr(at, piece_bytes)};
+        const wire::Data piece{data.offset, {}, data.bytes.substr(at, piece_bytes), data.choice};
         auto written = co_await link->write(state, wire::encode_data(state->id, piece), wire::data_payload_size(piece));
         if (!written) co_return written;
     }

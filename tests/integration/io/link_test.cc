@@ -34,7 +34,7 @@ wire::Open request(std::string body) {
     open.replica = {peer_b, exa::deployment_id("chat"), 1};
     open.model = "m";
     open.x_request_id = "r-1";
-    open.tokens = {1, 2, 3};
+    open.choices = {{1, 2, 3}};
     open.resumed = true;
     open.body = std::move(body);
     return open;

@@ -48,21 +48,22 @@ BOOST_AUTO_TEST_SUITE(link_property)
 BOOST_AUTO_TEST_CASE(any_data_survives_bytes_and_back) {
     BOOST_TEST(rc::check(
         [](std::uint32_t stream, std::uint32_t offset, std::vector<std::uint32_t> tokens, const std::string& bytes) {
-            const Data data{offset, std::move(tokens), bytes};
+            const Data data{offset, std::move(tokens), bytes, static_cast<std::uint16_t>(offset % choices_max)};
             const Bytes frame = encode_data(stream, data);
             RC_ASSERT(frame.size() == frame_header_size + data_payload_size(data));
-            RC_ASSERT(decode_data(payload_of(frame)).value() == data);
+            RC_ASSERT(decode_data(payload_of(frame), data.choice).value() == data);
         }));
 }
 
 BOOST_AUTO_TEST_CASE(any_request_survives_bytes_and_back) {
-    BOOST_TEST(rc::check([](const std::string& body, const std::string& model, std::vector<std::uint32_t> tokens,
-                            std::uint64_t seed, std::int64_t created) {
+    BOOST_TEST(rc::check([](const std::string& body, std::vector<std::uint32_t> tokens,
+                            std::vector<std::vector<std::uint32_t>> more, std::uint64_t seed, std::int64_t created) {
         Open open;
-        open.body = body;
         // A NUL inside a text does not end it.
-        open.model = model;
-        open.tokens = std::move(tokens);
+        open.body = body;
+        open.choices = std::move(more);
+        open.choices.insert(open.choices.begin(), std::move(tokens));
+        if (open.choices.size() > choices_max) open.choices.resize(choices_max);
         open.seed = seed;
         open.created_unix_s = created;
         RC_ASSERT(decode_open(payload_of(encode_open(1, open).value())).value() == open);

@@ -113,6 +113,24 @@ BOOST_AUTO_TEST_CASE(own_loads_are_news_only_when_they_changed_by_the_given_part
     BOOST_TEST(entries(table).at(0).report.in_flight == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(a_limit_or_a_queue_that_changed_is_news_and_a_percentile_that_wavers_is_not) {
+    LoadTable table;
+    wire::LoadReport reports[] = {report(me, 0, 4)};
+    const auto news = [&](auto change) {
+        change(reports[0]);
+        table.set_own(start, me, Generation{1}, reports);
+        return table.take_own_news(me, 0.1).size();
+    };
+    BOOST_TEST(news([](wire::LoadReport& r) { r.in_flight_limit = 32; }) == 1U);
+    BOOST_TEST(news([](wire::LoadReport& r) { r.in_flight_limit = 30; }) == 0U);
+    BOOST_TEST(news([](wire::LoadReport& r) { r.in_flight_limit = 16; }) == 1U);
+    BOOST_TEST(news([](wire::LoadReport& r) { r.queued = 1; }) == 1U);
+    BOOST_TEST(news([](wire::LoadReport& r) { r.tbt_p99_ms = 20; }) == 0U);
+    BOOST_TEST(news([](wire::LoadReport& r) { r.tbt_p99_ms = 60; }) == 1U);
+    BOOST_TEST(news([](wire::LoadReport& r) { r.ttft_p99_ms = 2000; }) == 1U);
+    BOOST_TEST(news([](wire::LoadReport& r) { r.ttft_p99_ms = 2100; }) == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(many_own_replicas_are_cut_into_parts_and_those_that_end_are_told_empty) {
     LoadTable table;
     std::vector<wire::LoadReport> reports;

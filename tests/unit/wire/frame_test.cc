@@ -48,6 +48,8 @@ BOOST_AUTO_TEST_CASE(header_survives_bytes_and_back) {
     const Header bytes = encode_frame_header(header);
     BOOST_TEST((bytes == Header{0x0c, 0x0b, 0x0a, 0, 4, 0, 0, 0, 4, 3, 2, 1}));
     BOOST_TEST((decode_frame_header(bytes).value() == header));
+    const FrameHeader other{FrameType::data, 5, 9, 127};
+    BOOST_TEST((decode_frame_header(encode_frame_header(other)).value() == other));
 }
 
 BOOST_AUTO_TEST_CASE(headers_outside_the_protocol_are_refused) {
@@ -57,8 +59,10 @@ BOOST_AUTO_TEST_CASE(headers_outside_the_protocol_are_refused) {
     BOOST_TEST(refused({0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 1, 0, 0, 0}, errc::oversized));
     BOOST_TEST(refused({0, 0, 0, 0, 8, 1, 0, 0, 0, 0, 0, 0}, errc::malformed));
     BOOST_TEST(refused({0, 0, 0, 0, 8, 0, 0, 1, 0, 0, 0, 0}, errc::malformed));
-    BOOST_TEST(refused({0, 0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0}, errc::malformed));  // a ping on a stream
-    BOOST_TEST(refused({0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0}, errc::malformed));  // data on none
+    BOOST_TEST(refused({0, 0, 0, 0, 3, 0, 1, 0, 1, 0, 0, 0}, errc::malformed));    // a head of choice 1
+    BOOST_TEST(refused({0, 0, 0, 0, 4, 0, 128, 0, 1, 0, 0, 0}, errc::malformed));  // data of choice 128
+    BOOST_TEST(refused({0, 0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0}, errc::malformed));    // a ping on a stream
+    BOOST_TEST(refused({0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0}, errc::malformed));    // data on none
 }
 
 BOOST_AUTO_TEST_CASE(frames_come_out_whole_however_the_bytes_are_cut) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -20,7 +21,7 @@ exa::ReplicaId replica() {
 }
 
 LoadReport load() {
-    return {replica(), 7, 1234, 512, exa::Duration{1'500'000}};
+    return {replica(), 7, 1234, 512, exa::Duration{1'500'000}, 12, 5, 850, 47};
 }
 
 Hello hello() {
@@ -41,20 +42,48 @@ Open open() {
     message.seed = 42;
     message.session_position = 0xfedcba9876543210;
     message.resumed = true;
-    message.tokens = {1, 2, 49'151};
+    message.choices = {{1, 2, 49'151}, {}, {7}};
     message.body = R"({"prompt":"Zug nach M\u00fcnchen"})";
+    message.target = "/v1/completions?api-version=1";
+    message.headers = {{"traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}, {"accept", "*/*"}};
+    message.priority = Priority::high;
+    message.queue_wait = std::chrono::milliseconds{1500};
     return message;
 }
 
 Head head() {
-    return {503, "application/json", load()};
+    return {503, "application/json", load(), {{"retry-after", "2"}}, 187};
 }
 Data data() {
-    return {17, {5, 6, 7}, "data: {\"x\":1}\n\n"};
+    return {17, {5, 6, 7}, "data: {\"x\":1}\n\n", 2};
 }
 End end() {
-    return {EndCode::too_long, "the prompt has 3000 tokens", load()};
+    return {EndCode::deadline, "waited for 1.5 s", load(), std::chrono::milliseconds{250}};
 }
+
+// As they were in wire version 1.0: the vectors of that time must read so for ever.
+LoadReport load_of_1_0() {
+    return {replica(), 7, 1234, 512, exa::Duration{1'500'000}};
+}
+Open open_of_1_0() {
+    Open message = open();
+    message.choices.resize(1);
+    message.target.clear();
+    message.headers.clear();
+    message.priority = Priority::normal;
+    message.queue_wait = exa::Duration{0};
+    return message;
+}
+Head head_of_1_0() {
+    return {503, "application/json", load_of_1_0()};
+}
+Data data_of_1_0() {
+    return {17, {5, 6, 7}, "data: {\"x\":1}\n\n"};
+}
+End end_of_1_0() {
+    return {EndCode::too_long, "the prompt has 3000 tokens", load_of_1_0()};
+}
+
 Goodbye goodbye() {
     return {GoodbyeCode::wrong_target, "peer 00a1"};
 }
@@ -80,7 +109,7 @@ BOOST_AUTO_TEST_CASE(messages_survive_bytes_and_back) {
     BOOST_TEST((decode_open(payload_of(encode_open(5, open()).value())).value() == open()));
     BOOST_TEST((decode_head(payload_of(encode_head(5, head()))).value() == head()));
     BOOST_TEST((decode_head(payload_of(encode_head(5, {}))).value() == Head{}));
-    BOOST_TEST((decode_data(payload_of(encode_data(5, data()))).value() == data()));
+    BOOST_TEST((decode_data(payload_of(encode_data(5, data())), 2).value() == data()));
     BOOST_TEST((decode_data(payload_of(encode_data(5, {}))).value() == Data{}));
     BOOST_TEST((decode_end(payload_of(encode_end(5, end()))).value() == end()));
     BOOST_TEST((decode_goodbye(payload_of(encode_goodbye(goodbye()))).value() == goodbye()));
@@ -89,9 +118,9 @@ BOOST_AUTO_TEST_CASE(messages_survive_bytes_and_back) {
 
 BOOST_AUTO_TEST_CASE(bytes_equal_the_golden_vectors) {
     const std::vector<std::pair<std::string, Bytes>> frames = {
-        {"link_hello_1.bin", encode_hello(hello())},      {"link_open_1.bin", encode_open(5, open()).value()},
-        {"link_head_1.bin", encode_head(5, head())},      {"link_data_1.bin", encode_data(5, data())},
-        {"link_end_1.bin", encode_end(5, end())},         {"link_cancel_1.bin", encode_cancel(5)},
+        {"link_hello_1.bin", encode_hello(hello())},      {"link_open_2.bin", encode_open(5, open()).value()},
+        {"link_head_2.bin", encode_head(5, head())},      {"link_data_2.bin", encode_data(5, data())},
+        {"link_end_2.bin", encode_end(5, end())},         {"link_cancel_1.bin", encode_cancel(5)},
         {"link_credit_1.bin", encode_credit(5, 131'072)}, {"link_goodbye_1.bin", encode_goodbye(goodbye())},
     };
     for (const auto& [name, frame] : frames)
@@ -100,8 +129,68 @@ BOOST_AUTO_TEST_CASE(bytes_equal_the_golden_vectors) {
 
 BOOST_AUTO_TEST_CASE(golden_vectors_decode) {
     BOOST_TEST((decode_hello(payload_of(vector_file("link_hello_1.bin"))).value() == hello()));
-    BOOST_TEST((decode_open(payload_of(vector_file("link_open_1.bin"))).value() == open()));
-    BOOST_TEST((decode_end(payload_of(vector_file("link_end_1.bin"))).value() == end()));
+    BOOST_TEST((decode_open(payload_of(vector_file("link_open_2.bin"))).value() == open()));
+    BOOST_TEST((decode_end(payload_of(vector_file("link_end_2.bin"))).value() == end()));
+}
+
+BOOST_AUTO_TEST_CASE(bytes_of_1_0_still_read_as_they_did) {
+    BOOST_TEST((decode_open(payload_of(vector_file("link_open_1.bin"))).value() == open_of_1_0()));
+    BOOST_TEST((decode_head(payload_of(vector_file("link_head_1.bin"))).value() == head_of_1_0()));
+    BOOST_TEST((decode_data(payload_of(vector_file("link_data_1.bin"))).value() == data_of_1_0()));
+    BOOST_TEST((decode_end(payload_of(vector_file("link_end_1.bin"))).value() == end_of_1_0()));
+    // A request for one choice costs nothing beyond what it did.
+    BOOST_TEST(exa::to_hex(encode_data(5, data_of_1_0())) == exa::to_hex(vector_file("link_data_1.bin")));
+}
+
+// A peer of a later version may ask for what this one does not know, and end as it does not know.
+BOOST_AUTO_TEST_CASE(a_later_kind_or_code_reads_as_unknown_or_failed) {
+    const auto with_byte = [](Bytes frame, std::uint8_t from, std::uint8_t to) {
+        const auto at = std::find(frame.begin() + frame_header_size + 16, frame.end(), from);
+        BOOST_TEST_REQUIRE((at != frame.end()));
+        *at = to;
+        return frame;
+    };
+    Open asked;
+    asked.kind = RequestKind::detokenize;
+    const Bytes open_frame = with_byte(encode_open(1, asked).value(), 5, 200);
+    BOOST_TEST((decode_open(payload_of(open_frame)).value().kind == RequestKind::unknown));
+    const Bytes end_frame = with_byte(encode_end(1, {EndCode::not_supported, ""}), 9, 200);
+    BOOST_TEST((decode_end(payload_of(end_frame)).value().code == EndCode::failed));
+    asked.kind = RequestKind::unknown;
+    BOOST_TEST(!encode_open(1, asked).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(header_fields_that_must_not_travel_are_left_out) {
+    const std::vector<HeaderField> fields = {{"authorization", "Bearer secret"},
+                                             {"traceparent", "00-1-2-3"},
+                                             {"transfer-encoding", "chunked"},
+                                             {"x-split", "a\r\nx-injected: b"},
+                                             {"Accept", "*/*"},
+                                             {"x-long", std::string(header_value_bytes_max + 1, 'v')},
+                                             {"x-model", "m"}};
+    const std::vector<HeaderField> kept = {{"traceparent", "00-1-2-3"}, {"x-model", "m"}};
+    Open asked;
+    asked.headers = fields;
+    BOOST_TEST((decode_open(payload_of(encode_open(1, asked).value())).value().headers == kept));
+    Head answered;
+    answered.headers = fields;
+    BOOST_TEST((decode_head(payload_of(encode_head(1, answered))).value().headers == kept));
+}
+
+BOOST_AUTO_TEST_CASE(header_fields_travel_up_to_their_bounds) {
+    Open asked;
+    for (int i = 0; i < 100; ++i) asked.headers.push_back({"x-" + std::to_string(i), "v"});
+    BOOST_TEST(decode_open(payload_of(encode_open(1, asked).value())).value().headers.size() == headers_max);
+    asked.headers.assign(20, {"x-large", std::string(header_value_bytes_max, 'v')});
+    BOOST_TEST(decode_open(payload_of(encode_open(1, asked).value())).value().headers.size() == 7U);
+}
+
+BOOST_AUTO_TEST_CASE(waits_are_cut_to_an_hour) {
+    Open asked;
+    asked.queue_wait = std::chrono::hours{2};
+    BOOST_TEST(!encode_open(1, asked).has_value());
+    const End last{EndCode::busy, "", std::nullopt, std::chrono::hours{48}};
+    BOOST_TEST((decode_end(payload_of(encode_end(1, last))).value().retry_after == wait_max));
 }
 
 BOOST_AUTO_TEST_CASE(every_truncation_is_refused_or_harmless) {
@@ -169,7 +258,7 @@ BOOST_AUTO_TEST_CASE(amplified_list_is_refused) {
         if (!decoded)
             refused = true;
         else
-            BOOST_TEST(decoded.value().tokens.size() < 100'000);
+            for (const auto& tokens : decoded.value().choices) BOOST_TEST(tokens.size() < 100'000);
     }
     BOOST_TEST(refused);
 }
@@ -206,7 +295,7 @@ BOOST_AUTO_TEST_CASE(texts_for_people_are_cut) {
 }
 
 BOOST_AUTO_TEST_CASE(every_code_has_a_name) {
-    for (int code = 0; code <= 8; ++code) BOOST_TEST(std::string(to_string(static_cast<EndCode>(code))) != "unknown");
+    for (int code = 0; code <= 9; ++code) BOOST_TEST(std::string(to_string(static_cast<EndCode>(code))) != "unknown");
     for (int code = 0; code <= 6; ++code)
         BOOST_TEST(std::string(to_string(static_cast<GoodbyeCode>(code))) != "unknown");
 }

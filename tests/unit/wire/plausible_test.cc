@@ -53,6 +53,59 @@ BOOST_AUTO_TEST_CASE(one_bad_field_condemns_a_packet) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(one_bad_field_condemns_a_request) {
+    const std::pair<const char*, std::function<void(Open&)>> damages[] = {
+        {"model", [](Open& o) { o.model = std::string(text_bytes_max + 1, 'm'); }},
+        {"version", [](Open& o) { o.version = "1\n"; }},
+        {"tenant", [](Open& o) { o.tenant = std::string(text_bytes_max + 1, 't'); }},
+        {"request id", [](Open& o) { o.x_request_id = "a\r\nx: y"; }},
+        {"response id", [](Open& o) { o.response_id = std::string(text_bytes_max + 1, 'r'); }},
+        {"kind", [](Open& o) { o.kind = static_cast<RequestKind>(7); }},
+        {"no choice", [](Open& o) { o.choices.clear(); }},
+        {"choices", [](Open& o) { o.choices.resize(choices_max + 1); }},
+        {"long target", [](Open& o) { o.target = "/" + std::string(target_bytes_max, 'x'); }},
+        {"split target", [](Open& o) { o.target = "/v1/models HTTP/1.1"; }},
+        {"other host's target", [](Open& o) { o.target = "http://elsewhere/"; }},
+        {"priority", [](Open& o) { o.priority = static_cast<Priority>(3); }},
+        {"wait", [](Open& o) { o.queue_wait = wait_max + Duration{1}; }},
+        {"negative wait", [](Open& o) { o.queue_wait = Duration{-1}; }},
+        {"headers", [](Open& o) { o.headers.resize(headers_max + 1, {"x", "y"}); }},
+    };
+    for (const auto& [what, damage] : damages) {
+        Open open;
+        BOOST_TEST(check(open).has_value());
+        damage(open);
+        BOOST_TEST(!check(open).has_value(), what);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(one_bad_field_condemns_an_answer) {
+    BOOST_TEST(check(Head{}).has_value());
+    BOOST_TEST(!check(Head{.status = 100}).has_value());
+    BOOST_TEST(!check(Head{.status = 600}).has_value());
+    BOOST_TEST(!check(Head{.headers = {{"", ""}}}).has_value());
+    LoadReport beyond;
+    beyond.kv_used_permille = 1001;
+    BOOST_TEST(!check(Head{.load = beyond}).has_value());
+    BOOST_TEST(!check(End{.load = beyond}).has_value());
+    BOOST_TEST(!check(End{.retry_after = wait_max + Duration{1}}).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(fields_of_the_connection_and_secrets_are_not_passed_on) {
+    for (const char* name :
+         {"authorization", "connection", "content-length", "cookie", "host", "keep-alive", "proxy-authenticate",
+          "proxy-authorization", "set-cookie", "te", "trailer", "transfer-encoding", "upgrade", "x-api-key"})
+        BOOST_TEST(!check(HeaderField{name, "v"}).has_value(), name);
+    for (const char* name : {"traceparent", "accept", "content-type", "retry-after", "x-ratelimit-remaining"})
+        BOOST_TEST(check(HeaderField{name, "v"}).has_value(), name);
+    BOOST_TEST(!check(HeaderField{"x y", "v"}).has_value());
+    BOOST_TEST(!check(HeaderField{"x:y", "v"}).has_value());
+    BOOST_TEST(!check(HeaderField{"x", " v"}).has_value());
+    BOOST_TEST(!check(HeaderField{"x", std::string("a\0b", 3)}).has_value());
+    BOOST_TEST(check(HeaderField{"x", "M\xc3\xbcnchen\tHbf"}).has_value());
+    BOOST_TEST(check(HeaderField{"x", ""}).has_value());
+}
+
 BOOST_AUTO_TEST_CASE(a_digest_must_be_sorted_and_inside_its_range) {
     Sync sync = samples::sync();
     std::swap(sync.digest[0], sync.digest[1]);

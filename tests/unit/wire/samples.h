@@ -72,7 +72,7 @@ inline RecordDelta change() {
 inline LoadGroup loads() {
     LoadGroup group{PeerId{0x1111222233334444}, Generation{7}, 41, 1, std::chrono::milliseconds{250}, {}};
     for (std::uint16_t slot = 0; slot < 2; ++slot)
-        group.reports.push_back({replica(slot).id, 3U + slot, 900, 512, group.age});
+        group.reports.push_back({replica(slot).id, 3U + slot, 900, 512, group.age, 12, 5, 850, 47});
     return group;
 }
 
@@ -123,8 +123,21 @@ inline Sync keys() {
 }
 
 // As they were before there were some fields: the vectors of that time must read so for ever.
-inline Packet packet_before_rounds() {
+inline LoadGroup loads_before_limits() {
+    LoadGroup before = loads();
+    for (LoadReport& report : before.reports)
+        report.in_flight_limit = report.queued = report.ttft_p99_ms = report.tbt_p99_ms = 0;
+    return before;
+}
+
+inline Packet packet_before_limits() {
     Packet before = packet();
+    before.loads = {loads_before_limits()};
+    return before;
+}
+
+inline Packet packet_before_rounds() {
+    Packet before = packet_before_limits();
     before.round = before.roster = 0;
     return before;
 }
@@ -136,8 +149,14 @@ inline Packet packet_before_keys() {
     return before;
 }
 
-inline Sync sync_before_keys() {
+inline Sync sync_before_limits() {
     Sync before = sync();
+    before.loads = {loads_before_limits()};
+    return before;
+}
+
+inline Sync sync_before_keys() {
+    Sync before = sync_before_limits();
     before.keys_hash = 0;
     return before;
 }

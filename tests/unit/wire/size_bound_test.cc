@@ -48,7 +48,11 @@ BOOST_AUTO_TEST_CASE(encoded_messages_stay_within_the_sum_of_their_items) {
         }
         for (std::uint64_t i = rng.below(2); i > 0; --i) {
             LoadGroup group = samples::loads();
-            for (LoadReport& report : group.reports) report.queued_tokens = static_cast<std::uint32_t>(rng.next());
+            for (LoadReport& report : group.reports) {
+                report.queued_tokens = static_cast<std::uint32_t>(rng.next());
+                report.in_flight_limit = report.queued = static_cast<std::uint16_t>(rng.next());
+                report.ttft_p99_ms = report.tbt_p99_ms = static_cast<std::uint16_t>(rng.next());
+            }
             packet.loads.push_back(group);
             bound += wire::size_bound(group);
         }
