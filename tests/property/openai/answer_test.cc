@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "openai/answer_stream.h"
 #include "openai/completion.h"
 #include "openai/request.h"
 #include "openai/text.h"
@@ -145,6 +146,42 @@ BOOST_AUTO_TEST_CASE(a_resumed_stream_sends_the_very_bytes_the_first_would_have)
             RC_ASSERT(second.stopped() == first.stopped());
         }
         RC_ASSERT(second.finish(openai::Finish::length, {1, 0}) == first.finish(openai::Finish::length, {1, 0}));
+    }));
+}
+
+// Choices move between targets each at its own place, and one of them may have ended before.
+BOOST_AUTO_TEST_CASE(resumed_choices_send_the_very_bytes_the_first_would_have) {
+    BOOST_TEST(rc::check("no seam between choices", [] {
+        openai::AnswerHead answer = head(true);
+        answer.shape = *rc::gen::element(openai::Shape::chat, openai::Shape::completion);
+        answer.choices = *rc::gen::inRange<std::uint32_t>(1, 4);
+        answer.logprobs = *rc::gen::arbitrary<bool>();
+        answer.include_usage = *rc::gen::arbitrary<bool>();
+        if (*rc::gen::arbitrary<bool>())
+            answer.echo.assign(answer.choices,
+                               "\xC3\xA9"
+                               "cho");
+        const auto stop_strings = *stops();
+        openai::AnswerStream first(answer, stop_strings);
+        openai::AnswerStream second(answer, stop_strings);
+        for (std::uint32_t choice = 0; choice < answer.choices; ++choice) {
+            const auto tokens = split(*bytes());
+            const auto moved_at = *rc::gen::inRange<std::size_t>(0, tokens.size() + 2);
+            for (std::uint32_t i = 0; i < tokens.size(); ++i) {
+                const openai::TokenLogprobs logprobs{-0.5F * static_cast<float>(i), {{tokens[i], -0.25F}}};
+                const std::string sent = first.token(choice, i, tokens[i], false, &logprobs);
+                if (i < moved_at)
+                    second.replay(choice, i, tokens[i]);
+                else
+                    RC_ASSERT(second.token(choice, i, tokens[i], false, &logprobs) == sent);
+            }
+            const std::string end = first.finish(choice, openai::Finish::length);
+            if (moved_at > tokens.size())
+                second.replay_finish(choice, openai::Finish::length);
+            else
+                RC_ASSERT(second.finish(choice, openai::Finish::length) == end);
+        }
+        RC_ASSERT(second.end({1, 0}) == first.end({1, 0}));
     }));
 }
 

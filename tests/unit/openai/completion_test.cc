@@ -170,15 +170,4 @@ BOOST_AUTO_TEST_CASE(a_replayed_stop_string_ends_the_answer_without_new_tokens) 
     BOOST_TEST((choice(events(stream.finish(Finish::length, {})).at(0)).at("finish_reason") == "stop"));
 }
 
-BOOST_AUTO_TEST_CASE(an_error_behind_the_first_byte_is_one_event) {
-    const auto all = events(openai::error_event(openai::upstream_failed("gone")));
-    BOOST_TEST_REQUIRE(all.size() == 1u);
-    BOOST_TEST((json::parse(all[0]).at("error").at("code") == "upstream_failed"));
-}
-
-BOOST_AUTO_TEST_CASE(ids_show_their_shape_and_all_random_bits) {
-    BOOST_TEST(openai::answer_id(Shape::chat, 0x0123456789abcdef, 0xf) == "chatcmpl-0123456789abcdef000000000000000f");
-    BOOST_TEST(openai::answer_id(Shape::completion, 0, 0) == "cmpl-" + std::string(32, '0'));
-}
-
 BOOST_AUTO_TEST_SUITE_END()
