@@ -10,8 +10,11 @@
 
 #include "openai/answer_stream.h"
 #include "openai/completion.h"
+#include "openai/embeddings.h"
 #include "openai/request.h"
+#include "openai/responses_stream.h"
 #include "openai/text.h"
+#include "openai/tokenize.h"
 #include "openai/utf8.h"
 
 namespace {
@@ -185,22 +188,53 @@ BOOST_AUTO_TEST_CASE(resumed_choices_send_the_very_bytes_the_first_would_have) {
     }));
 }
 
+BOOST_AUTO_TEST_CASE(a_resumed_response_goes_on_with_the_very_next_event) {
+    BOOST_TEST(rc::check("no seam in responses", [] {
+        openai::ResponseHead response;
+        response.id = "resp_1";
+        response.model = "m";
+        response.stream = true;
+        response.logprobs = *rc::gen::arbitrary<bool>();
+        const auto tokens = split(*bytes());
+        const auto moved_at = *rc::gen::inRange<std::size_t>(0, tokens.size() + 1);
+        openai::ResponsesStream first(response);
+        openai::ResponsesStream second(response);
+        for (std::uint32_t i = 0; i < tokens.size(); ++i) {
+            const openai::TokenLogprobs logprobs{-0.5F * static_cast<float>(i), {{tokens[i], -0.25F}}};
+            const std::string sent = first.token(i, tokens[i], false, &logprobs);
+            if (i < moved_at)
+                second.replay(i, tokens[i]);
+            else
+                RC_ASSERT(second.token(i, tokens[i], false, &logprobs) == sent);
+        }
+        RC_ASSERT(second.end(openai::Finish::stop, {1, 0}) == first.end(openai::Finish::stop, {1, 0}));
+    }));
+}
+
 BOOST_AUTO_TEST_CASE(no_body_however_mangled_does_more_than_fail) {
     const std::string valid =
-        R"({"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}],"stop":["a"],"seed":1})";
+        R"({"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}],"stop":["a"],"seed":1,)"
+        R"("n":2,"logit_bias":{"5":1},"prompt":["a","b"],"logprobs":1,"input":[{"role":"user","content":"hi"}],)"
+        R"("metadata":{"a":"b"},"include":["x"],"encoding_format":"base64"})";
     BOOST_TEST(rc::check("mangled bodies", [&] {
         std::string body = valid;
         const auto edits = *rc::gen::inRange(1, 6);
         for (int i = 0; i < edits; ++i)
             body[*rc::gen::inRange<std::size_t>(0, body.size())] = *rc::gen::arbitrary<char>();
         body.resize(*rc::gen::inRange<std::size_t>(0, body.size() + 1));
-        const auto chat = openai::parse_chat(body);
+        const auto chat = openai::parse_chat(body, {}, openai::features_all);
         if (!chat) RC_ASSERT(chat.error().status == 400);
-        const auto completion = openai::parse_completion(body);
+        const auto completion = openai::parse_completion(body, {}, openai::features_all);
         if (!completion) RC_ASSERT(completion.error().status == 400);
+        const auto response = openai::parse_responses(body, {}, openai::features_all);
+        if (!response) RC_ASSERT(response.error().status == 400);
+        const auto embeddings = openai::parse_embeddings(body);
+        if (!embeddings) RC_ASSERT(embeddings.error().status == 400);
+        const auto tokenize = openai::parse_tokenize(body);
+        if (!tokenize) RC_ASSERT(tokenize.error().status == 400);
         const auto peeked = openai::peek(body);
         // The entry never refuses what the target would take.
-        if (chat) RC_ASSERT(peeked.has_value());
+        if (chat || completion || response || embeddings) RC_ASSERT(peeked.has_value());
         if (!peeked) {
             const auto error = boost::json::parse(peeked.error().body());
             RC_ASSERT(error.at("error").at("message").is_string());

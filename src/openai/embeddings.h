@@ -1,0 +1,32 @@
+// POST /v1/embeddings: what is asked for, and the vectors as JSON.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "openai/error.h"
+#include "openai/options.h"
+#include "openai/prompt.h"
+
+namespace exa::openai {
+
+enum class EmbeddingFormat : std::uint8_t { numbers, base64 };
+
+struct EmbeddingsRequest {
+    std::string model;
+    std::vector<Prompt> inputs;  // 1 to Limits::inputs_max, none empty
+    EmbeddingFormat format = EmbeddingFormat::numbers;
+};
+
+// `dimensions` is refused: vectors have the width of the model.
+ApiResult<EmbeddingsRequest> parse_embeddings(std::string_view body, const Limits& limits = {});
+
+// The answer, one vector an input in their order. base64 is that of the vector's floats, little endian.
+std::string embeddings_json(std::string_view model, std::span<const std::vector<float>> vectors, EmbeddingFormat format,
+                            std::uint32_t prompt_tokens);
+
+}  // namespace exa::openai
