@@ -376,7 +376,7 @@ void Oracles::after_stranger(WorldTime, const Peer& peer, Origin origin, bool ta
     // Behind a seal damage and replays are known for what they are; without one only what a replay says can be judged.
     const bool replayed = origin == Origin::replayed;
     const bool refused = origin == Origin::outsider || scenario_.cluster.sealed;
-    if (refused && ((taken && !replayed) || after != *stranger_before_))
+    if (refused && (taken || after != *stranger_before_))
         violate(replayed ? "S2" : "S1",
                 fmt::format("a datagram that is {} {} peer {}", replayed ? "a replay" : "no member's",
                             after != *stranger_before_ ? "changed" : "was taken by", peer.host));

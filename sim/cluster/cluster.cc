@@ -277,7 +277,7 @@ void Cluster::take_datagram(Peer& peer, TimePoint local, const Event& event) {
     // What a peer refuses it counts; nothing else follows.
     const bool taken = peer.node->handle_packet(local, endpoint_of(event.from, gossip_port), bytes).has_value();
     if (strange) watcher_->after_stranger(now_, peer, origin, taken);
-    if (origin == Origin::member && handled_) handled_(event.from, peer, bytes);
+    if (origin == Origin::member && taken && handled_) handled_(event.from, peer, bytes);
 }
 
 void Cluster::measure(Peer& peer) {

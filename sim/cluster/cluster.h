@@ -69,7 +69,7 @@ class Cluster {
     // Sees every message of membership before the fabric does and may change it; false drops it. For mutants and
     // attackers.
     using Filter = std::function<bool(Host from, Host to, bool link, Bytes& bytes)>;
-    // Sees each datagram of a member that its receiver, in this life, has handled.
+    // Sees each datagram of a member that its receiver, in this life, has taken.
     using Handled = std::function<void(Host from, const Peer& to, const Bytes& bytes)>;
     // Sees the bytes of each message as it is handled, with its trace entry.
     using Tap = std::function<void(const TraceEntry& entry, const Bytes& bytes)>;

@@ -53,6 +53,20 @@ std::unique_ptr<Aead> derive(const Crypto& crypto, ClusterId cluster, const KeyS
     return crypto.aead(crypto.hkdf_sha256(secret, salt, info));
 }
 
+// It is the first one then.
+Aead* find(Subkeys& subkeys, KeyId key) {
+    const auto known = std::ranges::find(subkeys, key, &Subkeys::value_type::first);
+    if (known == subkeys.end()) return nullptr;
+    std::rotate(subkeys.begin(), known, known + 1);
+    return subkeys.front().second.get();
+}
+
+Aead& add(Subkeys& subkeys, KeyId key, std::unique_ptr<Aead> subkey) {
+    if (subkeys.size() == subkeys_max) subkeys.pop_back();
+    subkeys.emplace(subkeys.begin(), key, std::move(subkey));
+    return *subkeys.front().second;
+}
+
 }  // namespace
 
 bool is_sealed(ByteView packet) {
@@ -77,14 +91,8 @@ Sealer::Sealer(const Crypto& crypto, ClusterId cluster, PeerId sender, Generatio
     : crypto_(crypto), cluster_(cluster), header_{{}, sender, generation, life, 0}, counters_max_(counters_max) {}
 
 Aead& Sealer::subkey(const ClusterKey& key) {
-    const auto known = std::ranges::find(subkeys_, key.id, &decltype(subkeys_)::value_type::first);
-    if (known != subkeys_.end()) {
-        std::rotate(subkeys_.begin(), known, known + 1);
-    } else {
-        if (subkeys_.size() == subkeys_max) subkeys_.pop_back();
-        subkeys_.emplace(subkeys_.begin(), key.id, derive(crypto_, cluster_, key.secret, header_));
-    }
-    return *subkeys_.front().second;
+    if (Aead* const known = find(subkeys_, key.id)) return *known;
+    return add(subkeys_, key.id, derive(crypto_, cluster_, key.secret, header_));
 }
 
 Result<Bytes> Sealer::seal(const ClusterKey& key, ByteView plain) {
@@ -121,11 +129,11 @@ Opener::Opener(const Crypto& crypto, ClusterId cluster, std::size_t senders_max)
 
 void Opener::set_keys(std::span<const ClusterKey> keys) {
     keys_.assign(keys.begin(), keys.end());
-    const auto is_gone = [&](const Sender& sender) {
-        return std::ranges::find(keys_, std::get<KeyId>(sender.name), &ClusterKey::id) == keys_.end();
+    const auto is_gone = [&](const Subkeys::value_type& subkey) {
+        return std::ranges::find(keys_, subkey.first, &ClusterKey::id) == keys_.end();
     };
-    std::erase_if(by_name_, [&](const auto& entry) { return is_gone(*entry.second); });
-    senders_.remove_if(is_gone);
+    for (Sender& sender : senders_)
+        for (Life& life : sender.lives) std::erase_if(life.subkeys, is_gone);
 }
 
 Result<OpenedPacket> Opener::open(ByteView packet) {
@@ -133,43 +141,59 @@ Result<OpenedPacket> Opener::open(ByteView packet) {
     if (packet.size() > datagram_bytes_max) return error(errc::oversized, std::to_string(packet.size()) + " bytes");
     const auto key = std::ranges::find(keys_, header.key, &ClusterKey::id);
     if (key == keys_.end()) return error(errc::unknown_key, to_string(header.key));
-
-    const Name name{header.sender, header.generation, header.life, header.key};
-    const auto known = by_name_.find(name);
-    if (known != by_name_.end() && !known->second->seen.is_fresh(header.counter)) return error(errc::replayed);
     if (header.counter == 0) return error(errc::not_authentic);
 
-    Sender fresh;
-    if (known == by_name_.end()) fresh = {name, derive(crypto_, cluster_, key->secret, header), {}};
-    Aead& subkey = known == by_name_.end() ? *fresh.subkey : *known->second->subkey;
+    const auto known = by_peer_.find(header.sender);
+    Life* life = nullptr;
+    if (known != by_peer_.end()) {
+        Sender& sender = *known->second;
+        const auto at = std::ranges::find_if(sender.lives, [&](const Life& each) {
+            return each.generation == header.generation && each.life == header.life;
+        });
+        if (at != sender.lives.end()) life = &*at;
+        if (life != nullptr ? !life->seen.is_fresh(header.counter) : header.generation <= sender.closed)
+            return error(errc::replayed);
+    }
+
+    Aead* subkey = life != nullptr ? find(life->subkeys, header.key) : nullptr;
+    std::unique_ptr<Aead> fresh;
+    if (subkey == nullptr) {
+        fresh = derive(crypto_, cluster_, key->secret, header);
+        subkey = fresh.get();
+    }
     OpenedPacket opened{header, Bytes(packet.size() - seal_header_bytes - aead_tag_size)};
-    if (!subkey.open(nonce_of(header.counter), packet.first(seal_header_bytes), packet.subspan(seal_header_bytes),
-                     opened.plain))
+    if (!subkey->open(nonce_of(header.counter), packet.first(seal_header_bytes), packet.subspan(seal_header_bytes),
+                      opened.plain))
         return error(errc::not_authentic);
 
-    if (known == by_name_.end())
-        keep(std::move(fresh));
-    else
-        senders_.splice(senders_.begin(), senders_, known->second);
-    senders_.front().seen.take(header.counter);
+    if (known != by_peer_.end()) senders_.splice(senders_.begin(), senders_, known->second);
+    if (life == nullptr) life = &keep(header);
+    if (fresh) add(life->subkeys, header.key, std::move(fresh));
+    life->seen.take(header.counter);
     return opened;
 }
 
-void Opener::keep(Sender sender) {
-    // Lives before this one are over: their packets mean nothing any more, and their entries would only pile up.
-    const auto [peer, generation, life, key] = sender.name;
-    auto old = by_name_.lower_bound({peer, Generation{}, 0, KeyId{}});
-    while (old != by_name_.end() && std::get<PeerId>(old->first) == peer &&
-           std::get<Generation>(old->first) < generation) {
-        senders_.erase(old->second);
-        old = by_name_.erase(old);
+// Of the sender of `header`, which is the first one if it has an entry.
+Opener::Life& Opener::keep(const SealHeader& header) {
+    if (senders_.empty() || senders_.front().peer != header.sender) {
+        if (senders_.size() >= senders_max_) {
+            by_peer_.erase(senders_.back().peer);
+            senders_.pop_back();
+        }
+        senders_.push_front({header.sender, {}, {}});
+        by_peer_.emplace(header.sender, senders_.begin());
     }
-    if (senders_.size() >= senders_max_) {
-        by_name_.erase(senders_.back().name);
-        senders_.pop_back();
+    Sender& sender = senders_.front();
+    for (Life& former : sender.lives) former.subkeys.clear();
+    if (sender.lives.size() == lives_max) {
+        const auto oldest = std::ranges::min_element(sender.lives, {}, &Life::generation);
+        sender.closed = std::max(sender.closed, oldest->generation);
+        sender.lives.erase(oldest);
     }
-    senders_.push_front(std::move(sender));
-    by_name_.emplace(senders_.front().name, senders_.begin());
+    Life life;
+    life.generation = header.generation;
+    life.life = header.life;
+    return sender.lives.emplace_back(std::move(life));
 }
 
 }  // namespace exa::wire

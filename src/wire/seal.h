@@ -16,7 +16,7 @@
 #include <map>
 #include <memory>
 #include <span>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.h"
@@ -49,6 +49,9 @@ bool is_sealed(ByteView packet);
 // What anyone may read. errc::not_sealed, errc::truncated.
 Result<SealHeader> decode_seal_header(ByteView packet);
 
+// Of one life, by the key they come from: the last used first, a few.
+using Subkeys = std::vector<std::pair<KeyId, std::unique_ptr<Aead>>>;
+
 // Seals the packets of one life of one peer.
 class Sealer {
   public:
@@ -66,7 +69,7 @@ class Sealer {
     const ClusterId cluster_;
     SealHeader header_;  // of the packet before
     const std::uint64_t counters_max_;
-    std::vector<std::pair<KeyId, std::unique_ptr<Aead>>> subkeys_;  // the last used first, a few
+    Subkeys subkeys_;
 };
 
 // Which of the last counters were seen. A set bit is a counter that came; those below the window count as seen.
@@ -90,11 +93,18 @@ struct OpenedPacket {
     Bytes plain;
 };
 
-// Opens the packets of everyone who holds a key. Garbage costs one HKDF and one GCM at most and leaves nothing behind:
-// a sender has an entry only once a packet of it was authentic, and the least recently heard goes first.
+// Opens the packets of everyone who holds a key, each once. Garbage costs one HKDF and one GCM at most and leaves
+// nothing behind: a sender has an entry only once a packet of it was authentic, and the least recently heard goes
+// first.
+//
+// What a sender's former lives sent must not open again either, so their windows stay. Of more than lives_max lives the
+// oldest are forgotten and nothing of their generations is opened any more. One window serves all keys, which share the
+// sender's counter: so a rotation costs no entry, and a key that comes back brings nothing back with it.
 class Opener {
   public:
-    // `crypto` outlives it. An entry takes about 1 KiB.
+    static constexpr std::size_t lives_max = 16;
+
+    // `crypto` outlives it. An entry takes about 1 KiB, and 200 bytes for each former life.
     Opener(const Crypto& crypto, ClusterId cluster, std::size_t senders_max = 8192);
 
     // The keys whose packets are opened from now on.
@@ -106,22 +116,27 @@ class Opener {
     std::size_t senders() const { return senders_.size(); }
 
   private:
-    using Name = std::tuple<PeerId, Generation, std::uint32_t, KeyId>;
-    struct Sender {
-        Name name;
-        std::unique_ptr<Aead> subkey;
+    struct Life {
+        Generation generation;
+        std::uint32_t life = 0;
         ReplayWindow seen;
+        Subkeys subkeys;
+    };
+    struct Sender {
+        PeerId peer;
+        std::vector<Life> lives;
+        Generation closed;  // of forgotten lives, the latest
     };
     using Senders = std::list<Sender>;
 
-    void keep(Sender sender);
+    Life& keep(const SealHeader& header);
 
     const Crypto& crypto_;
     const ClusterId cluster_;
     const std::size_t senders_max_;
     std::vector<ClusterKey> keys_;
     Senders senders_;  // the last heard first
-    std::map<Name, Senders::iterator> by_name_;
+    std::map<PeerId, Senders::iterator> by_peer_;
 };
 
 }  // namespace exa::wire

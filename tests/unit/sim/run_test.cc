@@ -158,6 +158,23 @@ BOOST_AUTO_TEST_CASE(strangers_change_nothing_and_are_looked_at) {
     BOOST_TEST(outcome.measured.strangers > 3000U);
 }
 
+BOOST_AUTO_TEST_CASE(a_sealed_cluster_takes_no_replay_at_all_also_none_of_a_former_life) {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+        RunOptions options;
+        options.seed = seed;
+        const Outcome outcome =
+            run(make("watch = ['S1', 'S2']\nmust_happen = ['stranger']\nduration_s = 60\n[cluster]\npeers = 8\n"
+                     "replicas = 1\nsealed = true\n[[fault]]\nkind = 'replay'\nat_s = 5\nfor_s = 50\nrate = 200\n"
+                     "[[fault]]\nkind = 'crash'\nat_s = 10\nevery_s = 12\ntimes = 3\nfor_s = 4\ncount = 2\n"),
+                options);
+        BOOST_TEST_CONTEXT("seed " << seed) {
+            BOOST_TEST((outcome.verdict == Verdict::pass));
+            BOOST_TEST(outcome.violation_count == 0U);
+            BOOST_TEST(outcome.measured.strangers > 5000U);
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(mutants_have_names_and_scenarios) {
     std::set<std::string_view> names;
     for (const MutantInfo& info : mutants()) {
