@@ -9,6 +9,7 @@
 #include <mutex>
 #include <utility>
 
+#include "app/builtin_backend.h"
 #include "engine/batch_replica.h"
 #include "engine/null_replica.h"
 #include "io/errc.h"
@@ -73,10 +74,8 @@ LocalReplicas::List make_replicas(const PeerConfig& config, const LoadedModel& m
         record.context_tokens = std::min(context_max, made.context_tokens);
         record.state = wire::ReplicaState::warming;
         replica->state = wire::ReplicaState::warming;
-        replica->tokenizer = model.tokenizer;
-        replica->chat_template = model.chat_template;
-        replica->host =
-            std::make_unique<ReplicaHost>(std::move(made.replica), record, [&clock] { return clock.now(); });
+        replica->backend =
+            std::make_shared<BuiltinBackend>(record, model, std::move(made.replica), [&clock] { return clock.now(); });
         replicas.push_back(std::move(replica));
     }
     return replicas;

@@ -309,7 +309,7 @@ struct Control::State {
         while (true) {
             std::vector<wire::LoadReport> loads;
             const auto replicas = parts.replicas->all();
-            for (const auto& replica : *replicas) loads.push_back(replica->host->load());
+            for (const auto& replica : *replicas) loads.push_back(replica->backend->load());
             node->set_loads(parts.clock.now(), loads);
             if (!(node->keys() == node->stored_keys())) store_keys();
             pump();

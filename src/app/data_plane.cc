@@ -28,7 +28,7 @@ struct DataPlane::State {
           dispatcher(parts.router, parts.tokens, Rng(hash64(parts.identity.peer.value, io::random_u64()))),
           links(context, link_config(parts), parts.identity, parts.log, parts.sealing),
           link_server(context, link_config(parts), parts.identity, parts.log, parts.sealing),
-          serving(parts.replicas),
+          serving(parts.replicas, context.get_executor()),
           entry(parts.entry, dispatcher, links, serving, parts.view, parts.clock),
           door(entry, dispatcher, parts.view, parts.clock, actions()),
           http(
@@ -95,7 +95,7 @@ struct DataPlane::State {
         });
         links.on_sync([this](PeerId from, Bytes message) { shared.on_sync(from, std::move(message)); });
         link_server.on_open([this](std::shared_ptr<io::LinkStream> stream, wire::Open open) {
-            asio::co_spawn(context, serving.serve(std::move(open), reply_writer(std::move(stream))), asio::detached);
+            asio::co_spawn(context, serving.serve(std::move(open), std::move(stream)), asio::detached);
         });
         link_server.on_sync([this](PeerId from, Endpoint, Bytes message) { shared.on_sync(from, std::move(message)); });
     }

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <tuple>
 #include <utility>
@@ -123,39 +121,32 @@ asio::awaitable<Outcome> Entry::attempt(Relay& relay, router::Attempt attempt) {
     if (!relay.attempt().local) dispatcher_.handle_peer_ok(relay.attempt().peer);
     dispatcher_.handle_accepted(relay.attempt().id);
 
-    const std::shared_ptr<ReplyReader> reader = std::move(opened).value();
-    exchange.on_disconnect([weak = std::weak_ptr(reader)] {
+    exchange.on_disconnect([weak = std::weak_ptr(opened.value())] {
         if (const auto alive = weak.lock()) alive->cancel();
     });
+    PulledReply reply(co_await asio::this_coro::executor, std::move(opened).value());
     Duration timeout = config_.first_byte_timeout;
     while (true) {
-        auto part = co_await reader->read(timeout);
+        auto part = reply.poll();
+        if (!part) part = co_await reply.read(timeout);
         if (exchange.disconnected()) co_return Outcome::client_gone;
-        if (!part) {
-            reader->cancel();
-            relay.set_failure(part.error().message());
-            co_return part.error().code == io::errc::timed_out ? Outcome::timed_out : Outcome::link_broken;
+        if (!*part) {
+            relay.set_failure(part->error().message());
+            co_return part->error().code == io::errc::timed_out ? Outcome::timed_out : Outcome::link_broken;
         }
         timeout = config_.idle_timeout;
         const bool was_started = exchange.started();
-        const auto outcome = co_await relay.take(std::move(part).value());
+        const auto outcome = co_await relay.take(std::move(part->value()));
         if (!was_started && exchange.started()) dispatcher_.handle_first_byte(relay.attempt().id);
-        if (!outcome) continue;
-        reader->cancel();
-        co_return *outcome;
+        if (outcome) co_return *outcome;
     }
 }
 
 asio::awaitable<Result<std::shared_ptr<ReplyReader>>> Entry::open(const router::Attempt& attempt, wire::Open open) {
-    if (attempt.local) {
-        LocalReply local = make_local_reply(co_await asio::this_coro::executor);
-        asio::co_spawn(co_await asio::this_coro::executor, serving_.serve(std::move(open), std::move(local.writer)),
-                       asio::detached);
-        co_return std::move(local.reader);
-    }
+    if (attempt.local) co_return serving_.open(std::move(open));
     auto stream = co_await links_.open(attempt.link, attempt.peer, std::move(open));
     if (!stream) co_return stream.error();
-    co_return reply_reader(std::move(stream).value());
+    co_return reply_of(std::move(stream).value());
 }
 
 std::optional<router::Decision> Entry::report(const Relay& relay, Outcome outcome) {

@@ -3,13 +3,11 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
-#include "app/replica_host.h"
-#include "model/chat_template.h"
-#include "model/tokenizer.h"
+#include "app/backend.h"
 #include "wire/records.h"
 
 namespace exa::app {
@@ -17,9 +15,7 @@ namespace exa::app {
 struct LocalReplica {
     // As advertised, except for its state, which is below.
     wire::ReplicaRecord record;
-    std::shared_ptr<const model::Tokenizer> tokenizer;
-    std::optional<model::ChatTemplate> chat_template;  // nothing: the model is no chat model
-    std::unique_ptr<ReplicaHost> host;
+    std::shared_ptr<Backend> backend;
     std::atomic<wire::ReplicaState> state = wire::ReplicaState::created;
 };
 
@@ -31,7 +27,7 @@ class LocalReplicas {
     // Null before publish() and for replicas of other peers.
     std::shared_ptr<LocalReplica> find(const ReplicaId& id) const;
     std::shared_ptr<const List> all() const { return list_.load(); }
-    // Requests that serving coroutines of any thread are working on, the last write of a reply included.
+    // Requests of links that any thread is answering, the last write of a reply included.
     std::atomic<std::uint32_t>& serving_now() { return serving_now_; }
     void publish(List list) { list_.store(std::make_shared<const List>(std::move(list))); }
 

@@ -92,11 +92,11 @@ void add_replicas(Families& families, const LocalReplicas& replicas) {
     };
     static constexpr std::array gauges = {
         Gauge{"replica_in_flight", "Requests a replica of this peer works on.",
-              [](const LocalReplica& replica) { return static_cast<double>(replica.host->load().in_flight); }},
+              [](const LocalReplica& replica) { return static_cast<double>(replica.backend->load().in_flight); }},
         Gauge{"replica_queued_tokens", "Prompt tokens that wait for prefill.",
-              [](const LocalReplica& replica) { return static_cast<double>(replica.host->load().queued_tokens); }},
+              [](const LocalReplica& replica) { return static_cast<double>(replica.backend->load().queued_tokens); }},
         Gauge{"replica_kv_used_ratio", "Share of a replica's KV pages in use.",
-              [](const LocalReplica& replica) { return replica.host->load().kv_used_permille / 1000.0; }},
+              [](const LocalReplica& replica) { return replica.backend->load().kv_used_permille / 1000.0; }},
         Gauge{
             "replica_ready", "1 when a replica of this peer is ready.",
             [](const LocalReplica& replica) { return replica.state.load() == wire::ReplicaState::ready ? 1.0 : 0.0; }},

@@ -201,7 +201,7 @@ class ReplicaStop {
     ReplicaStop& operator=(const ReplicaStop&) = delete;
     ~ReplicaStop() {
         const auto list = replicas_.all();
-        for (const auto& replica : *list) replica->host->stop();
+        for (const auto& replica : *list) replica->backend->stop();
     }
 
   private:
@@ -233,7 +233,7 @@ void drain(const PeerConfig& config, LocalReplicas& replicas, Control& control,
     const auto answered = [&] { return std::ranges::all_of(earlier, [](const auto& one) { return one.expired(); }); };
     if (!wait_until([&] { return idle() && answered(); }, deadline)) {
         log.warn("peer", "the drain's deadline is over: answers under way go on at other replicas");
-        for (const auto& replica : *list) replica->host->stop();
+        for (const auto& replica : *list) replica->backend->stop();
         wait_until([&] { return idle() && answered(); }, deadline + move_time);
     }
     // All at once: while one waits, the others would take new requests and have no time left for them.

@@ -1,12 +1,10 @@
 #include "app/reply.h"
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
-#include <deque>
-#include <optional>
-#include <variant>
+#include <cstddef>
+#include <utility>
 
 #include "io/errc.h"
 
@@ -16,121 +14,65 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr std::size_t parts_waiting_max = 64;
-
-struct Pipe {
-    explicit Pipe(const asio::any_io_executor& executor) : changed(executor) {}
-
-    // Waits until the other side did something; false when `deadline` came first.
-    asio::awaitable<bool> wait(std::chrono::steady_clock::time_point deadline) {
-        changed.expires_at(deadline);
-        const auto [stopped] = co_await changed.async_wait(asio::as_tuple(asio::use_awaitable));
-        co_return static_cast<bool>(stopped);
-    }
-
-    std::deque<ReplyPart> parts;
-    bool cancelled = false;
-    bool writer_gone = false;
-    std::function<void()> on_cancel;
-    asio::steady_timer changed;
-};
-
-class Writer final : public ReplyWriter {
+class LinkReply final : public ReplyReader {
   public:
-    explicit Writer(std::shared_ptr<Pipe> pipe) : pipe_(std::move(pipe)) {}
-    ~Writer() override {
-        pipe_->writer_gone = true;
-        pipe_->changed.cancel();
-    }
+    explicit LinkReply(std::shared_ptr<io::LinkStream> stream) : stream_(std::move(stream)) {}
 
-    asio::awaitable<Result<void>> write(ReplyPart part) override {
-        const std::shared_ptr<Pipe> pipe = pipe_;
-        while (pipe->parts.size() >= parts_waiting_max && !pipe->cancelled)
-            co_await pipe->wait(std::chrono::steady_clock::time_point::max());
-        if (pipe->cancelled) co_return error(io::errc::cancelled);
-        pipe->parts.push_back(std::move(part));
-        pipe->changed.cancel();
-        co_return success();
-    }
-
-    void on_cancel(std::function<void()> handler) override {
-        if (pipe_->cancelled && handler) return handler();
-        pipe_->on_cancel = std::move(handler);
-    }
-
-  private:
-    std::shared_ptr<Pipe> pipe_;
-};
-
-class Reader final : public ReplyReader {
-  public:
-    explicit Reader(std::shared_ptr<Pipe> pipe) : pipe_(std::move(pipe)) {}
-    ~Reader() override { Reader::cancel(); }
-
-    asio::awaitable<Result<ReplyPart>> read(Duration timeout) override {
-        const std::shared_ptr<Pipe> pipe = pipe_;
-        const auto deadline = std::chrono::steady_clock::now() + timeout;
-        while (pipe->parts.empty() && !pipe->writer_gone && !pipe->cancelled)
-            if (!co_await pipe->wait(deadline)) co_return error(io::errc::timed_out);
-        if (pipe->cancelled) co_return error(io::errc::cancelled);
-        if (pipe->parts.empty()) co_return error(io::errc::broken, "the replica stopped");
-        ReplyPart part = std::move(pipe->parts.front());
-        pipe->parts.pop_front();
-        pipe->changed.cancel();
-        co_return part;
-    }
-
-    void cancel() override {
-        if (std::exchange(pipe_->cancelled, true)) return;
-        pipe_->changed.cancel();
-        if (const auto handler = std::exchange(pipe_->on_cancel, nullptr)) handler();
-    }
-
-  private:
-    std::shared_ptr<Pipe> pipe_;
-};
-
-class LinkWriter final : public ReplyWriter {
-  public:
-    explicit LinkWriter(std::shared_ptr<io::LinkStream> stream) : stream_(std::move(stream)) {}
-
-    asio::awaitable<Result<void>> write(ReplyPart part) override {
-        const std::shared_ptr<io::LinkStream> stream = stream_;
-        if (auto* data = std::get_if<wire::Data>(&part)) co_return co_await stream->write_data(std::move(*data));
-        if (auto* head = std::get_if<wire::Head>(&part)) co_return co_await stream->write_head(std::move(*head));
-        co_return co_await stream->write_end(std::get<wire::End>(std::move(part)));
-    }
-
-    void on_cancel(std::function<void()> handler) override { stream_->on_cancel(std::move(handler)); }
-
-  private:
-    std::shared_ptr<io::LinkStream> stream_;
-};
-
-class LinkReader final : public ReplyReader {
-  public:
-    explicit LinkReader(std::shared_ptr<io::LinkStream> stream) : stream_(std::move(stream)) {}
-
-    asio::awaitable<Result<ReplyPart>> read(Duration timeout) override { return stream_->read(timeout); }
+    std::optional<Result<ReplyPart>> poll() override { return stream_->poll(); }
+    void on_ready(std::function<void()> handler) override { stream_->on_ready(std::move(handler)); }
     void cancel() override { stream_->cancel(); }
 
   private:
     std::shared_ptr<io::LinkStream> stream_;
 };
 
+class KnownReply final : public ReplyReader {
+  public:
+    explicit KnownReply(std::vector<ReplyPart> parts) : parts_(std::move(parts)) {}
+
+    std::optional<Result<ReplyPart>> poll() override {
+        if (cancelled_) return Result<ReplyPart>(error(io::errc::cancelled));
+        if (next_ == parts_.size()) return Result<ReplyPart>(error(io::errc::closed, "the reply has ended"));
+        return Result<ReplyPart>(std::move(parts_[next_++]));
+    }
+    // Nobody ever waits.
+    void on_ready(std::function<void()>) override {}
+    void cancel() override { cancelled_ = true; }
+
+  private:
+    std::vector<ReplyPart> parts_;
+    std::size_t next_ = 0;
+    bool cancelled_ = false;
+};
+
 }  // namespace
 
-std::shared_ptr<ReplyWriter> reply_writer(std::shared_ptr<io::LinkStream> stream) {
-    return std::make_shared<LinkWriter>(std::move(stream));
+PulledReply::PulledReply(const asio::any_io_executor& executor, std::shared_ptr<ReplyReader> reply)
+    : reply_(std::move(reply)), wake_(executor) {
+    reply_->on_ready([this] { wake_.cancel(); });
 }
 
-std::shared_ptr<ReplyReader> reply_reader(std::shared_ptr<io::LinkStream> stream) {
-    return std::make_shared<LinkReader>(std::move(stream));
+PulledReply::~PulledReply() {
+    reply_->on_ready({});
 }
 
-LocalReply make_local_reply(const asio::any_io_executor& executor) {
-    const auto pipe = std::make_shared<Pipe>(executor);
-    return {std::make_shared<Writer>(pipe), std::make_shared<Reader>(pipe)};
+asio::awaitable<Result<ReplyPart>> PulledReply::read(std::optional<Duration> timeout) {
+    using Clock = std::chrono::steady_clock;
+    const auto deadline = timeout ? Clock::now() + *timeout : Clock::time_point::max();
+    while (true) {
+        if (auto part = reply_->poll()) co_return std::move(*part);
+        if (Clock::now() >= deadline) co_return error(io::errc::timed_out);
+        wake_.expires_at(deadline);
+        co_await wake_.async_wait(asio::as_tuple(asio::use_awaitable));
+    }
+}
+
+std::shared_ptr<ReplyReader> reply_of(std::shared_ptr<io::LinkStream> stream) {
+    return std::make_shared<LinkReply>(std::move(stream));
+}
+
+std::shared_ptr<ReplyReader> reply_of(std::vector<ReplyPart> parts) {
+    return std::make_shared<KnownReply>(std::move(parts));
 }
 
 }  // namespace exa::app

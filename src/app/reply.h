@@ -1,12 +1,18 @@
-// Reply: an answer on its way from the replica that makes it to the entry that relays it, over a link or within a peer.
+// Reply: an answer on its way from the replica that makes it to whoever passes it on, which is the entry or a link to
+// it.
 //
-// The order is one head, then data, then one end. Both sides live on one executor of the data plane.
+// The order is one head, then data, then one end. The reader pulls: an answer is rendered when somebody takes it, so
+// what waits for a slow reader are tokens; and what is ready in one turn is taken in that turn, without a coroutine, a
+// timer or a buffer of the reply's own. All calls are made on the one executor that the reply belongs to.
 #pragma once
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <memory>
-#include <utility>
+#include <optional>
+#include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
@@ -16,35 +22,44 @@ namespace exa::app {
 
 using ReplyPart = io::StreamFrame;
 
-class ReplyWriter {
-  public:
-    virtual ~ReplyWriter() = default;
-    // Completes when the reader's window has room. An error means that nobody reads any more.
-    virtual boost::asio::awaitable<Result<void>> write(ReplyPart part) = 0;
-    // Called once when the reader gives up, at once if it already has. Replaces the handler set before.
-    virtual void on_cancel(std::function<void()> handler) = 0;
-};
-
 class ReplyReader {
   public:
+    // The work behind the reply stops soon, as after cancel().
     virtual ~ReplyReader() = default;
-    // Errors: io::errc::broken and its like, when the writer went away without an end; cancelled after cancel();
-    // timed_out when nothing came for so long (the reply can still be read).
-    virtual boost::asio::awaitable<Result<ReplyPart>> read(Duration timeout) = 0;
-    // The work behind the reply stops soon, and a read that waits ends.
+
+    // The next part when it is there, nothing while there is none. Errors: io::errc::broken and its like, when whoever
+    // makes the answer went away without an end; cancelled after cancel(); closed behind the end.
+    virtual std::optional<Result<ReplyPart>> poll() = 0;
+    // Called, possibly for nothing, when poll() may have an answer again after it had none; it must do no more than
+    // wake whoever polls. Replaces the handler set before.
+    virtual void on_ready(std::function<void()> handler) = 0;
+    // The work behind the reply stops soon. Idempotent.
     virtual void cancel() = 0;
 };
 
-// The two sides of a link's stream.
-std::shared_ptr<ReplyWriter> reply_writer(std::shared_ptr<io::LinkStream> stream);
-std::shared_ptr<ReplyReader> reply_reader(std::shared_ptr<io::LinkStream> stream);
+// A reply read by a coroutine.
+class PulledReply {
+  public:
+    PulledReply(const boost::asio::any_io_executor& executor, std::shared_ptr<ReplyReader> reply);
+    ~PulledReply();
+    PulledReply(const PulledReply&) = delete;
+    PulledReply& operator=(const PulledReply&) = delete;
 
-struct LocalReply {
-    std::shared_ptr<ReplyWriter> writer;
-    std::shared_ptr<ReplyReader> reader;
+    std::optional<Result<ReplyPart>> poll() { return reply_->poll(); }
+    // Waits for a part, with the errors of poll(); io::errc::timed_out when nothing came for so long (the reply can
+    // still be read). One at a time.
+    boost::asio::awaitable<Result<ReplyPart>> read(std::optional<Duration> timeout = std::nullopt);
+    void cancel() { reply_->cancel(); }
+
+  private:
+    std::shared_ptr<ReplyReader> reply_;
+    boost::asio::steady_timer wake_;
 };
 
-// Both ends within one executor. At most 64 parts wait for the reader.
-LocalReply make_local_reply(const boost::asio::any_io_executor& executor);
+// The dialler's side of a link's stream.
+std::shared_ptr<ReplyReader> reply_of(std::shared_ptr<io::LinkStream> stream);
+
+// An answer that is known already.
+std::shared_ptr<ReplyReader> reply_of(std::vector<ReplyPart> parts);
 
 }  // namespace exa::app

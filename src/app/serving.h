@@ -1,42 +1,37 @@
-// Serving: the target's side of a request. It checks again what the entry believed (model, version, tenant, state,
-// capacity), parses the client's body, generates, and renders what the client will get.
+// Serving: the target's side of a request. It checks again what the entry believed (model, version, tenant, state), and
+// has the replica's backend answer.
 #pragma once
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <cstdint>
 #include <memory>
+#include <utility>
 
+#include "app/backend.h"
 #include "app/local_replicas.h"
 #include "app/reply.h"
+#include "io/link/link.h"
 #include "wire/link_messages.h"
 
 namespace exa::app {
 
-// Of one data-plane thread.
-struct ServingStats {
-    std::uint64_t requests = 0;
-    std::uint64_t refused_busy = 0;
-    std::uint64_t refused_other = 0;  // not here, draining, another version
-    std::uint64_t client_errors = 0;  // answered 4xx
-    std::uint64_t cancelled = 0;
-    std::uint64_t prompt_tokens = 0;
-    std::uint64_t cached_tokens = 0;
-    std::uint64_t completion_tokens = 0;
-};
-
+// Belongs to one data-plane thread, and so do its replies.
 class Serving {
   public:
-    explicit Serving(std::shared_ptr<LocalReplicas> replicas) : replicas_(std::move(replicas)) {}
+    Serving(std::shared_ptr<LocalReplicas> replicas, boost::asio::any_io_executor executor)
+        : replicas_(std::move(replicas)), context_{std::move(executor), std::make_shared<ServingStats>()} {}
 
-    // Writes one whole reply. A client's mistake is a head with a 4xx status and its JSON; that the request should go
-    // elsewhere is an end without a head. Runs on the executor of `reply`; this object outlives the coroutine.
-    boost::asio::awaitable<void> serve(wire::Open open, std::shared_ptr<ReplyWriter> reply);
+    // The answer, as Backend::open() gives it; that this peer cannot take the request is an end without a head.
+    std::shared_ptr<ReplyReader> open(wire::Open open);
 
-    const ServingStats& stats() const { return stats_; }
+    // Answers a request that came over a link. This object outlives the coroutine.
+    boost::asio::awaitable<void> serve(wire::Open open, std::shared_ptr<io::LinkStream> stream);
+
+    const ServingStats& stats() const { return *context_.stats; }
 
   private:
     std::shared_ptr<LocalReplicas> replicas_;
-    ServingStats stats_;
+    ReplyContext context_;
 };
 
 }  // namespace exa::app

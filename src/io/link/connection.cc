@@ -364,7 +364,7 @@ Result<void> Link::handle_as_dialler(const wire::FrameView& frame) {
         stream->inbox.emplace_back(std::move(end));
         stream->ended = true;
     }
-    stream->wake.notify();
+    stream->notify();
     if (stream->ended) forget(streams_.at(id));
     return success();
 }
@@ -385,7 +385,7 @@ Result<void> Link::handle_as_acceptor(const wire::FrameView& frame) {
     stream->credit += credit;
     if (stream->credit > std::numeric_limits<std::int32_t>::max())
         return error(wire::errc::malformed, "more than 2 GiB of credit");
-    stream->wake.notify();
+    stream->notify();
     return success();
 }
 
@@ -419,7 +419,7 @@ void Link::handle_cancel(std::uint32_t id) {
     state->cancelled = true;
     ++context_->stats.streams_cancelled;
     forget(state);
-    state->wake.notify();
+    state->notify();
     room_.notify();
     if (auto handler = std::exchange(state->on_cancel, nullptr)) handler();
 }
@@ -515,7 +515,7 @@ void Link::finish(bool broken) {
         const auto state = streams_.begin()->second;
         state->broken = true;
         forget(state);
-        state->wake.notify();
+        state->notify();
         if (auto handler = std::exchange(state->on_cancel, nullptr))
             asio::post(transport_->executor(), std::move(handler));
     }

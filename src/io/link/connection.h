@@ -36,6 +36,12 @@ class StreamState {
   public:
     StreamState(std::uint32_t number, const boost::asio::any_io_executor& executor) : id(number), wake(executor) {}
 
+    // Something that somebody may wait for has changed.
+    void notify() {
+        wake.notify();
+        if (on_ready) on_ready();
+    }
+
     const std::uint32_t id;
     Signal wake;  // of the one coroutine that reads (dialler) or waits for credit (acceptor)
 
@@ -48,6 +54,7 @@ class StreamState {
     bool answered = false;        // a head or data came
     bool open_sent = false;       // the request left the queue
     std::uint32_t ungranted = 0;  // bytes consumed since the last credit frame
+    std::function<void()> on_ready;
 
     // What the other side may still send (dialler) or this side may (acceptor).
     std::int64_t credit = wire::stream_credit_initial;
@@ -94,6 +101,7 @@ class Link : public std::enable_shared_from_this<Link> {
 
     // For LinkStream.
     Awaitable<Result<StreamFrame>> read(std::shared_ptr<StreamState> state, std::optional<Duration> timeout);
+    std::optional<Result<StreamFrame>> poll(StreamState& state);
     Awaitable<Result<void>> write(std::shared_ptr<StreamState> state, Bytes frame, std::size_t credit);
     void write_end(const std::shared_ptr<StreamState>& state, const wire::End& end);
     void cancel(const std::shared_ptr<StreamState>& state);

@@ -49,8 +49,11 @@ class LinkStream {
     // died (frames that had arrived come first), errc::cancelled after cancel(), errc::timed_out after `timeout` (the
     // stream is as before). One read at a time.
     Awaitable<Result<StreamFrame>> read(std::optional<Duration> timeout = std::nullopt);
-    // Dialler. True when read() would answer without waiting.
-    bool readable() const;
+    // Dialler. As read(), without waiting: nothing when it would have to.
+    std::optional<Result<StreamFrame>> poll();
+    // Dialler. Called from the event loop, possibly for nothing, when poll() may have an answer again after it had
+    // none; it must do no more than wake whoever polls. Dropped when the LinkStream goes away.
+    void on_ready(std::function<void()> handler);
     // Dialler. The acceptor is told before any queued data; frames on their way are dropped. Idempotent.
     void cancel();
 

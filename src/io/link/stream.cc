@@ -48,25 +48,33 @@ Awaitable<Result<StreamFrame>> Link::read(std::shared_ptr<StreamState> state, st
     using Clock = std::chrono::steady_clock;
     const auto self = shared_from_this();
     const auto deadline = timeout ? Clock::now() + *timeout : Clock::time_point::max();
-    while (state->inbox.empty()) {
-        if (state->cancelled) co_return error(errc::cancelled);
-        if (state->ended) co_return error(errc::closed, "the stream has ended");
-        if (state->broken) co_return broken_error(*this);
+    while (true) {
+        if (auto frame = poll(*state)) co_return std::move(*frame);
         if (timeout && Clock::now() >= deadline) co_return error(errc::timed_out, "answer of " + to_string(peer_));
         co_await state->wake.wait_until(deadline);
         if (co_await is_cancelled()) co_return error(errc::cancelled);
     }
-    StreamFrame frame = std::move(state->inbox.front());
-    state->inbox.pop_front();
+}
+
+std::optional<Result<StreamFrame>> Link::poll(StreamState& state) {
+    using Polled = Result<StreamFrame>;
+    if (state.inbox.empty()) {
+        if (state.cancelled) return Polled(error(errc::cancelled));
+        if (state.ended) return Polled(error(errc::closed, "the stream has ended"));
+        if (state.broken) return Polled(broken_error(*this));
+        return std::nullopt;
+    }
+    StreamFrame frame = std::move(state.inbox.front());
+    state.inbox.pop_front();
     if (const auto* data = std::get_if<wire::Data>(&frame)) {
-        state->ungranted += static_cast<std::uint32_t>(wire::data_payload_size(*data));
-        const bool wanted = !state->ended && !state->broken && !state->cancelled;
-        if (wanted && state->ungranted >= wire::stream_credit_initial / 2) {
-            state->credit += state->ungranted;
-            queue_control(wire::encode_credit(state->id, std::exchange(state->ungranted, 0)));
+        state.ungranted += static_cast<std::uint32_t>(wire::data_payload_size(*data));
+        const bool wanted = !state.ended && !state.broken && !state.cancelled;
+        if (wanted && state.ungranted >= wire::stream_credit_initial / 2) {
+            state.credit += state.ungranted;
+            queue_control(wire::encode_credit(state.id, std::exchange(state.ungranted, 0)));
         }
     }
-    co_return frame;
+    return Polled(std::move(frame));
 }
 
 Awaitable<Result<void>> Link::write(std::shared_ptr<StreamState> state, Bytes frame, std::size_t credit) {
@@ -110,13 +118,14 @@ void Link::cancel(const std::shared_ptr<StreamState>& state) {
     state->inbox.clear();
     ++context_->stats.streams_cancelled;
     forget(state);
-    state->wake.notify();
+    state->notify();
     // A request that has not left the queue never will: take_batch() skips it.
     if (state->open_sent) queue_control(wire::encode_cancel(state->id));
 }
 
 void Link::release(const std::shared_ptr<StreamState>& state) {
     state->on_cancel = nullptr;
+    state->on_ready = nullptr;
     if (role_ == Role::dialler)
         cancel(state);
     else if (!state->ended && !state->cancelled && !state->broken)
@@ -140,8 +149,12 @@ Awaitable<Result<StreamFrame>> LinkStream::read(std::optional<Duration> timeout)
     return link_->read(state_, timeout);
 }
 
-bool LinkStream::readable() const {
-    return !state_->inbox.empty() || state_->ended || state_->broken || state_->cancelled;
+std::optional<Result<StreamFrame>> LinkStream::poll() {
+    return link_->poll(*state_);
+}
+
+void LinkStream::on_ready(std::function<void()> handler) {
+    state_->on_ready = std::move(handler);
 }
 
 void LinkStream::cancel() {

@@ -1,0 +1,33 @@
+// BuiltinBackend: an engine of this process behind the API: it parses the client's body, applies the chat template,
+// generates, and renders what the client will get.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "app/backend.h"
+#include "app/model_loader.h"
+#include "app/replica_host.h"
+#include "engine/replica.h"
+
+namespace exa::app {
+
+class BuiltinBackend final : public Backend {
+  public:
+    // `record` gives the replica's id, limits and numerics; of `model` the tokenizer and the chat template are used.
+    BuiltinBackend(const wire::ReplicaRecord& record, const LoadedModel& model,
+                   std::unique_ptr<engine::Replica> replica, ReplicaHost::Clock clock);
+
+    std::shared_ptr<ReplyReader> open(wire::Open open, const ReplyContext& context) override;
+    wire::LoadReport load() const override { return host_->load(); }
+    void stop() override { host_->stop(); }
+
+  private:
+    const std::uint32_t context_tokens_;
+    const std::string numerics_;
+    const std::shared_ptr<const model::Tokenizer> tokenizer_;
+    const std::optional<model::ChatTemplate> chat_template_;  // nothing: the model is no chat model
+    const std::shared_ptr<ReplicaHost> host_;
+};
+
+}  // namespace exa::app
