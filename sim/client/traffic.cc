@@ -300,7 +300,7 @@ void Traffic::open(std::uint32_t index) {
                  .host = peer.host,
                  .boot = peer.boot,
                  .slot = wanted.slot,
-                 .prompt = request.prompt,
+                 .waiting = request.prompt,
                  .left = request.answer - request.got,
                  .slow = request.slow,
                  .request = index,
@@ -317,6 +317,7 @@ void Traffic::open(std::uint32_t index) {
 void Traffic::produce(std::uint32_t number) {
     Place& place = places_[number];
     Replica& replica = cluster_.peer(place.host).replicas[place.slot];
+    replica.prefilled(std::exchange(place.waiting, 0));
     const std::uint32_t now = std::min(place.left, load_.chunk_tokens);
     place.left -= now;
     const bool last = place.left == 0;
@@ -522,7 +523,7 @@ void Traffic::release(std::uint32_t number) {
     Replica& replica = cluster_.peer(place.host).replicas[place.slot];
     const bool full = replica.in_flight() == scenario_.cluster.engine.in_flight_limit;
     if (mutant_ == Mutant::places_leak && full && ++leaks_ % leak_every == 0) return;
-    replica.release(place.prompt);
+    replica.release(place.waiting);
 }
 
 // As OpenAI's clients do: half a second, doubling to 8 s, less up to a quarter, unless the server names a time.

@@ -110,7 +110,7 @@ class Traffic {
         Host host = 0;
         std::uint32_t boot = 0;
         std::uint16_t slot = 0;
-        std::uint32_t prompt = 0;
+        std::uint32_t waiting = 0;  // prompt tokens before prefill
         std::uint32_t left = 0;
         bool slow = false;  // its client reads slowly
         std::uint32_t request = 0;

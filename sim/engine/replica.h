@@ -32,9 +32,11 @@ class Replica {
         queued_tokens_ += prompt_tokens;
         return true;
     }
-    void release(std::uint32_t prompt_tokens) {
+    void prefilled(std::uint32_t prompt_tokens) { queued_tokens_ -= prompt_tokens; }
+    // `waiting`: prompt tokens that were not prefilled.
+    void release(std::uint32_t waiting) {
         --in_flight_;
-        queued_tokens_ -= prompt_tokens;
+        queued_tokens_ -= waiting;
     }
 
     Duration prefill_time(std::uint32_t tokens) const { return config_.prefill_token * tokens; }

@@ -224,6 +224,8 @@ Result<void> read_membership(const toml::table& table, membership::Config& confi
     reader.integer("members_max", config.members_max, 1, 1 << 20);
     reader.integer("packet_bytes", config.packet_bytes, 1000, wire::packet_bytes_max);
     reader.time("load_interval_s", config.load_interval, s);
+    reader.time("load_settle_s", config.load_settle, s);
+    reader.integer("load_floor", config.load_floor, 0, 1 << 20);
     reader.number("load_change", config.load_change, 0, 1);
     reader.time("leave_time_s", config.leave_time, s);
     EXA_TRY(reader.finish());

@@ -63,6 +63,7 @@ Result<void> validate(const Config& config) {
     EXA_TRY(check_range("record_interval", config.record_interval, milliseconds{1}, hours{1}));
     EXA_TRY(check_range("record_interval_max", config.record_interval_max, config.record_interval, hours{1}));
     EXA_TRY(check_range("load_interval", config.load_interval, milliseconds{1}, hours{1}));
+    EXA_TRY(check_range("load_settle", config.load_settle, config.load_interval, hours{1}));
     EXA_TRY(check_range("leave_time", config.leave_time, config.gossip_interval, hours{1}));
     if (!(config.load_change >= 0 && config.load_change <= 10))
         return error(errc::invalid_config, "load_change = " + std::to_string(config.load_change) + ", allowed 0 .. 10");

@@ -49,9 +49,9 @@ struct Config {
     // and 3.
     Duration gossip_interval = std::chrono::milliseconds{100};
     std::uint32_t gossip_fanout = 3;
-    // The same while there are only loads to tell, which are many and soon out of date. Default 200 ms, range
+    // The same while there are only loads to tell, which are many and soon out of date. Default 400 ms, range
     // gossip_interval .. 10 s.
-    Duration load_gossip_interval = std::chrono::milliseconds{200};
+    Duration load_gossip_interval = std::chrono::milliseconds{400};
     // Each piece of news is sent retransmit_factor x log10(n + 1) times by every peer, 8 times at the least. More
     // resists loss, less saves bandwidth. Default 4, range 1 .. 16.
     std::uint32_t retransmit_factor = 4;
@@ -85,10 +85,13 @@ struct Config {
     Duration record_interval = std::chrono::milliseconds{200};
     Duration record_interval_max = std::chrono::seconds{4};
 
-    // Own load reports leave at most this often (times n / 256 above 256 peers). Default 1 s.
-    Duration load_interval = std::chrono::seconds{1};
-    // A load is sent on when it changed by this part of its last sent value. Default 0.1.
+    // When own loads are told (see LoadNewsRule): a change by this part of what was told last, of a replica that was told
+    // to have this many in flight or that is busy now, at most this often; any other change this much later (both times
+    // n / 256 above 256 peers). Defaults 0.1, 4 (the router's load_floor), 1 s and 60 s.
     double load_change = 0.1;
+    std::uint32_t load_floor = 4;
+    Duration load_interval = std::chrono::seconds{1};
+    Duration load_settle = std::chrono::seconds{60};
 
     // After leave(), how long the news is spread before left_cluster says that the process may end. Default 1 s.
     Duration leave_time = std::chrono::seconds{1};

@@ -41,7 +41,7 @@ class GossipQueue {
     bool has_urgent() const { return !queues_[fact].empty() || !queues_[record].empty(); }
 
     // Adds to what is in `packet` already, `room` bytes (of wire::size_bound) at most. News that was sent `budget`
-    // times is done; loads are sent half as often.
+    // times is done, a load after fewer.
     void fill(TimePoint now, const Roster& roster, const LoadTable& loads, std::uint32_t budget, std::size_t room,
               wire::Packet& packet);
 

@@ -1,6 +1,7 @@
 #include "membership/load_table.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <tuple>
 #include <utility>
 
@@ -10,27 +11,40 @@ namespace exa::membership {
 
 namespace {
 
-bool differs(std::uint32_t told, std::uint32_t now, double change, std::uint32_t floor) {
-    const std::uint32_t by = told > now ? told - now : now - told;
-    return by > floor && static_cast<double>(by) >= change * static_cast<double>(told);
+// From this part of its limit on a replica is busy.
+constexpr std::uint32_t busy_permille = 750;
+// Fewer waiting tokens than a few steps of a batch move nobody.
+constexpr std::uint32_t queued_tokens_busy = 2048;
+constexpr int kv_permille_change = 100;
+
+std::uint32_t busy_from(const LoadNewsRule& rule, const wire::LoadReport& report) {
+    std::uint64_t limit = report.in_flight_limit;
+    const auto replica = std::ranges::lower_bound(rule.replicas, report.replica, {}, &wire::ReplicaRecord::id);
+    if (limit == 0 && replica != rule.replicas.end() && replica->id == report.replica) limit = replica->in_flight_limit;
+    return std::max(rule.floor, static_cast<std::uint32_t>(limit * busy_permille / 1000));
 }
 
-bool worth_telling(const LoadReports& told, const LoadReports& now, double change) {
-    if (told.size() != now.size()) return true;
-    for (std::size_t i = 0; i < now.size(); ++i) {
-        const wire::LoadReport& before = told[i];
-        const wire::LoadReport& after = now[i];
-        if (before.replica != after.replica) return true;
-        if (differs(before.in_flight, after.in_flight, change, 0)) return true;
-        if (differs(before.queued_tokens, after.queued_tokens, change, 0)) return true;
-        // The cache's use wanders by a page at a time even when nothing happens, a percentile by the length of a step.
-        if (differs(before.kv_used_permille, after.kv_used_permille, change, 10)) return true;
-        if (differs(before.in_flight_limit, after.in_flight_limit, change, 0)) return true;
-        if (differs(before.queued, after.queued, change, 0)) return true;
-        if (differs(before.ttft_p99_ms, after.ttft_p99_ms, change, 20)) return true;
-        if (differs(before.tbt_p99_ms, after.tbt_p99_ms, change, 20)) return true;
-    }
-    return false;
+bool is_change(std::uint32_t told, std::uint32_t now, double change) {
+    const std::uint32_t by = told > now ? told - now : now - told;
+    return by > 0 && static_cast<double>(by) >= change * static_cast<double>(told);
+}
+
+bool is_soon(const wire::LoadReport& told, const wire::LoadReport& now, const LoadNewsRule& rule) {
+    if (told.replica != now.replica) return true;
+    if ((told.in_flight >= rule.floor || now.in_flight >= busy_from(rule, now)) &&
+        is_change(told.in_flight, now.in_flight, rule.change))
+        return true;
+    if (is_change(told.queued, now.queued, rule.change)) return true;
+    if (std::max(told.queued_tokens, now.queued_tokens) >= queued_tokens_busy &&
+        is_change(told.queued_tokens, now.queued_tokens, rule.change))
+        return true;
+    const int kv_by = std::abs(int{told.kv_used_permille} - int{now.kv_used_permille});
+    return std::max(told.kv_used_permille, now.kv_used_permille) >= busy_permille && kv_by >= kv_permille_change;
+}
+
+bool same_load(wire::LoadReport a, const wire::LoadReport& b) {
+    a.age = b.age;
+    return a == b;
 }
 
 }  // namespace
@@ -98,15 +112,37 @@ void LoadTable::set_own(TimePoint now, PeerId self, Generation generation, std::
     }
 }
 
-std::vector<NewsKey> LoadTable::take_own_news(PeerId self, double change) {
+std::optional<TimePoint> LoadTable::due(std::size_t part, const LoadReports& reports, const LoadNewsRule& rule) const {
+    if (part >= told_.size() || !told_[part]) return TimePoint::min();
+    const Told& told = *told_[part];
+    const auto waits = [&](const wire::LoadReport& before, const wire::LoadReport& after) {
+        return !is_soon(before, after, rule);
+    };
+    if (!std::ranges::equal(*told.reports, reports, waits)) return told.at + rule.interval;
+    if (!std::ranges::equal(*told.reports, reports, same_load)) return told.at + rule.settle;
+    return std::nullopt;
+}
+
+std::optional<TimePoint> LoadTable::own_news_due(PeerId self, const LoadNewsRule& rule) const {
+    const std::size_t at = position(self);
+    if (at == peers_.size() || peers_[at] != self) return std::nullopt;
+    std::optional<TimePoint> first;
+    const std::vector<Part>& parts = held_[at].parts;
+    for (std::size_t i = 0; i < parts.size(); ++i)
+        if (const auto next = due(i, *parts[i].reports, rule); next && (!first || *next < *first)) first = next;
+    return first;
+}
+
+std::vector<NewsKey> LoadTable::take_own_news(TimePoint now, PeerId self, const LoadNewsRule& rule) {
     std::vector<NewsKey> news;
     Held& own = held(self);
     told_.resize(std::max(told_.size(), own.parts.size()));
     for (std::size_t i = 0; i < own.parts.size(); ++i) {
         Part& part = own.parts[i];
-        if (told_[i] && !worth_telling(*told_[i], *part.reports, change)) continue;
+        const auto next = due(i, *part.reports, rule);
+        if (!next || *next > now) continue;
         news.push_back({self, static_cast<std::uint16_t>(i)});
-        told_[i] = *part.reports;
+        told_[i] = Told{now, part.reports};
         part.number = ++number_;
     }
     return news;

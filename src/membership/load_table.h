@@ -1,4 +1,4 @@
-// LoadTable: the newest load reports of every peer, and when our own are worth telling.
+// LoadTable: the newest load reports of every peer, and when our own are told.
 //
 // A peer's reports are cut by replica id into parts of wire::load_group_max, each small enough to find room in any
 // packet. A part replaces the one before it as a whole; (generation, number) orders them.
@@ -20,6 +20,17 @@
 
 namespace exa::membership {
 
+// When our own loads are told. What moves requests is told soon: that a replica gets busy, and how it fares until it
+// has room again. Below that an entry treats replicas alike: it knows its own requests, gets the load of the moment
+// with every answer, and a few requests more or less are over before a report of them has reached everybody.
+struct LoadNewsRule {
+    std::span<const wire::ReplicaRecord> replicas;  // our own, sorted by id: their limits
+    double change = 0.1;                            // least part of the value told last
+    std::uint32_t floor = 4;                        // in flight: told so, a replica may be passed over
+    Duration interval = std::chrono::seconds{1};    // at least from one report to the next for what is told soon
+    Duration settle = std::chrono::seconds{60};     // for any other change
+};
+
 class LoadTable {
   public:
     // `pool`: where reports of others are shared; null: nowhere.
@@ -31,8 +42,10 @@ class LoadTable {
 
     // Our own, all of them.
     void set_own(TimePoint now, PeerId self, Generation generation, std::span<const wire::LoadReport> reports);
-    // Our parts in which a report changed by at least `change` of its last told value. They count as told.
-    std::vector<NewsKey> take_own_news(PeerId self, double change);
+    // When the first of our parts is to be told, maybe in the past; nothing while all say what was told last.
+    std::optional<TimePoint> own_news_due(PeerId self, const LoadNewsRule& rule) const;
+    // Our parts that are to be told by now. They count as told.
+    std::vector<NewsKey> take_own_news(TimePoint now, PeerId self, const LoadNewsRule& rule);
 
     // As it would leave now; nothing when there is none.
     std::optional<wire::LoadGroup> group(TimePoint now, NewsKey key) const;
@@ -56,7 +69,13 @@ class LoadTable {
         mutable std::shared_ptr<const PeerLoads> published;  // null when it is out of date
     };
 
+    struct Told {
+        TimePoint at;
+        std::shared_ptr<const LoadReports> reports;
+    };
+
     const Part* find(NewsKey key) const;
+    std::optional<TimePoint> due(std::size_t part, const LoadReports& reports, const LoadNewsRule& rule) const;
     // Made when it is new.
     Held& held(PeerId peer);
     std::size_t position(PeerId peer) const;
@@ -65,7 +84,7 @@ class LoadTable {
     // Sorted by peer. Two arrays, because a search then reads a few cache lines.
     std::vector<PeerId> peers_;
     std::vector<Held> held_;
-    std::vector<std::optional<LoadReports>> told_;  // of our own parts; nothing: not yet
+    std::vector<std::optional<Told>> told_;  // of our own parts; nothing: not yet
     std::uint64_t number_ = 0;
 };
 

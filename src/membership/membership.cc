@@ -77,7 +77,6 @@ Membership::Membership(const Config& config, ClusterId cluster, const wire::Peer
       loads_(pool),
       verdicts_from_(now),
       last_gossip_(now - config.gossip_interval),
-      last_loads_(now - std::chrono::hours{1}),
       record_told_(now - std::chrono::hours{1}),
       record_wait_(config.record_interval),
       join_sync_until_(now),
@@ -395,20 +394,21 @@ void Membership::set_loads(TimePoint now, std::span<const wire::LoadReport> repo
     }
     loads_.set_own(now, self(), record().generation, own);
     view_stale_ = true;
-    if (timers_.is_set({TimerKind::loads})) return;
-    const double stretch = std::max(1.0, static_cast<double>(roster_.live_count()) / 256.0);
-    const Duration interval{static_cast<Duration::rep>(static_cast<double>(config_.load_interval.count()) * stretch)};
-    if (now >= last_loads_ + interval)
-        tell_loads(now);
-    else
-        timers_.set({TimerKind::loads}, last_loads_ + interval);
+    tell_loads(now);
 }
 
 void Membership::tell_loads(TimePoint now) {
-    for (const NewsKey& key : loads_.take_own_news(self(), config_.load_change)) {
-        queue_.tell_load(key);
-        last_loads_ = now;
-    }
+    const double stretch = std::max(1.0, static_cast<double>(roster_.live_count()) / 256.0);
+    const auto stretched = [&](Duration wait) {
+        return Duration{static_cast<Duration::rep>(static_cast<double>(wait.count()) * stretch)};
+    };
+    const LoadNewsRule rule{record().replicas, config_.load_change, config_.load_floor,
+                            stretched(config_.load_interval), stretched(config_.load_settle)};
+    for (const NewsKey& key : loads_.take_own_news(now, self(), rule)) queue_.tell_load(key);
+    if (const auto due = loads_.own_news_due(self(), rule))
+        timers_.set({TimerKind::loads}, *due);
+    else
+        timers_.cancel({TimerKind::loads});
     news(now);
 }
 

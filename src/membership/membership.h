@@ -283,7 +283,6 @@ class Membership {
     std::map<std::uint64_t, Relay> relays_;
     TimePoint verdicts_from_;  // when we were last late: not before
     TimePoint last_gossip_;
-    TimePoint last_loads_;
     TimePoint record_told_;
     Duration record_wait_;
 

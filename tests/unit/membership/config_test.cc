@@ -46,6 +46,7 @@ BOOST_AUTO_TEST_CASE(each_value_out_of_range_is_named) {
         {"gone_max", [](Config& c) { c.gone_max = 0; }},
         {"members_max", [](Config& c) { c.members_max = 1; }},
         {"load_interval", [](Config& c) { c.load_interval = Duration{0}; }},
+        {"load_settle", [](Config& c) { c.load_settle = Duration{1}; }},
         {"load_change", [](Config& c) { c.load_change = -1; }},
         {"leave_time", [](Config& c) { c.leave_time = Duration{0}; }},
     };

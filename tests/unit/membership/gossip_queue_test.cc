@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(what_is_dropped_or_forgotten_is_not_told) {
     BOOST_TEST(queue.empty());
 }
 
-BOOST_AUTO_TEST_CASE(loads_are_told_half_as_often_as_the_rest) {
+BOOST_AUTO_TEST_CASE(loads_are_told_three_times_and_the_rest_as_often_as_the_budget_says) {
     queue.tell_fact(PeerId{101});
     add_load(101);
     std::size_t facts = 0;
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(loads_are_told_half_as_often_as_the_rest) {
         groups += packet.loads.size();
     }
     BOOST_TEST(facts == 8U);
-    BOOST_TEST(groups == 4U);
+    BOOST_TEST(groups == 3U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

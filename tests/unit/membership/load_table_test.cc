@@ -96,21 +96,73 @@ BOOST_AUTO_TEST_CASE(a_part_without_those_before_it_is_held) {
     BOOST_TEST(table.keys().size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(own_loads_are_news_only_when_they_changed_by_the_given_part) {
+// One own replica whose load was told at `start`, and the wait from then until what it becomes is told.
+struct OneReplica {
+    std::vector<wire::ReplicaRecord> records{1};
+    LoadNewsRule rule;
     LoadTable table;
-    const auto news = [&](std::uint32_t in_flight) {
-        const wire::LoadReport reports[] = {report(me, 0, in_flight)};
-        table.set_own(start, me, Generation{1}, reports);
-        return table.take_own_news(me, 0.1).size();
-    };
-    BOOST_TEST(news(100) == 1U);
-    BOOST_TEST(news(100) == 0U);
-    BOOST_TEST(news(105) == 0U);
-    // 9 % after another since what was told: 110 of 100.
-    BOOST_TEST(news(110) == 1U);
-    BOOST_TEST(news(0) == 1U);
-    BOOST_TEST(news(1) == 1U);
-    BOOST_TEST(entries(table).at(0).report.in_flight == 1U);
+    wire::LoadReport load = report(me, 0, 0);
+
+    explicit OneReplica(std::uint32_t limit, std::uint32_t told) {
+        records[0].id = load.replica;
+        records[0].in_flight_limit = limit;
+        rule.replicas = records;
+        set(told);
+        BOOST_TEST(table.take_own_news(start, me, rule).size() == 1U);
+        BOOST_TEST((wait() == std::nullopt));
+    }
+
+    void set(std::uint32_t in_flight) {
+        load.in_flight = in_flight;
+        table.set_own(start, me, Generation{1}, std::span(&load, 1));
+    }
+    std::optional<Duration> wait() {
+        table.set_own(start, me, Generation{1}, std::span(&load, 1));
+        const auto due = table.own_news_due(me, rule);
+        return due ? std::optional(*due - start) : std::nullopt;
+    }
+    std::optional<Duration> wait(std::uint32_t in_flight) {
+        set(in_flight);
+        return wait();
+    }
+};
+
+BOOST_AUTO_TEST_CASE(a_replica_that_gets_busy_is_told_soon_and_one_with_room_at_leisure) {
+    OneReplica one(32, 0);
+    BOOST_TEST((one.wait(1) == one.rule.settle));
+    BOOST_TEST((one.wait(23) == one.rule.settle));
+    BOOST_TEST((one.wait(24) == one.rule.interval));
+    BOOST_TEST(one.table.take_own_news(start + one.rule.interval - milliseconds{1}, me, one.rule).empty());
+    BOOST_TEST(one.table.take_own_news(start + one.rule.interval, me, one.rule).size() == 1U);
+    BOOST_TEST(entries(one.table).at(0).report.in_flight == 24U);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_told_to_have_little_room_is_told_again_until_it_has) {
+    OneReplica busy(32, 20);
+    BOOST_TEST((busy.wait(19) == busy.rule.settle));
+    BOOST_TEST((busy.wait(18) == busy.rule.interval));
+    BOOST_TEST((busy.wait(0) == busy.rule.interval));
+    OneReplica free(32, 3);
+    BOOST_TEST((free.wait(0) == free.rule.settle));
+}
+
+BOOST_AUTO_TEST_CASE(a_small_replica_is_busy_from_the_floor_on) {
+    OneReplica small(4, 0);
+    BOOST_TEST((small.wait(3) == small.rule.settle));
+    BOOST_TEST((small.wait(4) == small.rule.interval));
+}
+
+BOOST_AUTO_TEST_CASE(waiting_tokens_and_a_filling_cache_are_told_soon_once_they_matter) {
+    OneReplica one(32, 1);
+    one.load.queued_tokens = 2047;
+    BOOST_TEST((one.wait() == one.rule.settle));
+    one.load.queued_tokens = 2048;
+    BOOST_TEST((one.wait() == one.rule.interval));
+    one.load.queued_tokens = 0;
+    one.load.kv_used_permille = 749;
+    BOOST_TEST((one.wait() == one.rule.settle));
+    one.load.kv_used_permille = 750;
+    BOOST_TEST((one.wait() == one.rule.interval));
 }
 
 BOOST_AUTO_TEST_CASE(a_limit_or_a_queue_that_changed_is_news_and_a_percentile_that_wavers_is_not) {
@@ -133,14 +185,15 @@ BOOST_AUTO_TEST_CASE(a_limit_or_a_queue_that_changed_is_news_and_a_percentile_th
 
 BOOST_AUTO_TEST_CASE(many_own_replicas_are_cut_into_parts_and_those_that_end_are_told_empty) {
     LoadTable table;
+    const LoadNewsRule rule;
     std::vector<wire::LoadReport> reports;
     for (std::uint16_t slot = 0; slot < 20; ++slot) reports.push_back(report(me, slot, 1));
     table.set_own(start, me, Generation{1}, reports);
-    BOOST_TEST(table.take_own_news(me, 0.1).size() == 3U);
+    BOOST_TEST(table.take_own_news(start, me, rule).size() == 3U);
     BOOST_TEST(table.group(start, {me, 2})->reports.size() == 4U);
     reports.resize(10);
     table.set_own(start, me, Generation{1}, reports);
-    const auto news = table.take_own_news(me, 0.1);
+    const auto news = table.take_own_news(start + rule.interval, me, rule);
     BOOST_TEST(news.size() == 2U);
     BOOST_TEST(table.group(start, {me, 1})->reports.size() == 2U);
     BOOST_TEST(table.group(start, {me, 2})->reports.empty());

@@ -241,6 +241,30 @@ BOOST_AUTO_TEST_CASE(a_death_leaves_at_once_although_loads_wait_for_their_turn) 
     BOOST_TEST(sent.at(0).packet.facts.size() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(a_small_change_of_load_leaves_although_nothing_changes_after_it) {
+    Config config;
+    Driver driver(config);
+    driver.gather(2);
+    const auto load = [&](std::uint32_t in_flight) {
+        const std::vector<wire::LoadReport> reports{{{me, DeploymentId{1}, 0}, in_flight, 0, 0, Duration{0}}};
+        driver.core.set_loads(driver.now, reports);
+    };
+    const auto told = [&](std::uint32_t in_flight) {
+        return std::ranges::any_of(driver.sent, [&](const Sent& item) {
+            return std::ranges::any_of(item.packet.loads, [&](const wire::LoadGroup& group) {
+                return group.reports.at(0).in_flight == in_flight;
+            });
+        });
+    };
+    load(0);
+    driver.run_for(seconds{1}, true);
+    load(1);
+    driver.run_for(config.load_settle - seconds{2}, true);
+    BOOST_TEST(!told(1));
+    driver.run_for(seconds{3}, true);
+    BOOST_TEST(told(1));
+}
+
 BOOST_AUTO_TEST_CASE(own_loads_show_at_once_and_leave_at_most_once_a_second) {
     Driver driver;
     driver.gather(2);
