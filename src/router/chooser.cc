@@ -1,6 +1,7 @@
 #include "router/chooser.h"
 
 #include <algorithm>
+#include <array>
 
 namespace exa::router {
 
@@ -24,20 +25,26 @@ class Chooser {
 
     std::optional<Choice> for_session(std::uint64_t position) {
         if (const auto kept = kept_spill()) return kept;
-        std::optional<Choice> choice;
+        // The good ones that the session may spill to.
+        std::array<std::uint32_t, spread_max> next;
+        std::uint32_t count = 0;
+        std::optional<Choice> owner;
         Reason reason = Reason::session_owner;
         int left = walk_max;
         pool_.ring->walk(position, [&](std::uint32_t member) {
             const std::uint32_t slot = pool_.first + member;
-            const Standing standing = book_.standing(now_, slot);
-            if (standing == Standing::good && is_fit(book_, slot, need_)) {
-                choice = Choice{slot, reason};
+            const bool good = is_good(slot);
+            if (reason == Reason::session_owner && good) {
+                owner = Choice{slot, reason};
                 return false;
             }
-            if (reason == Reason::session_owner) reason = reason_to_pass_over(standing);
-            return --left > 0;
+            if (good) next[count++] = slot;
+            if (reason == Reason::session_owner) reason = reason_to_pass_over(book_.standing(now_, slot));
+            return --left > 0 && count < spread(reason);
         });
-        return choice ? choice : least_bad();
+        if (owner) return owner;
+        if (count == 0) return least_bad();
+        return Choice{less_loaded_of_two(std::span(next).first(count)), reason};
     }
 
     std::optional<Choice> without_session() {
@@ -65,10 +72,22 @@ class Chooser {
     }
 
     std::optional<Choice> kept_spill() const {
-        if (!need_.spilled_to) return std::nullopt;
-        const auto member = pool_.ring->find(*need_.spilled_to);
+        if (!need_.spill || !need_.spill->replica) return std::nullopt;
+        const auto member = pool_.ring->find(*need_.spill->replica);
         if (!member || !is_good(pool_.first + *member)) return std::nullopt;
         return Choice{pool_.first + *member, Reason::spill_kept};
+    }
+
+    // All entries move a session whose owner is out of reach to the same one.
+    std::uint32_t spread(Reason reason) const {
+        return reason == Reason::session_spilled && need_.spill ? std::min(need_.spill->spread, spread_max) : 1;
+    }
+
+    std::uint32_t less_loaded_of_two(std::span<const std::uint32_t> slots) {
+        if (slots.size() == 1) return slots[0];
+        const std::size_t first = rng_.below(slots.size());
+        const std::size_t second = (first + 1 + rng_.below(slots.size() - 1)) % slots.size();
+        return is_less_loaded(book_, slots[second], slots[first]) ? slots[second] : slots[first];
     }
 
     std::optional<Choice> warm_for_prefix() const {

@@ -11,12 +11,13 @@
 #include "router/config.h"
 #include "router/replica_book.h"
 #include "router/routing_view.h"
+#include "router/spill_map.h"
 
 namespace exa::router {
 
 enum class Reason : std::uint8_t {
     session_owner,    // the ring's owner of the session
-    session_spilled,  // the owner was too busy: the next on the ring
+    session_spilled,  // the owner was too busy: the less loaded of two of the next on the ring
     session_moved,    // the owner is out of reach for the moment: the next on the ring
     spill_kept,       // where the session spilled before
     warm_prefix,      // a replica that has seen this prompt's beginning, and is not above the mean
@@ -28,7 +29,7 @@ std::string_view to_string(Reason reason);
 
 struct Need {
     std::optional<std::uint64_t> position{};     // of the session
-    std::optional<ReplicaId> spilled_to{};       // remembered for it
+    std::optional<Spill> spill{};                // remembered for it
     std::optional<std::uint64_t> prefix_hash{};  // of the prompt; counts without a session only
     std::uint32_t prompt_tokens = 0;             // 0: unknown
     std::uint64_t numerics = 0;                  // hash, as in ReplicaBook; 0: any

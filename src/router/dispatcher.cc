@@ -202,14 +202,14 @@ Decision Dispatcher::send(TimePoint now, std::uint32_t index, Error last) {
               .tried = std::span(request.tried).first(request.attempts)};
     if (!request.unplaced) {
         need.position = request.position;
-        need.spilled_to = spills_.find(now, spill);
+        need.spill = spills_.find(now, spill);
     }
     const auto choice = choose(now, *pool, book_, need, config_, rng_);
     if (!choice) return give_up(index, std::move(last));
     if (choice->reason == Reason::session_spilled)
-        spills_.remember(now, spill, book_.id(choice->slot));
-    else if (choice->reason == Reason::session_owner && need.spilled_to)
-        spills_.forget(spill);
+        spills_.remember(now, spill, {book_.id(choice->slot), need.spill ? need.spill->spread : 1});
+    else if (choice->reason == Reason::session_owner && need.spill)
+        narrow(now, spill, *need.spill);
 
     request.slot = choice->slot;
     request.probe = book_.start(now, choice->slot);
@@ -219,6 +219,22 @@ Decision Dispatcher::send(TimePoint now, std::uint32_t index, Error last) {
     ++counters_.attempts;
     if (request.attempts > 1) ++counters_.retries;
     return make_attempt(index, *pool, *choice);
+}
+
+// The owner has room again.
+void Dispatcher::narrow(TimePoint now, std::uint64_t spill, const Spill& last) {
+    if (last.spread > 1)
+        spills_.remember(now, spill, {std::nullopt, last.spread - 1});
+    else
+        spills_.forget(spill);
+}
+
+// Where the session went last had no room for it.
+void Dispatcher::widen(TimePoint now, const Request& request) {
+    if (request.unplaced) return;
+    const std::uint64_t spill = spill_key(request.position, request.pool);
+    const auto last = spills_.find(now, spill);
+    spills_.remember(now, spill, {std::nullopt, std::min(spread_max, 4 * (last ? last->spread : 1))});
 }
 
 Attempt Dispatcher::make_attempt(std::uint32_t index, const Pool& pool, const Choice& choice) {
@@ -324,6 +340,7 @@ Decision Dispatcher::handle_busy(TimePoint now, AttemptId id, const std::optiona
         book_.handle_slot_ok(request->slot);
         book_.handle_busy(now, request->slot);
     }
+    widen(now, *request);
     handle_rider(now, request->slot, load);
     return retry(now, index_of(id), error(errc::all_replicas_busy), true);
 }
@@ -368,8 +385,8 @@ Result<Explanation> Dispatcher::explain(TimePoint now, const RequestMeta& meta) 
         std::ranges::sort(order, {}, [&](std::uint32_t slot) { return std::pair(book_.load(slot), slot); });
     } else {
         need.position = place.position;
-        need.spilled_to = spills_.peek(now, spill_key(place.position, pool.hash));
-        explanation.spilled_to = need.spilled_to;
+        need.spill = spills_.peek(now, spill_key(place.position, pool.hash));
+        if (need.spill) explanation.spilled_to = need.spill->replica;
         explanation.owner = pool.ring->members()[pool.ring->owner(place.position)].id;
         pool.ring->walk(place.position, [&](std::uint32_t member) {
             order.push_back(pool.first + member);

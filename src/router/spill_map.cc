@@ -8,13 +8,13 @@ SpillMap::SpillMap(std::size_t capacity, Duration life) : capacity_(capacity), l
     EXA_CHECK(capacity > 0);
 }
 
-std::optional<ReplicaId> SpillMap::peek(TimePoint now, std::uint64_t session) const {
+std::optional<Spill> SpillMap::peek(TimePoint now, std::uint64_t session) const {
     const auto found = index_.find(session);
     if (found == index_.end() || now - nodes_[found->second].used > life_) return std::nullopt;
-    return nodes_[found->second].replica;
+    return nodes_[found->second].spill;
 }
 
-std::optional<ReplicaId> SpillMap::find(TimePoint now, std::uint64_t session) {
+std::optional<Spill> SpillMap::find(TimePoint now, std::uint64_t session) {
     const auto found = index_.find(session);
     if (found == index_.end()) return std::nullopt;
     const std::uint32_t at = found->second;
@@ -25,10 +25,10 @@ std::optional<ReplicaId> SpillMap::find(TimePoint now, std::uint64_t session) {
     nodes_[at].used = now;
     unlink(at);
     link_newest(at);
-    return nodes_[at].replica;
+    return nodes_[at].spill;
 }
 
-void SpillMap::remember(TimePoint now, std::uint64_t session, const ReplicaId& replica) {
+void SpillMap::remember(TimePoint now, std::uint64_t session, const Spill& spill) {
     const auto found = index_.find(session);
     std::uint32_t at;
     if (found != index_.end()) {
@@ -46,7 +46,7 @@ void SpillMap::remember(TimePoint now, std::uint64_t session, const ReplicaId& r
         index_.emplace(session, at);
     }
     nodes_[at].session = session;
-    nodes_[at].replica = replica;
+    nodes_[at].spill = spill;
     nodes_[at].used = now;
     link_newest(at);
 }

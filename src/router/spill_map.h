@@ -1,4 +1,5 @@
-// SpillMap: which replica took a session over when its owner was too busy. Bounded: the entry unused for longest goes.
+// SpillMap: which replica took a session over when its owner was too busy, and how far the session spreads. Bounded:
+// the entry unused for longest goes.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +13,25 @@
 
 namespace exa::router {
 
+struct Spill {
+    std::optional<ReplicaId> replica{};  // where it went last
+    // Among how many of the ring's next replicas it spreads. Few, so that they hold its KV; more with every replica
+    // that turned it away.
+    std::uint32_t spread = 1;
+    bool operator==(const Spill&) const = default;
+};
+
+inline constexpr std::uint32_t spread_max = 32;
+
 class SpillMap {
   public:
     // `life`: how long an entry holds after its last use. `capacity` is at least 1.
     SpillMap(std::size_t capacity, Duration life);
 
     // Counts as a use.
-    std::optional<ReplicaId> find(TimePoint now, std::uint64_t session);
-    std::optional<ReplicaId> peek(TimePoint now, std::uint64_t session) const;
-    void remember(TimePoint now, std::uint64_t session, const ReplicaId& replica);
+    std::optional<Spill> find(TimePoint now, std::uint64_t session);
+    std::optional<Spill> peek(TimePoint now, std::uint64_t session) const;
+    void remember(TimePoint now, std::uint64_t session, const Spill& spill);
     void forget(std::uint64_t session);
 
     std::size_t size() const { return index_.size(); }
@@ -29,7 +40,7 @@ class SpillMap {
     // A ring of nodes by last use; node 0 is its anchor: next is the newest, previous the oldest.
     struct Node {
         std::uint64_t session = 0;
-        ReplicaId replica;
+        Spill spill;
         TimePoint used{};
         std::uint32_t previous = 0;
         std::uint32_t next = 0;

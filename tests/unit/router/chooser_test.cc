@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <map>
+#include <set>
 
 #include "unit/router/cluster.h"
 
@@ -68,15 +69,38 @@ BOOST_AUTO_TEST_CASE(the_reason_is_the_owners_even_when_a_later_one_is_passed_ov
     BOOST_TEST((choice->reason == Reason::session_spilled));
 }
 
+BOOST_AUTO_TEST_CASE(a_session_that_was_turned_away_spreads_over_the_less_loaded_of_the_next_on_the_ring) {
+    World world(12);
+    const auto order = world.ring_order(99);
+    const Need need{.position = 99, .spill = Spill{std::nullopt, 4}};
+    world.book.handle_busy(start, order[0]);
+    world.book.start(start, order[2]);
+    std::set<std::uint32_t> chosen;
+    for (int i = 0; i < 200; ++i) {
+        const auto choice = world.choose(need);
+        BOOST_TEST((choice->reason == Reason::session_spilled));
+        chosen.insert(choice->slot);
+    }
+    BOOST_TEST((chosen == std::set{order[1], order[3], order[4]}));
+}
+
+BOOST_AUTO_TEST_CASE(a_session_whose_owner_is_out_of_reach_moves_to_the_very_next_however_far_it_had_spread) {
+    World world(12);
+    const auto order = world.ring_order(99);
+    world.book.handle_peer_broken(start, PeerId{order[0] + 1});
+    for (int i = 0; i < 50; ++i)
+        BOOST_TEST(world.choose({.position = 99, .spill = Spill{std::nullopt, 8}})->slot == order[1]);
+}
+
 BOOST_AUTO_TEST_CASE(a_kept_spill_holds_only_in_good_standing) {
     World world(6);
     const auto order = world.ring_order(99);
-    const Need need{.position = 99, .spilled_to = world.book.id(order[3])};
+    const Need need{.position = 99, .spill = Spill{world.book.id(order[3])}};
     BOOST_TEST(world.choose(need)->slot == order[3]);
     BOOST_TEST((world.choose(need)->reason == Reason::spill_kept));
     world.book.handle_busy(start, order[3]);
     BOOST_TEST(world.choose(need)->slot == order[0]);
-    const Need gone{.position = 99, .spilled_to = ReplicaId{PeerId{77}, DeploymentId{1}, 0}};
+    const Need gone{.position = 99, .spill = Spill{ReplicaId{PeerId{77}, DeploymentId{1}, 0}}};
     BOOST_TEST(world.choose(gone)->slot == order[0]);
 }
 

@@ -339,6 +339,40 @@ BOOST_AUTO_TEST_CASE(an_owner_above_the_bound_spills_to_the_next_and_the_spill_i
     BOOST_TEST((much_later.reason == Reason::session_owner));
 }
 
+// 200 requests of one session at a time, through 16 entries that know of each other's only what the replicas answer.
+BOOST_AUTO_TEST_CASE(one_hot_session_fills_its_owners_neighbours_and_is_seldom_turned_away) {
+    constexpr std::uint32_t limit = 16;
+    constexpr std::size_t requests = 2'000;
+    constexpr std::size_t at_a_time = 200;
+    Cluster cluster(128, 1, limit);
+    std::vector<Dispatcher> entries;
+    for (std::uint64_t entry = 1; entry <= 16; ++entry) {
+        entries.emplace_back(Config{}, test_tokens(), Rng(entry));
+        entries.back().handle_view(cluster.routing_view(entry));
+    }
+    std::map<ReplicaId, std::uint32_t> in_flight;
+    std::vector<Attempt> running;
+    std::size_t busy = 0;
+    for (std::size_t i = 0; i < requests; ++i) {
+        const TimePoint now = start + i * 2ms;
+        Dispatcher& entry = entries[i % entries.size()];
+        Attempt attempt = attempt_of(entry.begin(now, request_for("hot")));
+        while (in_flight[attempt.replica] == limit) {
+            ++busy;
+            attempt = attempt_of(entry.handle_busy(now, attempt.id, load_of(attempt.replica, limit)));
+        }
+        ++in_flight[attempt.replica];
+        running.push_back(attempt);
+        if (i < at_a_time) continue;
+        const Attempt& done = running[i - at_a_time];
+        --in_flight[done.replica];
+        entries[(i - at_a_time) % entries.size()].handle_finished(now, done.id,
+                                                                  load_of(done.replica, in_flight[done.replica]));
+    }
+    BOOST_TEST(in_flight.size() <= 32u);
+    BOOST_TEST(busy < requests / 10);
+}
+
 BOOST_AUTO_TEST_CASE(a_session_that_came_home_to_its_owner_stays_there) {
     Cluster cluster(4, 1);
     auto dispatcher = make_dispatcher(cluster);

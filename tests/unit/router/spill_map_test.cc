@@ -10,8 +10,8 @@ namespace {
 
 constexpr TimePoint start{1'000s};
 
-ReplicaId replica(std::uint64_t peer) {
-    return {PeerId{peer}, DeploymentId{1}, 0};
+Spill replica(std::uint64_t peer) {
+    return {ReplicaId{PeerId{peer}, DeploymentId{1}, 0}, static_cast<std::uint32_t>(peer)};
 }
 
 }  // namespace
