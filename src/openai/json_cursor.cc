@@ -18,13 +18,26 @@ constexpr const char* syntax = "syntax error";
 constexpr std::uint64_t each_byte = 0x0101010101010101;
 constexpr std::uint64_t high_bits = 0x8080808080808080;
 
-// Of eight bytes none is a quote, a backslash, a control character or above ASCII.
+// Of eight bytes none is a quote, a backslash, a control character or above ASCII. A subtraction sets the high bit of a
+// byte that is below what is taken from it; the borrow may set another one's too, but only beside such a byte.
 bool is_plain(std::uint64_t eight) {
-    const auto has_zero = [](std::uint64_t bytes) { return (bytes - each_byte) & ~bytes & high_bits; };
-    const std::uint64_t quote = has_zero(eight ^ (each_byte * '"'));
-    const std::uint64_t backslash = has_zero(eight ^ (each_byte * '\\'));
-    const std::uint64_t control = (eight - each_byte * 0x20) & ~eight;
+    const std::uint64_t quote = (eight ^ (each_byte * '"')) - each_byte;
+    const std::uint64_t backslash = (eight ^ (each_byte * '\\')) - each_byte;
+    const std::uint64_t control = eight - each_byte * 0x20;
     return ((quote | backslash | control | eight) & high_bits) == 0;
+}
+
+bool is_continuation(char byte) {
+    return (static_cast<std::uint8_t>(byte) & 0xC0) == 0x80;
+}
+
+// As code_point_length, of bytes that begin above ASCII: the common cases without a call.
+std::size_t length_above_ascii(std::string_view bytes) {
+    const auto lead = static_cast<std::uint8_t>(bytes.front());
+    if (lead >= 0xC2 && lead < 0xE0 && bytes.size() >= 2 && is_continuation(bytes[1])) return 2;
+    if (lead > 0xE0 && lead < 0xED && bytes.size() >= 3 && is_continuation(bytes[1]) && is_continuation(bytes[2]))
+        return 3;
+    return code_point_length(bytes.substr(0, 4));
 }
 
 std::uint32_t hex_value(std::string_view digits) {
@@ -272,29 +285,16 @@ bool JsonCursor::take_string(JsonText& text) {
     const std::size_t begin = ++at_;
     std::size_t saved = 0;  // bytes that escapes take beyond their value
     for (;;) {
-        std::uint64_t eight = 0;
-        while (text_.size() - at_ >= sizeof eight) {
-            std::memcpy(&eight, text_.data() + at_, sizeof eight);
-            if (!is_plain(eight)) break;
-            at_ += sizeof eight;
-        }
+        at_ = plain_until(at_);
         if (at_end()) return fail(too_early);
         const auto byte = static_cast<std::uint8_t>(text_[at_]);
         if (byte == '"') break;
-        if (byte == '\\') {
-            const std::size_t escape = at_;
-            JsonText value;
-            if (!take_escape(value)) return false;
-            saved += at_ - escape - value.bytes;
-        } else if (byte >= 0x80) {
-            const std::size_t length = code_point_length(text_.substr(at_, 4));
-            if (length == 0) return fail("invalid UTF-8");
-            at_ += length;
-        } else if (byte < 0x20) {
-            return fail("a control character in a string");
-        } else {
-            ++at_;
-        }
+        if (byte < 0x20) return fail("a control character in a string");
+        if (byte >= 0x80) return fail("invalid UTF-8");
+        const std::size_t escape = at_;
+        std::size_t bytes = 0;
+        if (!take_escape(bytes)) return false;
+        saved += at_ - escape - bytes;
     }
     text.raw = text_.substr(begin, at_ - begin);
     text.bytes = text.raw.size() - saved;
@@ -302,15 +302,40 @@ bool JsonCursor::take_string(JsonText& text) {
     return true;
 }
 
-// Sets only the bytes of its value.
-bool JsonCursor::take_escape(JsonText& text) {
+// Where the first byte from `at` on stands that is not part of a code point written as itself.
+std::size_t JsonCursor::plain_until(std::size_t at) const {
+    const char* const end = text_.data() + text_.size();
+    const char* byte = text_.data() + at;
+    for (;;) {
+        std::uint64_t eight = 0;
+        while (end - byte >= 8) {
+            std::memcpy(&eight, byte, sizeof eight);
+            if (!is_plain(eight)) break;
+            byte += sizeof eight;
+        }
+        for (const char* const near = end - byte >= 8 ? byte + 8 : end; byte < near;) {
+            const auto code = static_cast<std::uint8_t>(*byte);
+            std::size_t length = 1;
+            if (code >= 0x80)
+                length = length_above_ascii({byte, static_cast<std::size_t>(end - byte)});
+            else if (code < 0x20 || code == '"' || code == '\\')
+                length = 0;
+            if (length == 0) return static_cast<std::size_t>(byte - text_.data());
+            byte += length;
+        }
+        if (byte == end) return text_.size();
+    }
+}
+
+// `bytes` are those of its value.
+bool JsonCursor::take_escape(std::size_t& bytes) {
     ++at_;
     if (at_end()) return fail(too_early);
     const char letter = text_[at_];
     if (letter != 'u') {
         if (std::string_view("\"\\/bfnrt").find(letter) == std::string_view::npos) return fail("an unknown escape");
         ++at_;
-        text.bytes = 1;
+        bytes = 1;
         return true;
     }
     ++at_;
@@ -322,10 +347,10 @@ bool JsonCursor::take_escape(JsonText& text) {
         at_ += 2;
         if (!take_hex(code)) return false;
         if (!is_low_surrogate(code)) return fail("half a surrogate pair");
-        text.bytes = 4;
+        bytes = 4;
         return true;
     }
-    text.bytes = code < 0x80 ? 1 : code < 0x800 ? 2 : 3;
+    bytes = code < 0x80 ? 1 : code < 0x800 ? 2 : 3;
     return true;
 }
 

@@ -89,7 +89,8 @@ class JsonCursor {
     bool next(char separator);
     bool take_key(JsonText& key);
     bool take_string(JsonText& text);
-    bool take_escape(JsonText& text);
+    std::size_t plain_until(std::size_t at) const;
+    bool take_escape(std::size_t& bytes);
     bool take_hex(std::uint32_t& code);
     bool take_number();
     bool take_digits();

@@ -7,6 +7,7 @@
 #include <boost/outcome/try.hpp>
 #include <charconv>
 #include <limits>
+#include <utility>
 
 #include "openai/json.h"
 
@@ -61,45 +62,42 @@ class PromptSketch {
         return true;
     }
 
-    std::string_view leading() const { return leading_; }
+    std::string& leading() { return leading_; }
     std::size_t tokens() const { return tokens_ + bytes_ / 4; }
 
   private:
     // Role and content may come in any order and more than once.
     bool take_message(JsonCursor& cursor) {
         JsonText role;
-        std::string content;
+        JsonText content;
+        std::string parts;  // what leads of them, where content is a list of such
         std::size_t bytes = 0;
         const bool taken = cursor.members([&](const JsonText& key) {
-            if (key.is("content")) {
-                content.clear();
+            const bool is_content = key.is("content");
+            if (is_content) {
+                content = {};
+                parts.clear();
                 bytes = 0;
-                return take_content(cursor, content, bytes);
+                if (cursor.peek() == JsonKind::array)
+                    return cursor.elements([&] { return take_part(cursor, parts, bytes); });
             }
             JsonValue value;
             if (!cursor.take(value)) return false;
+            if (is_content) content = value.text;
             if (key.is("role")) role = value.text;
             return true;
         });
         tokens_ += message_tokens_estimate;
-        bytes_ += bytes;
+        bytes_ += bytes + content.bytes;
         lead(leading_, role);
         lead(leading_, "\n");
         lead(leading_, content);
+        lead(leading_, parts);
         lead(leading_, "\n");
         return taken;
     }
 
-    bool take_content(JsonCursor& cursor, std::string& content, std::size_t& bytes) const {
-        if (cursor.peek() == JsonKind::array) return cursor.elements([&] { return take_part(cursor, content, bytes); });
-        JsonValue value;
-        if (!cursor.take(value)) return false;
-        bytes += value.text.bytes;
-        lead(content, value.text);
-        return true;
-    }
-
-    bool take_part(JsonCursor& cursor, std::string& content, std::size_t& bytes) const {
+    bool take_part(JsonCursor& cursor, std::string& parts, std::size_t& bytes) const {
         if (cursor.peek() != JsonKind::object) return cursor.skip();
         JsonText text;
         const bool taken = cursor.members([&](const JsonText& key) {
@@ -109,7 +107,7 @@ class PromptSketch {
             return true;
         });
         bytes += text.bytes;
-        lead(content, text);
+        lead(parts, text);
         return taken;
     }
 
@@ -192,8 +190,11 @@ ApiResult<Scan> scan(std::string_view body, const Limits& limits, std::size_t le
     found.user = values[slot_user].text;
     found.prompt_cache_key = values[slot_prompt_cache_key].text;
     std::size_t tokens = 0;
-    for (const PromptSketch& sketch : sketches) {
-        found.leading += sketch.leading().substr(0, leading_bytes_max - found.leading.size());
+    for (PromptSketch& sketch : sketches) {
+        if (found.leading.empty())
+            found.leading = std::move(sketch.leading());
+        else
+            found.leading.append(sketch.leading(), 0, leading_bytes_max - found.leading.size());
         tokens += sketch.tokens();
     }
     found.prompt_tokens_estimate =

@@ -137,18 +137,19 @@ BOOST_AUTO_TEST_CASE(a_resumed_stream_sends_the_very_bytes_the_first_would_have)
         const std::string text = *bytes();
         const auto stop_strings = *stops();
         const auto tokens = split(text);
-        const auto moved_at = *rc::gen::inRange<std::size_t>(0, tokens.size() + 1);
-        openai::CompletionStream first(head(true), stop_strings);
-        openai::CompletionStream second(head(true), stop_strings);
-        for (std::uint32_t i = 0; i < tokens.size(); ++i) {
-            const std::string sent = first.token(i, tokens[i], false);
-            if (i < moved_at)
-                second.replay(i, tokens[i]);
-            else
-                RC_ASSERT(second.token(i, tokens[i], false) == sent);
-            RC_ASSERT(second.stopped() == first.stopped());
+        for (std::size_t cut = 0; cut <= tokens.size(); ++cut) {
+            openai::CompletionStream first(head(true), stop_strings);
+            openai::CompletionStream second(head(true), stop_strings);
+            for (std::uint32_t i = 0; i < tokens.size(); ++i) {
+                const std::string sent = first.token(i, tokens[i], false);
+                if (i < cut)
+                    second.replay(i, tokens[i]);
+                else
+                    RC_ASSERT(second.token(i, tokens[i], false) == sent);
+                RC_ASSERT(second.stopped() == first.stopped());
+            }
+            RC_ASSERT(second.finish(openai::Finish::length, {1, 0}) == first.finish(openai::Finish::length, {1, 0}));
         }
-        RC_ASSERT(second.finish(openai::Finish::length, {1, 0}) == first.finish(openai::Finish::length, {1, 0}));
     }));
 }
 
@@ -188,7 +189,7 @@ BOOST_AUTO_TEST_CASE(resumed_choices_send_the_very_bytes_the_first_would_have) {
     }));
 }
 
-BOOST_AUTO_TEST_CASE(a_resumed_response_goes_on_with_the_very_next_event) {
+BOOST_AUTO_TEST_CASE(a_resumed_response_goes_on_with_the_very_next_event_wherever_it_was_cut) {
     BOOST_TEST(rc::check("no seam in responses", [] {
         openai::ResponseHead response;
         response.id = "resp_1";
@@ -196,18 +197,53 @@ BOOST_AUTO_TEST_CASE(a_resumed_response_goes_on_with_the_very_next_event) {
         response.stream = true;
         response.logprobs = *rc::gen::arbitrary<bool>();
         const auto tokens = split(*bytes());
-        const auto moved_at = *rc::gen::inRange<std::size_t>(0, tokens.size() + 1);
+        const auto send = [&](openai::ResponsesStream& stream, std::uint32_t offset) {
+            const openai::TokenLogprobs logprobs{-0.5F * static_cast<float>(offset), {{tokens[offset], -0.25F}}};
+            return stream.token(offset, tokens[offset], false, &logprobs);
+        };
         openai::ResponsesStream first(response);
-        openai::ResponsesStream second(response);
-        for (std::uint32_t i = 0; i < tokens.size(); ++i) {
-            const openai::TokenLogprobs logprobs{-0.5F * static_cast<float>(i), {{tokens[i], -0.25F}}};
-            const std::string sent = first.token(i, tokens[i], false, &logprobs);
-            if (i < moved_at)
-                second.replay(i, tokens[i]);
-            else
-                RC_ASSERT(second.token(i, tokens[i], false, &logprobs) == sent);
+        std::vector<std::string> sent;
+        for (std::uint32_t i = 0; i < tokens.size(); ++i) sent.push_back(send(first, i));
+        sent.push_back(first.end(openai::Finish::stop, {1, 0}));
+        for (std::uint32_t cut = 0; cut <= tokens.size(); ++cut) {
+            openai::ResponsesStream second(response);
+            for (std::uint32_t i = 0; i < cut; ++i) second.replay(i, tokens[i]);
+            for (std::uint32_t i = cut; i < tokens.size(); ++i) RC_ASSERT(send(second, i) == sent[i]);
+            RC_ASSERT(second.end(openai::Finish::stop, {1, 0}) == sent.back());
         }
-        RC_ASSERT(second.end(openai::Finish::stop, {1, 0}) == first.end(openai::Finish::stop, {1, 0}));
+    }));
+}
+
+// Only logprobs of replayed tokens are gone; everything else comes back from their bytes.
+BOOST_AUTO_TEST_CASE(a_resumed_answer_in_one_piece_is_whole) {
+    BOOST_TEST(rc::check("whole after a move", [] {
+        openai::AnswerHead answer = head(false);
+        answer.choices = 2;
+        const auto stop_strings = *stops();
+        openai::ResponseHead response;
+        response.id = "resp_1";
+        const auto tokens = split(*bytes());
+        const auto render = [&](std::uint32_t cut) {
+            openai::AnswerStream stream(answer, stop_strings);
+            openai::ResponsesStream other(response);
+            for (std::uint32_t i = 0; i < tokens.size(); ++i) {
+                for (const std::uint32_t choice : {1u, 0u}) {
+                    if (i < cut)
+                        stream.replay(choice, i, tokens[i]);
+                    else
+                        RC_ASSERT(stream.token(choice, i, tokens[i], false).empty());
+                }
+                if (i < cut)
+                    other.replay(i, tokens[i]);
+                else
+                    RC_ASSERT(other.token(i, tokens[i], false).empty());
+            }
+            stream.replay_finish(1, openai::Finish::length);
+            RC_ASSERT(stream.finish(0, openai::Finish::stop).empty());
+            return stream.end({3, 0}) + other.end(openai::Finish::stop, {3, 0});
+        };
+        const std::string undisturbed = render(0);
+        for (std::uint32_t cut = 1; cut <= tokens.size(); ++cut) RC_ASSERT(render(cut) == undisturbed);
     }));
 }
 
