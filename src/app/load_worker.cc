@@ -119,6 +119,7 @@ void LoadWorker::release() {
 void LoadWorker::stop(bool at_once) {
     asio::post(context_, [this, at_once] {
         interrupted_ |= at_once;
+        halted_ = true;
         stop_starting();
         if (at_once) end_at_once();
     });
@@ -142,8 +143,8 @@ std::uint64_t LoadWorker::overdue() const {
         calls_, [&](const bench::Call* call) { return !call->has_token() && call->intended() < due_before; }));
 }
 
-bool LoadWorker::may_start() const {
-    return !stopped_ && (config_.requests == 0 || started_ < config_.requests);
+bool LoadWorker::has_requests() const {
+    return config_.requests == 0 || started_ < config_.requests;
 }
 
 void LoadWorker::stop_starting() {
@@ -177,10 +178,14 @@ io::Awaitable<void> LoadWorker::watch() {
 }
 
 io::Awaitable<void> LoadWorker::client() {
-    while (may_start()) {
+    while (!stopped_ && has_requests()) {
         bench::Conversation conversation = workload_.begin();
-        while (may_start()) {
-            if (!co_await turn(conversation, clock_.now(), std::nullopt)) break;
+        while (!stopped_ && has_requests()) {
+            ++started_;
+            ++counters_.in_flight;
+            const bool goes_on = co_await turn(conversation, clock_.now(), std::nullopt);
+            --counters_.in_flight;
+            if (!goes_on) break;
             const Duration pause = workload_.think();
             if (pause > Duration::zero()) co_await sleep_until(clock_.now() + pause);
         }
@@ -188,19 +193,21 @@ io::Awaitable<void> LoadWorker::client() {
 }
 
 io::Awaitable<void> LoadWorker::dispatch() {
-    while (may_start()) {
+    // What was due before the end of the time is sent, even when this thread was late to wake.
+    while (!halted_ && has_requests()) {
         const auto next = arrivals_->peek();
-        if (!next || next->due >= stop_at_) break;
+        if (!next || next->due >= stop_at_ || (paused_ && stopped_)) break;
         if (paused_ || next->due > clock_.now()) {
             pace_.expires_at(io::SystemClock::to_steady(paused_ ? time_never : next->due));
             co_await pace_.async_wait(io::as_result);
             continue;
         }
         arrivals_->pop();
+        ++started_;
         if (counters_.in_flight >= config_.in_flight_max) {
-            ++started_;
             refuse(next->due);
         } else {
+            ++counters_.in_flight;
             spawn(arrive(*next));
         }
     }
@@ -219,15 +226,15 @@ bench::Conversation LoadWorker::next_conversation(TimePoint now) {
 
 io::Awaitable<void> LoadWorker::arrive(bench::Arrival arrival) {
     bench::Conversation conversation = next_conversation(clock_.now());
-    if (!co_await turn(conversation, arrival.due, arrival.lengths) || stopped_) co_return;
+    const bool goes_on = co_await turn(conversation, arrival.due, arrival.lengths);
+    --counters_.in_flight;
+    if (!goes_on || stopped_) co_return;
     parked_.emplace(clock_.now() + workload_.think(), std::move(conversation));
     if (parked_.size() > parked_max) parked_.erase(parked_.begin());
 }
 
 io::Awaitable<bool> LoadWorker::turn(bench::Conversation& conversation, TimePoint due,
                                      std::optional<bench::Lengths> lengths) {
-    ++started_;
-    ++counters_.in_flight;
     const bench::Request request = workload_.ask(conversation, lengths);
     const std::string bytes = bytes_of(request);
     bench::Call call(recorder_, due, request.target, config_.stream, request.keeps_text);
@@ -245,7 +252,6 @@ io::Awaitable<bool> LoadWorker::turn(bench::Conversation& conversation, TimePoin
         break;
     }
     calls_.erase(&call);
-    --counters_.in_flight;
     last_done_ = clock_.now();
     const bool vain = call.failure() == Failure::refused || call.failure() == Failure::unreachable;
     if (vain && !config_.is_open()) co_await sleep_until(clock_.now() + refused_pause);

@@ -82,7 +82,7 @@ class LoadWorker {
     void fail(bench::Call& call, bench::Failure failure, const Error& error);
     io::Awaitable<void> sleep_until(TimePoint time);
 
-    bool may_start() const;
+    bool has_requests() const;
     bench::Conversation next_conversation(TimePoint now);
     void refuse(TimePoint due);  // a request that is over the limit
     void stop_starting();
@@ -100,7 +100,8 @@ class LoadWorker {
 
     std::optional<bench::Arrivals> arrivals_;  // of an open loop
     bool paused_ = false;
-    bool stopped_ = false;            // starts nothing more
+    bool stopped_ = false;            // the time is over
+    bool halted_ = false;             // the same, by order of the owner
     bool interrupted_ = false;        // what is under way does not matter
     bool closed_ = false;             // what was under way has been closed
     boost::asio::steady_timer pace_;  // until the next arrival

@@ -16,6 +16,7 @@
 #include "bench/answer_reader.h"
 #include "bench/prompts.h"
 #include "bench/report.h"
+#include "bench/report_html.h"
 #include "bench/report_json.h"
 #include "bench/trace.h"
 #include "exaserve/bench_text.h"
@@ -295,6 +296,11 @@ int Bench::write(const bench::Report& report) const {
     else
         std::fputs(bench_text(report, standard_output_style()).c_str(), stdout);
     std::fflush(stdout);
+    if (!options_.html_file.empty() &&
+        !(std::ofstream(options_.html_file) << bench::report_html(report) << std::flush)) {
+        std::fprintf(stderr, "exaserve bench: %s: cannot be written\n", options_.html_file.c_str());
+        return exit_failed;
+    }
     const auto& due = report.recorder.due();
     if (due.succeeded == 0 && !interrupted_) {
         std::fputs("exaserve bench: not one request succeeded\n", stderr);

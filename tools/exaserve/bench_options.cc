@@ -24,7 +24,7 @@ constexpr const char* footer =
     "exponential:MEAN.\n\n"
     "Examples:\n"
     "  exaserve bench --concurrency 64 --duration 60\n"
-    "  exaserve bench --rate 20 --turns uniform:2:8 --system-prompts 4 --think exponential:5\n"
+    "  exaserve bench --rate 20 --turns uniform:2:8 --system-prompts 4 --think exponential:5 --html report.html\n"
     "  exaserve bench --target http://10.0.0.1:8000 --target http://10.0.0.2:8000 --move --trace BurstGPT_1.csv\n"
     "  exaserve bench ramp-to-collapse --rate 5 --step 20 --json\n"
     "  exaserve bench chaos --rate 10 --kill-command 'kill -9 $(cat peer-3.pid)' --kill-every 60\n\n"
@@ -210,6 +210,7 @@ void describe_output(CLI::App& command, BenchOptions& options) {
     command.option_defaults()->group("Output");
     command.add_option("--name", options.name, "Name of the run in its reports; default: the preset's");
     command.add_flag("--json", options.json, "Print one JSON object instead of tables");
+    command.add_option("--html", options.html_file, "Write a page with plots")->type_name("FILE");
     command.add_flag("--quiet", options.quiet, "No progress line");
 }
 

@@ -41,6 +41,7 @@ struct BenchOptions {
     std::string kill_command;
     double kill_every_s = 30;
 
+    std::string html_file;
     bool json = false;
     bool quiet = false;
     bool asserts_slo = false;

@@ -51,10 +51,12 @@ std::string headline(const Report& report, const Summary& summary) {
 
 std::string slo_line(const Report& report, const Summary& summary) {
     const auto& slo = report.config.slo;
+    const std::string verdict = report.steps.empty() ? std::string(summary.holds ? "; holds (" : "; does not hold (") +
+                                                           percent(slo.share) + " wanted)"
+                                                     : std::string(" (all steps together)");
     return "objective  " + percent(summary.attained) +
            " of requests: TTFT <= " + human_latency(static_cast<std::uint64_t>(slo.ttft.count())) +
-           ", p99 TBT <= " + human_latency(static_cast<std::uint64_t>(slo.tbt.count())) + "; " +
-           (summary.holds ? "holds" : "does not hold") + " (" + percent(slo.share) + " wanted)\n";
+           ", p99 TBT <= " + human_latency(static_cast<std::uint64_t>(slo.tbt.count())) + verdict + "\n";
 }
 
 std::string latency_table(const Report& report, Style style) {
