@@ -119,6 +119,18 @@ Result<std::vector<Prompt>> parse_prompts(std::string_view text) {
     return prompts;
 }
 
+Result<void> check_prompts(std::span<const Prompt> prompts, Api api) {
+    if (api == Api::chat) return success();
+    for (std::size_t i = 0; i < prompts.size(); ++i) {
+        const bool is_text =
+            std::ranges::all_of(prompts[i].turns, [](const std::string& turn) { return turn.starts_with('"'); });
+        if (prompts[i].opening.empty() && is_text) continue;
+        return error(errc::bad_prompts,
+                     "prompt " + std::to_string(i + 1) + " has messages or parts, which need the chat API");
+    }
+    return success();
+}
+
 std::string make_words(Rng& rng, std::uint32_t tokens) {
     std::string text;
     text.reserve(std::size_t{tokens} * 5);

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "base/rng.h"
+#include "bench/config.h"
 
 namespace exa::bench {
 
@@ -25,6 +27,10 @@ struct Prompt {
 // under test gives its own answers). "output_tokens" or "max_tokens" beside them bounds the answer. Any other line is
 // the prompt itself. errc::bad_prompts names the line.
 Result<std::vector<Prompt>> parse_prompts(std::string_view text);
+
+// errc::bad_prompts when the completions API cannot carry them: it knows neither messages before the prompt nor parts
+// of one that are not text.
+Result<void> check_prompts(std::span<const Prompt> prompts, Api api);
 
 // `tokens` common English words: nearly each is one token to the vocabularies in use. No word needs a JSON escape.
 std::string make_words(Rng& rng, std::uint32_t tokens);

@@ -2,6 +2,8 @@
 
 import http.server
 import json
+import os
+import pty
 import signal
 import socket
 import socketserver
@@ -129,6 +131,19 @@ def test_tables_are_plain_text_when_not_on_a_terminal(peers):
     assert done.returncode == 0
     assert "first token (TTFT)" in done.stdout and "p99.9" in done.stdout and "holds" in done.stdout
     assert "\x1b" not in done.stdout and done.stderr == ""
+
+
+def test_a_terminal_sees_progress(peers):
+    reader, writer = pty.openpty()
+    try:
+        done = subprocess.run([BINARY, "bench", "--duration", "0.5", "--warmup", "0", "--output-tokens", "3", "--target",
+                               peers[0].url], stdout=subprocess.PIPE, stderr=writer, timeout=60)
+        shown = os.read(reader, 65536).decode()
+    finally:
+        os.close(reader)
+        os.close(writer)
+    assert done.returncode == 0
+    assert " ok, 0 failed, " in shown and "[" in shown and "\r\x1b[K" in shown
 
 
 def test_wrong_targets_and_models_are_one_clear_message(peers):

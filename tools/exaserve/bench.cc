@@ -1,5 +1,7 @@
 #include "exaserve/bench.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -38,6 +40,18 @@ using std::chrono::milliseconds;
 constexpr milliseconds tick{50};
 // Of a prompt file or a trace, in memory.
 constexpr std::uintmax_t file_bytes_max = 2UL * 1024 * 1024 * 1024;
+
+Duration from_seconds(double seconds) {
+    return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+}
+
+// Every request under way needs a descriptor; the usual soft limit is far below --in-flight-max.
+void raise_descriptor_limit() {
+    rlimit files{};
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+}
 
 Outcome<std::string> read_file(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
@@ -117,6 +131,8 @@ Outcome<app::LoadPlan> make_plan(const BenchOptions& options) {
         BOOST_OUTCOME_TRY(const auto text, read_file(options.prompt_file));
         auto prompts = bench::parse_prompts(text);
         if (!prompts) return Failure{exit_usage, options.prompt_file + ": " + prompts.error().message()};
+        const auto fitting = bench::check_prompts(prompts.value(), plan.config.api);
+        if (!fitting) return Failure{exit_usage, options.prompt_file + ": " + fitting.error().message()};
         plan.prompts = std::move(prompts.value());
     }
     if (!options.trace_file.empty()) {
@@ -174,9 +190,7 @@ int Bench::run() {
     test_.start();
     started_ = test_.plan().start;
     if (is_ramp()) begin_step();
-    const auto every =
-        Duration(std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options_.kill_every_s)));
-    next_kill_ = started_ + test_.plan().config.warmup + every;
+    next_kill_ = started_ + test_.plan().config.warmup + from_seconds(options_.kill_every_s);
     while (!test_.is_done()) {
         if (signals_.take(tick)) {
             interrupted_ = true;
@@ -195,7 +209,7 @@ void Bench::begin_step() {
     test_.begin_phase();
     test_.set_rate(ramp_.rate());
     draining_ = false;
-    step_ends_ = test_.now() + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options_.step_s));
+    step_ends_ = test_.now() + from_seconds(options_.step_s);
 }
 
 void Bench::drive_ramp() {
@@ -209,7 +223,7 @@ void Bench::drive_ramp() {
     const auto& requests = glance.phase.requests;
     switch (ramp_.judge({requests.finished(), requests.met, glance.overdue})) {
         case bench::Ramp::Next::longer:
-            step_ends_ = now + (step_ends_ - started_) / 10 + tick;
+            step_ends_ = now + from_seconds(options_.step_s) / 4;
             break;
         case bench::Ramp::Next::step:
             begin_step();
@@ -236,7 +250,7 @@ void Bench::drive_chaos() {
     const TimePoint now = test_.now();
     const TimePoint load_ends = started_ + test_.plan().config.warmup + test_.plan().config.duration;
     if (now < next_kill_ || now >= load_ends) return;
-    next_kill_ = now + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options_.kill_every_s));
+    next_kill_ = now + from_seconds(options_.kill_every_s);
     test_.begin_phase();
     disturbances_.push_back({test_.now(), options_.kill_command, std::nullopt});
     auto child = Child::start_shell(options_.kill_command);
@@ -312,6 +326,7 @@ int Bench::write(const bench::Report& report) const {
 }  // namespace
 
 int run_bench(const BenchOptions& options) {
+    raise_descriptor_limit();
     auto plan = make_plan(options);
     if (plan) return Bench(options, std::move(plan.value())).run();
     const Failure& failure = plan.error();

@@ -46,6 +46,17 @@ BOOST_AUTO_TEST_CASE(a_bad_line_is_named_by_its_number) {
     BOOST_TEST(!parse_prompts("\n \n").has_value());
 }
 
+BOOST_AUTO_TEST_CASE(the_completions_api_takes_only_texts) {
+    const auto texts = parse_prompts("one\n{\"prompt\":\"two\"}").value();
+    BOOST_TEST(check_prompts(texts, Api::completions).has_value());
+    for (const char* line : {R"({"messages":[{"role":"system","content":"s"},{"role":"user","content":"u"}]})",
+                             R"({"messages":[{"role":"user","content":[{"type":"text","text":"u"}]}]})"}) {
+        const auto prompts = parse_prompts(line).value();
+        BOOST_TEST(check_prompts(prompts, Api::chat).has_value());
+        BOOST_TEST(!check_prompts(prompts, Api::completions).has_value());
+    }
+}
+
 BOOST_AUTO_TEST_CASE(invalid_text_becomes_valid_json) {
     const std::string text = to_json_text("a\xff\x01\"");
     boost::json::error_code code;
