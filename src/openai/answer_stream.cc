@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::string_view event_open = "data: ";
 constexpr std::string_view event_end = "\n\n";
+// What a chunk is made of beside its opening, text and logprobs; a little more than the longest.
+constexpr std::size_t chunk_rest_bytes = 128;
 
 std::string_view to_string(Finish reason) {
     return reason == Finish::stop ? "stop" : "length";
@@ -145,7 +147,9 @@ std::string AnswerStream::chunk(std::uint32_t index, std::string_view text, bool
         text = echoed;
     }
     if (text.empty() && logprobs.empty() && !(chat && first)) return {};
-    std::string out = chunk_open_;
+    std::string out;
+    out.reserve(chunk_open_.size() + text.size() + logprobs.size() + chunk_rest_bytes);
+    out += chunk_open_;
     out += "{\"index\":" + std::to_string(index);
     if (chat) {
         out += first ? ",\"delta\":{\"role\":\"assistant\",\"content\":" : ",\"delta\":{\"content\":";

@@ -112,9 +112,8 @@ std::size_t append_escape(std::string_view raw, std::size_t at, std::string& out
 
 }  // namespace
 
-bool JsonText::is(std::string_view text) const {
-    if (bytes != text.size()) return false;
-    return raw.size() == bytes ? raw == text : this->text() == text;
+bool JsonText::reads(std::string_view other) const {
+    return raw.size() == bytes ? raw == other : text() == other;
 }
 
 std::string JsonText::text() const {

@@ -20,10 +20,12 @@ struct JsonText {
     std::size_t bytes = 0;  // of its value: fewer than raw has, if that has escapes
 
     bool empty() const { return bytes == 0; }
-    bool is(std::string_view text) const;
+    bool is(std::string_view other) const { return bytes == other.size() && reads(other); }
     std::string text() const;
     // Appends the value, but at most `bytes_max` bytes of it.
     void append_to(std::string& out, std::size_t bytes_max) const;
+    // is(), of a text of as many bytes.
+    bool reads(std::string_view other) const;
 };
 
 enum class JsonKind : std::uint8_t { null, boolean, number, string, array, object };

@@ -19,6 +19,7 @@ constexpr std::string_view not_built = "the engine behind this model does not su
 
 bool asks_for_something(const json::value* value) {
     if (value == nullptr) return false;
+    if (value->is_string()) return !value->get_string().empty();
     if (value->is_array()) return !value->get_array().empty();
     if (value->is_object()) return !value->get_object().empty();
     if (value->is_bool()) return value->get_bool();

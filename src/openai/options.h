@@ -70,7 +70,7 @@ ApiResult<std::optional<std::uint32_t>> parse_max_tokens(const Fields& fields);
 // A count of likeliest tokens, 0 .. top_logprobs_max; nothing when absent.
 ApiResult<std::optional<std::uint32_t>> parse_top_logprobs(const Fields& fields, std::string_view key);
 
-// Refuses `key` when it asks for something: an empty list, an empty object and false ask for nothing.
+// Refuses `key` when it asks for something: an empty text, list or object and false ask for nothing.
 ApiResult<void> refuse_field(const Fields& fields, std::string_view key, std::string_view reason = {});
 
 // "prompt[3]".

@@ -29,8 +29,8 @@ ApiResult<void> refuse_unsupported(const Fields& fields) {
     }
     for (const std::string_view key : {"tool_choice", "function_call"}) {
         const auto* choice = fields.find(key);
-        if (choice != nullptr && !is_text(choice, "none"))
-            return unsupported_parameter(fields.path(key), "only \"none\" is supported");
+        if (choice != nullptr && !is_text(choice, "none") && !is_text(choice, "auto"))
+            return unsupported_parameter(fields.path(key), "only \"none\" and \"auto\" are supported");
     }
     if (const auto* format = fields.find("response_format")) {
         if (!format->is_object()) return wrong_type("response_format", "an object", kind_name(*format));

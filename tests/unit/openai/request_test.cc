@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_built_is_refused_by_name) {
         {R"(,"logprobs":true)", "logprobs"},
         {R"(,"top_logprobs":3)", "top_logprobs"},
         {R"(,"tools":[{"type":"function"}])", "tools"},
-        {R"(,"tool_choice":"auto")", "tool_choice"},
+        {R"(,"tool_choice":"required")", "tool_choice"},
         {R"(,"functions":[{}])", "functions"},
         {R"(,"function_call":{"name":"f"})", "function_call"},
         {R"(,"response_format":{"type":"json_object"})", "response_format"},
@@ -185,8 +185,8 @@ BOOST_AUTO_TEST_CASE(what_is_not_built_is_refused_by_name) {
 
 BOOST_AUTO_TEST_CASE(values_that_ask_for_nothing_are_accepted) {
     const auto parsed = parse_chat(chat(R"(,"n":1,"presence_penalty":0,"frequency_penalty":0.0,"logprobs":false,
-        "top_logprobs":0,"tools":[],"tool_choice":"none","response_format":{"type":"text"},"modalities":["text"],
-        "logit_bias":{},"stop":null,"stream":null,"max_tokens":null,"seed":null)"));
+        "top_logprobs":0,"tools":[],"tool_choice":"none","function_call":"auto","response_format":{"type":"text"},
+        "modalities":["text"],"logit_bias":{},"stop":null,"stream":null,"max_tokens":null,"seed":null)"));
     BOOST_TEST(parsed.has_value(), (parsed ? "" : parsed.error().message));
 }
 

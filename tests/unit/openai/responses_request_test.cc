@@ -88,6 +88,7 @@ BOOST_AUTO_TEST_CASE(what_would_need_a_store_or_tools_is_refused_by_name) {
 BOOST_AUTO_TEST_CASE(hints_and_defaults_are_left_alone) {
     const auto parsed = parse_responses(body(R"(,"store":true,"reasoning":{"effort":"low"},"truncation":"auto",
         "tools":[],"tool_choice":"auto","text":{"format":{"type":"text"},"verbosity":"low"},"background":false,
+        "conversation":"",
         "parallel_tool_calls":true,"previous_response_id":null,"service_tier":"auto","made_up":[1])"));
     BOOST_TEST(parsed.has_value(), (parsed ? "" : parsed.error().message));
 }
