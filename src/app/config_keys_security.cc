@@ -1,0 +1,29 @@
+#include <array>
+
+#include "app/config_keys.h"
+#include "app/config_setters.h"
+
+namespace exa::app {
+
+namespace {
+
+constexpr std::array keys = {
+    ConfigKey{
+        "security.cluster_key_file", "FILE",
+        "File with the keys that seal gossip and links between peers, the same on every peer: one a line, 32 bytes "
+        "as base64 ('exaserve keys generate' makes one), the first is used first. Keys that the peer knows from "
+        "rotations are in its data directory. Default: none, which is for loopback addresses only.",
+        set_text<&PeerConfig::cluster_key_file>},
+    ConfigKey{"security.unsealed", "BOOL",
+              "true: gossip and links are plain although their addresses are not loopback ones; whoever reaches them "
+              "can read and forge. Default: false.",
+              set_flag<&PeerConfig::unsealed>},
+};
+
+}  // namespace
+
+std::span<const ConfigKey> security_keys() {
+    return keys;
+}
+
+}  // namespace exa::app
