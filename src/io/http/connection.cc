@@ -7,9 +7,11 @@
 #include <exception>
 #include <utility>
 
+#include "base/bytes.h"
 #include "base/check.h"
 #include "io/errc.h"
 #include "io/net.h"
+#include "io/random.h"
 
 namespace exa::io {
 
@@ -29,13 +31,24 @@ constexpr std::size_t linger_bytes_max = 64 * 1024 * 1024;
 
 constexpr std::string_view last_chunk = "0\r\n\r\n";
 
+// What a client made and we hand on: printable ASCII, bounded.
+bool is_request_id(std::string_view text) {
+    return !text.empty() && text.size() <= 128 && std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f; });
+}
+
+std::string make_request_id() {
+    std::array<std::uint8_t, 16> random{};
+    fill_random(random);
+    return "req-" + to_hex(random);
+}
+
 bool has_no_body(int status) {
     return status < 200 || status == 204 || status == 304;
 }
 
 // The server's own fields, and values that would break out of theirs.
 bool may_pass(const std::string& name, const std::string& value) {
-    for (const std::string_view ours : {"content-length", "transfer-encoding", "connection", "date"})
+    for (const std::string_view ours : {"content-length", "transfer-encoding", "connection", "date", "x-request-id"})
         if (equal_without_case(name, ours)) return false;
     return name.find_first_of("\r\n: ") == std::string::npos && value.find_first_of("\r\n") == std::string::npos;
 }
@@ -77,6 +90,7 @@ Awaitable<void> HttpConnection::run() {
         answer->knows_chunks = parser.knows_chunks();
         answer->head_only = request->method == "HEAD";
         answer->keep_alive = request->keep_alive;
+        answer->request_id = request->id;
         co_await answer_request(std::move(*request), std::move(answer));
     }
     co_await linger();
@@ -110,6 +124,8 @@ Awaitable<std::optional<HttpRequest>> HttpConnection::read_request(RequestParser
                 read_deadline_ = Clock::time_point::max();
                 auto request = parser.take();
                 request.remote = remote_;
+                const auto given = request.headers.find("x-request-id");
+                request.id = given && is_request_id(*given) ? std::string(*given) : make_request_id();
                 co_return request;
             }
             if (parser.header_done() && *taken > 0) set_read_deadline(context_->config.body_timeout);
@@ -154,6 +170,7 @@ Awaitable<void> HttpConnection::answer_request(HttpRequest request, std::shared_
 Awaitable<void> HttpConnection::refuse(HttpFault fault) {
     ++context_->stats.refused;
     auto answer = std::make_shared<HttpAnswer>();
+    answer->request_id = make_request_id();
     current_ = answer;
     const HttpResponse response = http_error(fault.status, fault.message, "invalid_request_error", fault.code);
     begin(answer, response.status, response.headers, response.body.size());
@@ -261,7 +278,8 @@ void HttpConnection::begin(const std::shared_ptr<HttpAnswer>& answer, int status
         if (!answer->chunked) answer->keep_alive = false;
     }
     head_ += "HTTP/1.1 " + std::to_string(status) + " ";
-    head_.append(reason_phrase(status)).append("\r\ndate: ").append(context_->date()).append("\r\n");
+    head_.append(reason_phrase(status)).append("\r\ndate: ").append(context_->date());
+    head_.append("\r\nx-request-id: ").append(answer->request_id).append("\r\n");
     for (const auto& [name, value] : headers.fields())
         if (may_pass(name, value)) head_.append(name).append(": ").append(value).append("\r\n");
     if (answer->chunked)

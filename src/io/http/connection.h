@@ -50,6 +50,7 @@ struct HttpContext {
 
 // One answer in the making. It outlives its turn on the connection when somebody keeps the exchange.
 struct HttpAnswer {
+    std::string request_id;
     bool knows_chunks = true;
     bool head_only = false;   // the request was HEAD
     bool keep_alive = false;  // as the client asked; the head decides

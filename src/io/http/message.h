@@ -29,6 +29,7 @@ class HttpHeaders {
 };
 
 struct HttpRequest {
+    std::string id;      // x-request-id as the client sent it when it is fit to hand on, else made by the server
     std::string method;  // as sent: "GET", "POST", ...
     std::string path;    // the target up to '?', not decoded
     std::string query;   // behind '?', not decoded
@@ -40,7 +41,8 @@ struct HttpRequest {
 
 struct HttpResponse {
     int status = 200;
-    HttpHeaders headers;  // content-length, transfer-encoding, connection and date are the server's
+    // content-length, transfer-encoding, connection, date and x-request-id are the server's.
+    HttpHeaders headers;
     std::string body;
 };
 

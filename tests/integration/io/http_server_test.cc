@@ -330,11 +330,45 @@ BOOST_AUTO_TEST_CASE(header_values_cannot_break_out) {
         static_cast<void>(co_await exchange->respond(std::move(response)));
     });
     drive(io, [&]() -> Awaitable<void> {
-        const auto answer = co_await whole_answer("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+        const auto answer =
+            co_await whole_answer("GET / HTTP/1.1\r\nHost: h\r\nX-Request-Id: r\r\nConnection: close\r\n\r\n");
         BOOST_TEST(!contains(answer, "evil"));
         BOOST_TEST(!contains(answer, "99"));
         BOOST_TEST(contains(answer, "x-good: yes\r\n"));
         BOOST_TEST(contains(answer, "content-length: 0\r\n"));
+    });
+}
+
+// Whatever happens to a request, both sides can name it.
+BOOST_AUTO_TEST_CASE(every_answer_carries_the_requests_id) {
+    serve([](HttpRequest request, std::shared_ptr<HttpExchange> exchange) -> Awaitable<void> {
+        HttpResponse response;
+        response.headers.add("x-request-id", "the handler's");
+        response.body = "id=" + request.id;
+        static_cast<void>(co_await exchange->respond(std::move(response)));
+    });
+    drive(io, [&]() -> Awaitable<void> {
+        const auto id_of = [](const std::string& answer) {
+            const auto at = answer.find("\r\nx-request-id: ");
+            BOOST_TEST_REQUIRE(at != std::string::npos, answer);
+            return answer.substr(at + 16, answer.find("\r\n", at + 2) - at - 16);
+        };
+        const std::string close = "Host: h\r\nConnection: close\r\n";
+        const std::string given = co_await whole_answer("GET / HTTP/1.1\r\nX-Request-Id: mine-1\r\n" + close + "\r\n");
+        BOOST_TEST(id_of(given) == "mine-1");
+        BOOST_TEST(contains(given, "id=mine-1"));
+        BOOST_TEST(count(given, "x-request-id") == 1U);
+        const std::string made = co_await whole_answer("GET / HTTP/1.1\r\n" + close + "\r\n");
+        BOOST_TEST(id_of(made).size() == 36U);
+        BOOST_TEST(contains(made, "id=" + id_of(made)));
+        const std::string other = co_await whole_answer("GET / HTTP/1.1\r\n" + close + "\r\n");
+        BOOST_TEST(id_of(other) != id_of(made));
+        for (const std::string& unfit : {std::string("two words"), std::string(129, 'x')})
+            BOOST_TEST(
+                id_of(co_await whole_answer("GET / HTTP/1.1\r\nx-request-id: " + unfit + "\r\n" + close + "\r\n"))
+                    .starts_with("req-"));
+        BOOST_TEST(id_of(co_await whole_answer("GET / HTTP/1.1\r\n\r\n")).starts_with("req-"));
+        BOOST_TEST(id_of(co_await whole_answer("nonsense\r\n\r\n")).starts_with("req-"));
     });
 }
 
