@@ -22,8 +22,10 @@ io::HttpResponse to_response(const router::Reject& reject, std::string_view mode
     if (code == router::errc::all_replicas_busy) return to_response(openai::overloaded(retry_ms));
     if (code == router::errc::no_replica_ready)
         return to_response(openai::unavailable("no replica of this model is ready", retry_ms));
+    if (reject.status == 504) return to_response(openai::timed_out(reject.error.message(), retry_ms));
     openai::ApiError error = openai::upstream_failed(reject.error.message());
     error.status = reject.status;
+    if (reject.retry_after) error.retry_after_ms = retry_ms;
     return to_response(error);
 }
 
