@@ -29,8 +29,8 @@ struct DataPlane::State {
           links(context, link_config(parts), parts.identity, parts.log, parts.sealing),
           link_server(context, link_config(parts), parts.identity, parts.log, parts.sealing),
           serving(parts.replicas, context.get_executor()),
-          entry(parts.entry, dispatcher, links, serving, parts.view, parts.clock),
-          door(entry, dispatcher, parts.view, parts.clock, actions()),
+          entry(parts.entry, parts.gate, dispatcher, links, serving, parts.view, parts.clock),
+          door(entry, parts.gate, dispatcher, parts.view, parts.clock, actions()),
           http(
               context, http_config(parts),
               [this](io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange) {

@@ -10,6 +10,7 @@
 
 #include "app/door.h"
 #include "app/entry.h"
+#include "app/gate.h"
 #include "app/local_replicas.h"
 #include "app/shared_view.h"
 #include "app/totals.h"
@@ -29,6 +30,7 @@ struct DataPlaneShared {
     std::shared_ptr<LocalReplicas> replicas;
     const SharedView& view;
     const router::SessionTokens& tokens;
+    Gate& gate;
     const io::SystemClock& clock;
     Totals& totals;
     Log& log;

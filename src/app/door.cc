@@ -6,11 +6,9 @@
 #include <array>
 #include <boost/json/serialize.hpp>
 #include <map>
-#include <optional>
 #include <tuple>
 #include <utility>
 
-#include "app/address.h"
 #include "app/keys_json.h"
 #include "app/responses.h"
 #include "base/bytes.h"
@@ -23,24 +21,12 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr std::string_view admin_prefix = "/exaserve/v1/";
-constexpr std::string_view keys_path = "/exaserve/v1/keys";
-
 io::HttpResponse json_response(int status, std::string body) {
     return {status, {{"content-type", "application/json"}}, std::move(body)};
 }
 
 io::HttpResponse json_response(const boost::json::value& value, int status = 200) {
     return json_response(status, boost::json::serialize(value));
-}
-
-// Orders come from this machine, and from no web page: a browser names the page that a request comes from.
-std::optional<io::HttpResponse> refuse_order(const io::HttpRequest& request) {
-    if (is_loopback(request.remote) && !request.headers.find("origin")) return std::nullopt;
-    openai::ApiError error = openai::unauthorized();
-    error.status = 403;
-    error.message = "operator's orders are taken from loopback addresses only, and from no web page";
-    return to_response(error);
 }
 
 // RFC 3986, section 2.1. In a query a plus is a space, as HTML forms and most clients write it.
@@ -72,19 +58,28 @@ std::string query_value(std::string_view query, std::string_view name) {
 }
 
 asio::awaitable<void> Door::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange) {
-    const bool chat = request.path == "/v1/chat/completions";
-    if (request.method == "POST" && (chat || request.path == "/v1/completions")) {
-        co_await entry_.handle(std::move(request), exchange,
-                               chat ? wire::RequestKind::chat : wire::RequestKind::completion);
+    const RouteMatch match = find_route(request.method, request.path);
+    if (match.route == nullptr) {
+        const openai::ApiError error = match.allow.empty()
+                                           ? openai::not_found(request.path)
+                                           : openai::method_not_allowed(request.method, request.path, match.allow);
+        std::ignore = co_await exchange->respond(to_response(error));
         co_return;
     }
-    if (request.method == "POST" && request.path == keys_path) {
-        auto refusal = refuse_order(request);
-        if (!refusal) refusal = co_await change_keys(std::move(request.body));
-        std::ignore = co_await exchange->respond(std::move(*refusal));
+    auto caller = gate_.check(request, *match.route);
+    if (!caller) {
+        std::ignore = co_await exchange->respond(to_response(caller.error()));
         co_return;
     }
-    std::ignore = co_await exchange->respond(answer(request));
+    if (match.route->resource == Resource::answer) {
+        co_await entry_.handle(std::move(request), exchange, match.route->kind, std::move(caller).value());
+        co_return;
+    }
+    if (match.route->resource == Resource::change_keys) {
+        std::ignore = co_await exchange->respond(co_await change_keys(std::move(request.body)));
+        co_return;
+    }
+    std::ignore = co_await exchange->respond(answer(match, request));
 }
 
 asio::awaitable<io::HttpResponse> Door::change_keys(std::string body) const {
@@ -95,26 +90,42 @@ asio::awaitable<io::HttpResponse> Door::change_keys(std::string body) const {
     co_return json_response(key_change_json(change.value()));
 }
 
-io::HttpResponse Door::answer(const io::HttpRequest& request) {
-    const std::string_view path = request.path;
-    const bool get = request.method == "GET" || request.method == "HEAD";
-    const auto only = [&](std::string_view allowed) {
-        return to_response(openai::method_not_allowed(request.method, path, allowed));
-    };
-    if (path == "/v1/chat/completions" || path == "/v1/completions") return only("POST");
-    if (path == "/health") return get ? health() : only("GET");
-    if (path == "/metrics")
-        return get ? io::HttpResponse{200, {{"content-type", "text/plain; version=0.0.4"}}, actions_.metrics()}
-                   : only("GET");
-    if (path == "/v1/models") return get ? models({}) : only("GET");
-    if (path.starts_with("/v1/models/")) return get ? models(path.substr(11)) : only("GET");
-    if (path.starts_with(admin_prefix)) {
-        const std::string_view what = path.substr(admin_prefix.size());
-        if (what == "join" || what == "leave" || what == "accept-losses")
-            return request.method == "POST" ? admin_post(what, request) : only("POST");
-        return get ? admin_get(what, request) : only("GET");
+io::HttpResponse Door::answer(const RouteMatch& match, const io::HttpRequest& request) {
+    const auto view = shared_.load();
+    switch (match.route->resource) {
+        case Resource::models:
+            return models({});
+        case Resource::model:
+            return models(match.rest);
+        case Resource::health:
+            return health();
+        case Resource::metrics:
+            return {200, {{"content-type", "text/plain; version=0.0.4"}}, actions_.metrics()};
+        case Resource::members:
+            return json_response(members_json(clock_.now(), actions_.facts(), *view->members));
+        case Resource::status:
+            return status();
+        case Resource::keys:
+            return json_response(keys_json(*view));
+        case Resource::replicas:
+            return json_response(replicas_json(clock_.now(), *view->members));
+        case Resource::ring:
+            return json_response(ring_json(*view->routing, query_value(request.query, "model")));
+        case Resource::route:
+            return explain(request);
+        case Resource::join:
+            return join(request);
+        case Resource::leave:
+            actions_.leave();
+            return json_response(leave_json(actions_.drain_seconds, ::getpid()), 202);
+        case Resource::accept_losses:
+            actions_.accept_losses();
+            return json_response(accept_losses_json(*shared_.load()->members));
+        case Resource::answer:
+        case Resource::change_keys:
+            break;
     }
-    return to_response(openai::not_found(path));
+    return to_response(openai::internal("a route without an answer"));
 }
 
 io::HttpResponse Door::models(std::string_view id) const {
@@ -146,23 +157,14 @@ io::HttpResponse Door::health() const {
     return json_response(boost::json::object{{"status", status}, {"replicas_ready", ready}}, healthy ? 200 : 503);
 }
 
-io::HttpResponse Door::admin_get(std::string_view what, const io::HttpRequest& request) {
+io::HttpResponse Door::status() {
     const auto view = shared_.load();
-    const TimePoint now = clock_.now();
-    if (what == "members") return json_response(members_json(now, actions_.facts(), *view->members));
-    if (what == "status") {
-        boost::json::value status = status_json(actions_.facts(), *view->members);
-        status.get_object()["seal"] = seal_json(now, *view->seal);
-        return json_response(status);
-    }
-    if (what == "keys") return json_response(keys_json(*view));
-    if (what == "replicas") return json_response(replicas_json(now, *view->members));
-    if (what == "ring") return json_response(ring_json(*view->routing, query_value(request.query, "model")));
-    if (what == "route") return route(request);
-    return to_response(openai::not_found(request.path));
+    boost::json::value status = status_json(actions_.facts(), *view->members);
+    status.get_object()["seal"] = seal_json(clock_.now(), *view->seal);
+    return json_response(status);
 }
 
-io::HttpResponse Door::route(const io::HttpRequest& request) {
+io::HttpResponse Door::explain(const io::HttpRequest& request) {
     const auto view = shared_.load();
     const std::string session = query_value(request.query, "session");
     std::string model = query_value(request.query, "model");
@@ -188,16 +190,7 @@ io::HttpResponse Door::route(const io::HttpRequest& request) {
     return json_response(route_json(session, explanation.value()));
 }
 
-io::HttpResponse Door::admin_post(std::string_view what, const io::HttpRequest& request) const {
-    if (auto refusal = refuse_order(request)) return std::move(*refusal);
-    if (what == "leave") {
-        actions_.leave();
-        return json_response(leave_json(actions_.drain_seconds, ::getpid()), 202);
-    }
-    if (what == "accept-losses") {
-        actions_.accept_losses();
-        return json_response(accept_losses_json(*shared_.load()->members));
-    }
+io::HttpResponse Door::join(const io::HttpRequest& request) const {
     auto seeds = parse_join(request.body);
     if (!seeds) return to_response(seeds.error());
     const boost::json::value reply = join_json(seeds.value());

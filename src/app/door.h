@@ -1,4 +1,5 @@
-// Door: which path of a peer's HTTP does what. The API of clients goes to Entry, everything else is answered here.
+// Door: what a peer's HTTP does with a request. It finds the route (app/routes.h) and asks the gate; answers of models
+// are left to Entry, everything else is answered here.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -10,7 +11,9 @@
 
 #include "app/admin_json.h"
 #include "app/entry.h"
+#include "app/gate.h"
 #include "app/key_order.h"
+#include "app/routes.h"
 #include "app/shared_view.h"
 #include "base/result.h"
 #include "io/http/server.h"
@@ -31,23 +34,30 @@ struct DoorActions {
 
 class Door {
   public:
-    Door(Entry& entry, router::Dispatcher& dispatcher, const SharedView& shared, const io::SystemClock& clock,
-         DoorActions actions)
-        : entry_(entry), dispatcher_(dispatcher), shared_(shared), clock_(clock), actions_(std::move(actions)) {}
+    Door(Entry& entry, Gate& gate, router::Dispatcher& dispatcher, const SharedView& shared,
+         const io::SystemClock& clock, DoorActions actions)
+        : entry_(entry),
+          gate_(gate),
+          dispatcher_(dispatcher),
+          shared_(shared),
+          clock_(clock),
+          actions_(std::move(actions)) {}
 
     // The server's handler.
     boost::asio::awaitable<void> handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange);
 
   private:
-    io::HttpResponse answer(const io::HttpRequest& request);
+    // Of every resource but those that take time.
+    io::HttpResponse answer(const RouteMatch& match, const io::HttpRequest& request);
     io::HttpResponse models(std::string_view id) const;
     io::HttpResponse health() const;
-    io::HttpResponse admin_get(std::string_view what, const io::HttpRequest& request);
-    io::HttpResponse admin_post(std::string_view what, const io::HttpRequest& request) const;
+    io::HttpResponse status();
+    io::HttpResponse explain(const io::HttpRequest& request);
+    io::HttpResponse join(const io::HttpRequest& request) const;
     boost::asio::awaitable<io::HttpResponse> change_keys(std::string body) const;
-    io::HttpResponse route(const io::HttpRequest& request);
 
     Entry& entry_;
+    Gate& gate_;
     router::Dispatcher& dispatcher_;
     const SharedView& shared_;
     const io::SystemClock& clock_;

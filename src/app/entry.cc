@@ -1,8 +1,5 @@
 #include "app/entry.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <boost/asio/this_coro.hpp>
 #include <tuple>
 #include <utility>
@@ -25,23 +22,15 @@ namespace asio = boost::asio;
 
 namespace {
 
-// A header that a client made and that we hand on: printable ASCII, bounded.
-bool is_token_text(std::string_view text) {
-    return !text.empty() && text.size() <= 128 && std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f; });
-}
-
-std::string request_id(const io::HttpRequest& request) {
-    const auto given = request.headers.find("x-request-id");
-    if (given && is_token_text(*given)) return std::string(*given);
-    return fmt::format("req-{:016x}{:016x}", io::random_u64(), io::random_u64());
-}
-
-wire::Open make_open(const io::HttpRequest& request, wire::RequestKind kind, const openai::Peek& peek, WallTime wall) {
+wire::Open make_open(const io::HttpRequest& request, wire::RequestKind kind, const openai::Peek& peek,
+                     const Caller& caller, WallTime wall) {
     const openai::Shape shape = kind == wire::RequestKind::chat ? openai::Shape::chat : openai::Shape::completion;
     wire::Open open;
     open.model = peek.model;
     open.kind = kind;
-    open.x_request_id = request_id(request);
+    open.tenant = caller.tenant;
+    open.priority = caller.priority;
+    open.x_request_id = request.id;
     open.response_id = openai::answer_id(shape, io::random_u64(), io::random_u64());
     open.created_unix_s = wall.unix_seconds();
     open.seed = peek.seed ? *peek.seed : io::random_u64();
@@ -60,7 +49,7 @@ std::optional<ReplicaId> warm_up_target(const io::HttpRequest& request, std::str
 }  // namespace
 
 asio::awaitable<void> Entry::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange,
-                                    wire::RequestKind kind) {
+                                    wire::RequestKind kind, Caller caller) {
     const std::shared_ptr<const Epoch> epoch = epoch_;
     const auto peek = openai::peek(request.body);
     if (!peek) {
@@ -68,16 +57,21 @@ asio::awaitable<void> Entry::handle(io::HttpRequest request, std::shared_ptr<io:
         co_return;
     }
     const WallTime wall = clock_.wall();
-    Relay relay(exchange, make_open(request, kind, peek.value(), wall));
+    Relay relay(exchange, make_open(request, kind, peek.value(), caller, wall));
     if (const auto replica = warm_up_target(request, config_.warm_up_secret)) {
         co_await warm_up(relay, *replica);
         co_return;
     }
 
+    if (const auto admitted = gate_.admit(caller, peek.value().model); !admitted) {
+        std::ignore = co_await exchange->respond(to_response(admitted.error()));
+        co_return;
+    }
     const openai::Session session =
         openai::pick_session(request.headers.find("x-session-id").value_or(std::string_view{}), peek.value());
     router::RequestMeta meta;
     meta.wall = wall;
+    meta.tenant = caller.tenant;
     meta.model = peek.value().model;
     meta.session = session.id;
     meta.prefix_hash = hash64(as_bytes(peek.value().leading));
@@ -93,7 +87,6 @@ asio::awaitable<void> Entry::handle(io::HttpRequest request, std::shared_ptr<io:
     }
     if (const auto* reject = std::get_if<router::Reject>(&decision)) {
         io::HttpResponse response = to_response(*reject, peek.value().model);
-        response.headers.add("x-request-id", relay.request_id());
         failed_ += response.status >= 500;
         std::ignore = co_await exchange->respond(std::move(response));
     } else if (const auto* broken = std::get_if<router::Broken>(&decision)) {

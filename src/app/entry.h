@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "app/gate.h"
 #include "app/relay.h"
 #include "app/serving.h"
 #include "app/shared_view.h"
@@ -34,9 +35,10 @@ struct EntryConfig {
 // Belongs to one data-plane thread, like everything it refers to; all of that outlives it.
 class Entry {
   public:
-    Entry(EntryConfig config, router::Dispatcher& dispatcher, io::LinkPool& links, Serving& serving,
+    Entry(EntryConfig config, Gate& gate, router::Dispatcher& dispatcher, io::LinkPool& links, Serving& serving,
           const SharedView& shared, const io::SystemClock& clock)
         : config_(std::move(config)),
+          gate_(gate),
           dispatcher_(dispatcher),
           links_(links),
           serving_(serving),
@@ -48,9 +50,9 @@ class Entry {
     // Requests that ended in a 5xx, or broke in the middle.
     std::uint64_t failed() const { return failed_; }
 
-    // Answers one POST of /v1/chat/completions or /v1/completions, whatever happens.
+    // Answers one request for an answer of a model, whatever happens.
     boost::asio::awaitable<void> handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange,
-                                        wire::RequestKind kind);
+                                        wire::RequestKind kind, Caller caller);
 
   private:
     struct Epoch {};
@@ -62,6 +64,7 @@ class Entry {
     boost::asio::awaitable<void> warm_up(Relay& relay, ReplicaId replica);
 
     EntryConfig config_;
+    Gate& gate_;
     router::Dispatcher& dispatcher_;
     io::LinkPool& links_;
     Serving& serving_;

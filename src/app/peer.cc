@@ -29,6 +29,7 @@
 #include "app/data_dir.h"
 #include "app/data_plane.h"
 #include "app/errc.h"
+#include "app/gate.h"
 #include "app/key_store.h"
 #include "io/crypto/openssl_crypto.h"
 #include "io/errc.h"
@@ -310,6 +311,7 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
 
     EntryConfig entry;
     entry.warm_up_secret = fmt::format("{:016x}{:016x}", io::random_u64(), io::random_u64());
+    OpenGate gate;
     const DataPlaneShared shared{
         .identity = identity,
         .router = {},
@@ -317,6 +319,7 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
         .replicas = replicas,
         .view = view,
         .tokens = tokens,
+        .gate = gate,
         .clock = clock,
         .totals = totals,
         .log = *log,

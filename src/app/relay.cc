@@ -103,9 +103,7 @@ asio::awaitable<std::optional<Outcome>> Relay::take_end(wire::End end) {
 }
 
 io::HttpHeaders Relay::headers() const {
-    io::HttpHeaders headers{{"content-type", head_.content_type},
-                            {"x-request-id", open_.x_request_id},
-                            {"x-exaserve-replica", to_string(attempt_.replica)}};
+    io::HttpHeaders headers{{"content-type", head_.content_type}, {"x-exaserve-replica", to_string(attempt_.replica)}};
     if (!session_token_.empty()) headers.add("x-session-id", session_token_);
     return headers;
 }

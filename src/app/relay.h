@@ -34,7 +34,6 @@ class Relay {
 
     io::HttpExchange& exchange() { return *exchange_; }
     const router::Attempt& attempt() const { return attempt_; }
-    const std::string& request_id() const { return open_.x_request_id; }
     // What rode on the end of the last attempt, if anything did.
     const std::optional<wire::LoadReport>& load() const { return load_; }
     // Why the last attempt failed, for people.
