@@ -24,6 +24,9 @@ class GossipQueue {
   public:
     // Least parts of a packet's room, in percent: facts, records, loads.
     static constexpr std::array<std::size_t, 3> share_percent = {50, 35, 15};
+    // Records and loads that wait, each. More would take packets of many seconds: comparisons, which begin long before
+    // that (Membership::gossip), bring the rest. Facts are small and all kept.
+    static constexpr std::size_t state_max = 512;
 
     void tell_fact(PeerId subject) { queues_[fact].put({subject, 0}); }
     // `base`: the edition that was told before this one; 0 for a peer that is new.
@@ -52,7 +55,7 @@ class GossipQueue {
     // Bytes used, at most `room`, for at most `items_max` pieces.
     std::size_t take(Class from, Filling& filling, std::size_t room, std::size_t items_max);
 
-    std::array<NewsQueue, 3> queues_;
+    std::array<NewsQueue, 3> queues_{NewsQueue(), NewsQueue(state_max), NewsQueue(state_max)};
     std::optional<Class> owed_;
 };
 

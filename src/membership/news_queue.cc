@@ -18,10 +18,21 @@ void NewsQueue::put(NewsKey key, std::uint64_t base) {
         const auto at = position(news, place->age);
         base = std::min(base, at->base);
         news.erase(at);
+    } else if (places_.size() >= most_) {
+        make_room();
     }
     if (told_.empty()) told_.emplace_back();
     told_[0].push_back({key, base, next_age_});
     places_.put(key, {0, next_age_--});
+}
+
+void NewsQueue::make_room() {
+    for (auto news = told_.rbegin(); news != told_.rend(); ++news) {
+        if (news->empty()) continue;
+        places_.erase(news->front().key);
+        news->erase(news->begin());
+        return;
+    }
 }
 
 void NewsQueue::drop(PeerId peer) {

@@ -1,7 +1,8 @@
 // NewsQueue: what is still to be told, the least often told first and among those the newest.
 //
 // It keeps only names of news; what they say is looked up when a packet leaves, so that it is never stale. One entry a
-// key bounds it. Newest first keeps a flood of old news from delaying the news of now (SWIM section 4.1).
+// key bounds it, and `most`: what is told most often, and of that the oldest, makes room. Newest first keeps a flood of
+// old news from delaying the news of now (SWIM section 4.1).
 //
 // News of equal count stands in one array, the newest last: what is taken, and what is put, is nearly always near its
 // end. Memory is kept while there is news and given back when there is none.
@@ -30,6 +31,9 @@ class NewsQueue {
         skip,  // it does not fit now
         gone   // there is nothing to tell any more
     };
+
+    // Holds `most` pieces of news.
+    explicit NewsQueue(std::size_t most = ~std::size_t{0}) : most_(most) {}
 
     // Tells `key` anew. `base` is the edition that everyone may be taken to hold; of two bases the lower stays.
     void put(NewsKey key, std::uint64_t base = 0);
@@ -88,9 +92,11 @@ class NewsQueue {
     };
 
     static std::vector<News>::iterator position(std::vector<News>& news, std::uint64_t age);
+    void make_room();
     // Counts what was sent, and lets memory go when nothing is left.
     void settle(std::uint32_t budget);
 
+    std::size_t most_;
     std::vector<std::vector<News>> told_;  // by how often
     FlatMap<NewsKey, Place, KeyHash> places_;
     std::uint64_t next_age_ = ~std::uint64_t{0};

@@ -144,4 +144,20 @@ BOOST_AUTO_TEST_CASE(any_history_of_orders_leaves_the_order_that_a_sorted_list_h
     }
 }
 
+BOOST_AUTO_TEST_CASE(above_its_bound_what_was_told_most_often_and_is_oldest_makes_room) {
+    NewsQueue queue(4);
+    for (const std::uint64_t peer : {1U, 2U, 3U, 4U}) queue.put(key(peer));
+    BOOST_TEST((sent(queue, 2) == std::vector<std::uint64_t>{4, 3}));
+    queue.put(key(5));
+    queue.put(key(5));
+    BOOST_TEST(queue.size() == 4U);
+    queue.put(key(6));
+    queue.put(key(7));
+    BOOST_TEST(queue.size() == 4U);
+    BOOST_TEST((sent(queue, 4) == std::vector<std::uint64_t>{7, 6, 5, 2}));
+    // What had to go is news again when it is told again.
+    queue.put(key(3));
+    BOOST_TEST((sent(queue, 1) == std::vector<std::uint64_t>{3}));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
