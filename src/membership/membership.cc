@@ -629,10 +629,9 @@ void Membership::send(TimePoint now, const Endpoint& at, std::optional<PeerId> t
     ++counters_.packets_out;
 }
 
-void Membership::send_sync(PeerId to, const wire::Sync& sync) {
-    wire::Sync stamped = sync;
-    stamped.header = header();
-    auto bytes = wire::encode(stamped);
+void Membership::send_sync(PeerId to, wire::Sync sync) {
+    sync.header = header();
+    auto bytes = wire::encode(sync);
     EXA_CHECK(bytes.has_value());
     if (syncs_.size() >= syncs_max) {
         syncs_.pop_front();

@@ -244,7 +244,7 @@ class Membership {
     wire::Packet ping(std::uint64_t seq, PeerId target) const;
     // With our own record when asked for, the fact about `to` when it may have to refute it, and news.
     void send(TimePoint now, const Endpoint& at, std::optional<PeerId> to, wire::Packet packet, bool introduce_us);
-    void send_sync(PeerId to, const wire::Sync& sync);
+    void send_sync(PeerId to, wire::Sync sync);
     void gossip(TimePoint now);
     void news(TimePoint now);
     void tell_record(TimePoint now);

@@ -268,7 +268,7 @@ void Membership::send_wants() {
         wire::Sync sync;
         sync.kind = wire::SyncKind::updates;
         sync.wants = std::move(wants);
-        send_sync(from, sync);
+        send_sync(from, std::move(sync));
     }
     wants_.clear();
 }
@@ -352,11 +352,9 @@ void Membership::answer_wants(PeerId to, const std::vector<wire::Want>& wants, s
         bytes += item;
         if (bytes <= answer_bytes || bytes == item) return;
         answer.more = true;
-        send_sync(to, answer);
-        answer.wants.clear();
-        answer.facts.clear();
-        answer.records.clear();
-        answer.loads.clear();
+        send_sync(to, std::exchange(answer, {}));
+        answer.kind = wire::SyncKind::updates;
+        answer.seq = seq;
         bytes = item;
     };
     const auto add_load = [&](const NewsKey& key) {
@@ -372,20 +370,19 @@ void Membership::answer_wants(PeerId to, const std::vector<wire::Want>& wants, s
         const Peer* peer = roster_.find(want.peer);
         if (peer == nullptr || peer->hidden) continue;
         const bool same_life = want.generation == peer->record->generation;
-        std::optional<wire::RecordDelta> delta;
-        if (!same_life || want.version < roster_.digest(*peer).version)
-            delta = roster_.delta(want.peer, same_life ? want.version : 0);
-        const wire::Fact fact = roster_.fact(want.peer);
+        const std::uint64_t base = same_life ? want.version : 0;
+        std::optional<std::size_t> delta_bytes;
+        if (!same_life || want.version < roster_.digest(*peer).version) delta_bytes = roster_.delta_bytes(*peer, base);
+        const wire::Fact fact = Roster::fact(*peer);
         // In one message: whoever is new to the reader must come with its standing.
-        make_room(wire::size_bound(fact) + (delta ? wire::size_bound(*delta) : 0));
-        if (delta) answer.records.push_back(std::move(*delta));
+        make_room(wire::size_bound(fact) + delta_bytes.value_or(0));
+        if (delta_bytes) answer.records.push_back(*roster_.delta(*peer, base));
         answer.facts.push_back(fact);
         if (want.version == 0 && !with_loads) add_loads(want.peer);
     }
     if (with_loads)
         for (const NewsKey& key : loads_.keys()) add_load(key);
-    answer.more = false;
-    send_sync(to, answer);
+    send_sync(to, std::move(answer));
 }
 
 }  // namespace exa::membership

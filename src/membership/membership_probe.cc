@@ -247,13 +247,15 @@ void Membership::redial(TimePoint now) {
     }
     if (!joined_) return;
     if (strangers_of_ != roster_.live_edition()) {
-        std::set<Endpoint> members{record().gossip};
-        for (const PeerId id : roster_.live()) members.insert(roster_.find(id)->record->gossip);
-        const auto is_member = [&](const Endpoint& endpoint) { return members.contains(endpoint); };
+        std::set<Endpoint> strangers(seeds_.begin(), seeds_.end());
+        strangers.insert(former_.begin(), former_.end());
+        strangers.erase(record().gossip);
+        for (const PeerId id : roster_.live()) strangers.erase(roster_.find(id)->record->gossip);
+        const auto is_member = [&](const Endpoint& endpoint) { return !strangers.contains(endpoint); };
         std::erase_if(former_, is_member);
         strangers_ = seeds_;
-        strangers_.insert(strangers_.end(), former_.begin(), former_.end());
         std::erase_if(strangers_, is_member);
+        strangers_.insert(strangers_.end(), former_.begin(), former_.end());
         strangers_of_ = roster_.live_edition();
     }
     if (strangers_.empty()) return;

@@ -20,6 +20,17 @@ bool is_gone(Liveness liveness) {
     return liveness == Liveness::dead || liveness == Liveness::lost || liveness == Liveness::left;
 }
 
+template <class T>
+void insert_sorted(std::vector<T>& list, const T& item) {
+    list.insert(std::ranges::lower_bound(list, item), item);
+}
+
+template <class T>
+void erase_sorted(std::vector<T>& list, const T& item) {
+    const auto at = std::ranges::lower_bound(list, item);
+    if (at != list.end() && *at == item) list.erase(at);
+}
+
 }  // namespace
 
 Liveness liveness_of(wire::Standing standing) {
@@ -111,11 +122,8 @@ void Roster::digest_again(Entry& entry) {
 void Roster::index(Entry& entry) {
     const PeerId id = entry.record->id;
     digest_again(entry);
-    if (entry.is_live()) {
-        const std::pair name(entry.record->name_hash(), id);
-        names_.insert(std::ranges::lower_bound(names_, name), name);
-    }
-    if (is_gone(entry.liveness)) gone_.emplace(entry.since, id);
+    if (entry.is_live()) insert_sorted(names_, std::pair(entry.record->name_hash(), id));
+    if (is_gone(entry.liveness)) insert_sorted(gone_, std::pair(entry.since, id));
     if (id == self_) return;
     if (entry.is_live()) {
         if (entry.liveness == Liveness::suspect) suspects_.insert(id);
@@ -123,7 +131,7 @@ void Roster::index(Entry& entry) {
         live_.push_back(id);
         ++live_edition_;
     } else if (entry.liveness != Liveness::left) {
-        dead_.emplace(entry.since, id);
+        insert_sorted(dead_, std::pair(entry.since, id));
     }
 }
 
@@ -132,11 +140,11 @@ void Roster::unindex(Entry& entry) {
     members_stale_ = true;
     live_digest_ ^= std::exchange(entry.digested, 0);
     if (is_gone(entry.liveness)) {
-        gone_.erase({entry.since, id});
-        dead_.erase({entry.since, id});
+        erase_sorted(gone_, std::pair(entry.since, id));
+        erase_sorted(dead_, std::pair(entry.since, id));
         return;
     }
-    names_.erase(std::ranges::lower_bound(names_, std::pair(entry.record->name_hash(), id)));
+    erase_sorted(names_, std::pair(entry.record->name_hash(), id));
     if (id == self_) return;
     suspects_.erase(id);
     if (live_.back() != id) {

@@ -65,7 +65,7 @@ class Roster {
     // The others that are alive or suspect, in no order that means anything but the same for the same history.
     const std::vector<PeerId>& live() const { return live_; }
     // The others that are dead or lost, oldest first.
-    const std::set<std::pair<TimePoint, PeerId>>& dead() const { return dead_; }
+    const std::vector<std::pair<TimePoint, PeerId>>& dead() const { return dead_; }
     // Equal for equal sets of (id, generation, version) of the live peers but ourselves, whether suspect or not.
     std::uint32_t live_digest() const { return live_digest_; }
     // One peer's part of it.
@@ -146,8 +146,9 @@ class Roster {
     std::uint64_t live_edition_ = 1;
     std::uint32_t live_digest_ = 0;
     std::set<PeerId> suspects_;
-    std::set<std::pair<TimePoint, PeerId>> dead_;
-    std::set<std::pair<TimePoint, PeerId>> gone_;
+    // Oldest first.
+    std::vector<std::pair<TimePoint, PeerId>> dead_;
+    std::vector<std::pair<TimePoint, PeerId>> gone_;
     std::vector<std::pair<std::uint64_t, PeerId>> names_;  // of the live ones, sorted by the hash of their name
     mutable MemberList members_;
     mutable bool members_stale_ = true;
