@@ -25,6 +25,8 @@ constexpr std::size_t placement_samples = 64;
 constexpr std::size_t copies_samples = 8;
 // DESIGN 7: of a segment, on different racks.
 constexpr std::size_t copies = 2;
+// A ring that only grows is looked at this often, as app/control publishes it.
+constexpr std::chrono::milliseconds ring_period{20};
 // B1: timers of a peer that are not about another one, and probes that it makes for others at once (membership's own
 // limit), and reports in a load group.
 constexpr std::size_t own_timers = 16;
@@ -98,6 +100,7 @@ void Oracles::on_up(WorldTime now, const Peer& peer) {
     subject.up = true;
     subject.ending.reset();
     ++up_;
+    cells_[peer.host].reserve(cluster_.size());
     cells_[peer.host].assign(subjects_.size(), {});
     News birth{.generation = subject.generation, .at = now, .first = {}, .last = now, .waiting = {}};
     birth.waiting.resize(cluster_.size());
@@ -185,8 +188,11 @@ void Oracles::refresh_ready(const Peer& observer, std::size_t subject, Cell& kno
         measured_.ready_all = seconds_of(cluster_.now());
 }
 
-void Oracles::note_ring(const Peer& observer) {
+void Oracles::note_ring(const Peer& observer, bool at_once) {
     if (observer.host != ring_observer_) return;
+    ring_stale_ = !at_once && cluster_.now() < ring_looked_ + ring_period;
+    if (ring_stale_) return;
+    ring_looked_ = cluster_.now();
     auto view = observer.node->routing();
     const std::uint64_t digest = ring_digest(*view);
     if (digest == ring_digest_) return;
@@ -362,7 +368,8 @@ void Oracles::on_told(WorldTime now, const Peer& observer, const membership::Eve
             break;
     }
     refresh_ready(observer, *number, known);
-    if (event.kind != Told::suspect && event.kind != Told::lost) note_ring(observer);
+    if (event.kind == Told::suspect || event.kind == Told::lost) return;
+    note_ring(observer, event.kind == Told::dead || event.kind == Told::left);
 }
 
 void Oracles::before_stranger(const Peer& peer) {
@@ -419,6 +426,7 @@ void Oracles::check_sizes() {
 
 void Oracles::sweep(WorldTime now) {
     if (watches("B1")) check_sizes();
+    if (ring_stale_ && ring_observer_) note_ring(cluster_.peer(*ring_observer_), true);
     for (std::size_t number = 0; number < subjects_.size(); ++number) {
         std::optional<News>& ending = subjects_[number].ending;
         if (!ending || ending->overdue) continue;

@@ -117,7 +117,7 @@ class Oracles final : public Watcher {
     std::optional<std::size_t> find(PeerId id) const;
     Cell& cell(Host observer, std::size_t subject);
     void refresh_ready(const Peer& observer, std::size_t subject, Cell& cell);
-    void note_ring(const Peer& observer);
+    void note_ring(const Peer& observer, bool at_once);
     void check_movement(const Peer& observer, const router::RoutingView& before, const router::RoutingView& after);
     void check_copies(const Peer& observer);
     void check_sizes();
@@ -146,6 +146,8 @@ class Oracles final : public Watcher {
     std::map<Host, std::set<Host>> victims_;  // by accuser
     std::optional<Host> ring_observer_;
     std::uint64_t ring_digest_ = 0;
+    WorldTime ring_looked_{};
+    bool ring_stale_ = false;
     std::shared_ptr<const router::RoutingView> ring_before_;
     Rng placement_;
     std::optional<Fingerprint> stranger_before_;
