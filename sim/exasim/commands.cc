@@ -47,13 +47,21 @@ int run_command(const RunArguments& arguments) {
         };
     }
     const Stopwatch watch;
-    double before_s = 0;
-    run_it.options.on_measure = [&] { before_s = watch.seconds(); };
+    RunTime time;
+    time.measured_virtual_s = seconds_of(run_it.scenario.duration - run_it.scenario.measure_from);
+    run_it.options.on_measure = [&] {
+        time.measured_s = -watch.seconds();
+        time.measured_cpu_s = -Stopwatch::cpu_seconds();
+    };
+    run_it.options.on_measured = [&] {
+        time.measured_s += watch.seconds();
+        time.measured_cpu_s += Stopwatch::cpu_seconds();
+    };
     const Outcome outcome = run(run_it.scenario, run_it.options);
-    const WallClock wall_s{watch.seconds(), before_s, seconds_of(run_it.scenario.measure_from)};
-    std::fputs((arguments.json ? to_json(run_it.identity, outcome, wall_s) : to_text(run_it.identity, outcome, wall_s))
-                   .c_str(),
-               stdout);
+    time.all_s = watch.seconds();
+    std::fputs(
+        (arguments.json ? to_json(run_it.identity, outcome, time) : to_text(run_it.identity, outcome, time)).c_str(),
+        stdout);
     return static_cast<int>(outcome.verdict);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <ctime>
 #include <string>
 
 #include "base/result.h"
@@ -34,6 +35,8 @@ std::string quoted(const std::string& word);
 class Stopwatch {
   public:
     double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+    // Of this process since it began.
+    static double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
   private:
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

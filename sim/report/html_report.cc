@@ -214,7 +214,7 @@ std::string to_html(const RunIdentity& identity, const Scenario& scenario, const
         "text{{font:10px sans-serif}}pre{{background:#f4f4f4;padding:1em;overflow:auto}}</style></head><body>\n"
         "<h1>{0}, seed {1}</h1><p>{2}</p><pre>{3}</pre>\n",
         escaped(identity.scenario), identity.seed, escaped(scenario.about),
-        escaped(to_text(identity, outcome, WallClock{})));
+        escaped(to_text(identity, outcome, RunTime{})));
     html += section("Faults", "The plan: what was done and when.", faults(scenario, end_s));
     html +=
         section("Who knew what when",

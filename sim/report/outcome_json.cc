@@ -75,10 +75,10 @@ double percentile(std::vector<double> values, double percent) {
     return values[std::min(values.size() - 1, static_cast<std::size_t>(std::max(rank, 1.0)) - 1)];
 }
 
-std::string to_json(const RunIdentity& identity, const Outcome& outcome, const WallClock& wall) {
+std::string to_json(const RunIdentity& identity, const Outcome& outcome, const RunTime& time) {
     const double virtual_s = seconds_of(outcome.virtual_time);
-    const double wall_s = wall.all_s;
-    const double measured_s = wall.all_s - wall.before_measuring_s;
+    const double wall_s = time.all_s;
+    const auto factor_of = [&](double spent_s) { return rounded(spent_s > 0 ? time.measured_virtual_s / spent_s : 0); };
     json::object faults;
     for (const auto& [name, effects] : outcome.faults) faults[name] = effects;
     json::array violations;
@@ -123,32 +123,32 @@ std::string to_json(const RunIdentity& identity, const Outcome& outcome, const W
                                            {"resumed", traffic.resumed},
                                            {"tokens", traffic.tokens},
                                            {"first_token_s", times(traffic.first_token_s)}};
-    json::object root{
-        {"ok", outcome.verdict == Verdict::pass},
-        {"verdict", verdict_text(outcome.verdict)},
-        {"scenario", identity.scenario},
-        {"scenario_hash", hex(identity.hash)},
-        {"commit", identity.commit},
-        {"seed", identity.seed},
-        {"trace_hash", hex(outcome.trace_hash)},
-        {"events", outcome.events},
-        {"virtual_s", rounded(virtual_s)},
-        {"wall_s", rounded(wall_s)},
-        {"realtime_factor", rounded(wall_s > 0 ? virtual_s / wall_s : 0)},
-        {"measured_realtime_factor", rounded(measured_s > 0 ? (virtual_s - wall.measure_from_s) / measured_s : 0)},
-        {"faults", std::move(faults)},
-        {"without_effect", json::value_from(outcome.without_effect)},
-        {"violation_count", outcome.violation_count},
-        {"violations", std::move(violations)},
-        {"liveness", outcome.liveness},
-        {"metrics", std::move(metrics)},
-        {"replay", identity.command}};
+    json::object root{{"ok", outcome.verdict == Verdict::pass},
+                      {"verdict", verdict_text(outcome.verdict)},
+                      {"scenario", identity.scenario},
+                      {"scenario_hash", hex(identity.hash)},
+                      {"commit", identity.commit},
+                      {"seed", identity.seed},
+                      {"trace_hash", hex(outcome.trace_hash)},
+                      {"events", outcome.events},
+                      {"virtual_s", rounded(virtual_s)},
+                      {"wall_s", rounded(wall_s)},
+                      {"realtime_factor", rounded(wall_s > 0 ? virtual_s / wall_s : 0)},
+                      {"measured_realtime_factor", factor_of(time.measured_s)},
+                      {"measured_cpu_factor", factor_of(time.measured_cpu_s)},
+                      {"faults", std::move(faults)},
+                      {"without_effect", json::value_from(outcome.without_effect)},
+                      {"violation_count", outcome.violation_count},
+                      {"violations", std::move(violations)},
+                      {"liveness", outcome.liveness},
+                      {"metrics", std::move(metrics)},
+                      {"replay", identity.command}};
     return json::serialize(root) + "\n";
 }
 
-std::string to_text(const RunIdentity& identity, const Outcome& outcome, const WallClock& wall) {
+std::string to_text(const RunIdentity& identity, const Outcome& outcome, const RunTime& time) {
     const double virtual_s = seconds_of(outcome.virtual_time);
-    const double wall_s = wall.all_s;
+    const double wall_s = time.all_s;
     std::string text = fmt::format("{} seed {}: {}, {:.1f} s in {:.2f} s ({:.0f}x), {} events, trace {}\n",
                                    identity.scenario, identity.seed, verdict_text(outcome.verdict), virtual_s, wall_s,
                                    wall_s > 0 ? virtual_s / wall_s : 0, outcome.events, hex(outcome.trace_hash));

@@ -19,16 +19,17 @@ struct RunIdentity {
     std::string command;  // that runs it again
 };
 
-// How long the run took; of `before_measuring_s` of it, which `measure_from_s` of virtual time took, the second factor
-// is free.
-struct WallClock {
+// How long the run took, and the part of it that is measured (from `measure_from_s` to `duration_s`). On a machine that
+// others use as well the processor's time says more than the clock's.
+struct RunTime {
     double all_s = 0;
-    double before_measuring_s = 0;
-    double measure_from_s = 0;
+    double measured_s = 0;
+    double measured_cpu_s = 0;
+    double measured_virtual_s = 0;
 };
 
-std::string to_json(const RunIdentity& identity, const Outcome& outcome, const WallClock& wall);
-std::string to_text(const RunIdentity& identity, const Outcome& outcome, const WallClock& wall);
+std::string to_json(const RunIdentity& identity, const Outcome& outcome, const RunTime& time);
+std::string to_text(const RunIdentity& identity, const Outcome& outcome, const RunTime& time);
 
 // The value below which `percent` of them lie (nearest rank); 0 of none.
 double percentile(std::vector<double> values, double percent);

@@ -141,6 +141,7 @@ Outcome run(const Scenario& scenario, const RunOptions& options) {
     const std::uint64_t packets = fabric.datagrams();
     const std::uint64_t link_bytes = fabric.link_bytes();
     whole = whole && cluster.run_until(WorldTime{scenario.duration});
+    if (options.on_measured) options.on_measured();
     const double shares = static_cast<double>(cluster.size()) * seconds_of(scenario.duration - scenario.measure_from);
     if (shares > 0) {
         outcome.bytes_per_peer_s = static_cast<double>(fabric.datagram_bytes() - bytes) / shares;

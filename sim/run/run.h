@@ -50,6 +50,8 @@ struct RunOptions {
     Trace::Listener listener;  // false from it ends the run: the outcome is then a partial one
     // Called once, when the measured part begins (`measure_from_s`).
     std::function<void()> on_measure;
+    // Likewise when it ends (`duration_s`) and the liveness phase begins.
+    std::function<void()> on_measured;
     // Called every virtual second.
     std::function<void(const Cluster&)> on_look;
     // Called with the bytes of each message as it is handled, right after the listener; for `explain`.
