@@ -36,7 +36,9 @@ bool is_request_id(std::string_view text) {
     return !text.empty() && text.size() <= 128 && std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f; });
 }
 
-std::string make_request_id() {
+// The client's own when it is fit to hand on.
+std::string request_id(std::string_view given) {
+    if (is_request_id(given)) return std::string(given);
     std::array<std::uint8_t, 16> random{};
     fill_random(random);
     return "req-" + to_hex(random);
@@ -111,21 +113,21 @@ Awaitable<std::optional<HttpRequest>> HttpConnection::read_request(RequestParser
             if (std::exchange(idle_, false)) set_read_deadline(context_->config.header_timeout);
             const auto taken = parser.feed(inbox_);
             if (!taken) {
-                co_await refuse(parser.fault());
+                co_await refuse(parser.fault(), request_id(parser.field("x-request-id")));
                 co_return std::nullopt;
             }
             inbox_.erase(0, *taken);
             // The line of a chunk has no bound of its own in the parser.
             if (*taken == 0 && inbox_.size() > context_->config.header_bytes_max + read_bytes_large) {
-                co_await refuse({400, "A chunk's header is too long.", "bad_request"});
+                co_await refuse({400, "A chunk's header is too long.", "bad_request"},
+                                request_id(parser.field("x-request-id")));
                 co_return std::nullopt;
             }
             if (parser.done()) {
                 read_deadline_ = Clock::time_point::max();
                 auto request = parser.take();
                 request.remote = remote_;
-                const auto given = request.headers.find("x-request-id");
-                request.id = given && is_request_id(*given) ? std::string(*given) : make_request_id();
+                request.id = request_id(request.headers.find("x-request-id").value_or(std::string_view{}));
                 co_return request;
             }
             if (parser.header_done() && *taken > 0) set_read_deadline(context_->config.body_timeout);
@@ -139,7 +141,9 @@ Awaitable<std::optional<HttpRequest>> HttpConnection::read_request(RequestParser
             co_return std::nullopt;
         }
         if (expired_) {
-            if (!idle_) co_await refuse({408, "The request did not arrive in time.", "request_timeout"});
+            if (!idle_)
+                co_await refuse({408, "The request did not arrive in time.", "request_timeout"},
+                                request_id(parser.field("x-request-id")));
             co_return std::nullopt;
         }
         arm_read(parser.header_done() ? read_bytes_large : read_bytes_small);
@@ -167,10 +171,10 @@ Awaitable<void> HttpConnection::answer_request(HttpRequest request, std::shared_
     if (!answer->keep_alive) closing_ = true;
 }
 
-Awaitable<void> HttpConnection::refuse(HttpFault fault) {
+Awaitable<void> HttpConnection::refuse(HttpFault fault, std::string request_id) {
     ++context_->stats.refused;
     auto answer = std::make_shared<HttpAnswer>();
-    answer->request_id = make_request_id();
+    answer->request_id = std::move(request_id);
     current_ = answer;
     const HttpResponse response = http_error(fault.status, fault.message, "invalid_request_error", fault.code);
     begin(answer, response.status, response.headers, response.body.size());

@@ -92,7 +92,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     using Clock = std::chrono::steady_clock;
 
     Awaitable<std::optional<HttpRequest>> read_request(RequestParser& parser);
-    Awaitable<void> refuse(HttpFault fault);
+    Awaitable<void> refuse(HttpFault fault, std::string request_id);
     Awaitable<void> answer_request(HttpRequest request, std::shared_ptr<HttpAnswer> answer);
     Awaitable<void> linger();
 

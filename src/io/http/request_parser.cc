@@ -1,5 +1,6 @@
 #include "io/http/request_parser.h"
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/core/string.hpp>
 #include <boost/beast/http/error.hpp>
@@ -11,15 +12,104 @@ namespace exa::io {
 
 namespace http = boost::beast::http;
 
+namespace {
+
+HttpFault bad_request(std::string message) {
+    return {400, std::move(message), "bad_request"};
+}
+
+std::string_view to_view(boost::beast::string_view text) {
+    return {text.data(), text.size()};
+}
+
+// The lines of a header, whatever stands in them. Beast takes a field that goes on in the next line, and what it says
+// of a bare LF depends on where it stands.
+class HeaderLines {
+  public:
+    // `bytes` is what was offered before, less what was taken, with more behind it.
+    std::optional<HttpFault> look(std::string_view bytes);
+    void taken(std::size_t bytes) {
+        line_begin_ -= std::min(bytes, line_begin_);
+        searched_ -= std::min(bytes, searched_);
+    }
+
+  private:
+    std::size_t line_begin_ = 0;
+    std::size_t searched_ = 0;
+    std::size_t lines_ = 0;
+    bool ended_ = false;
+};
+
+std::optional<HttpFault> HeaderLines::look(std::string_view bytes) {
+    while (!ended_) {
+        const auto newline = bytes.find('\n', searched_);
+        if (newline == bytes.npos) {
+            searched_ = bytes.size();
+            break;
+        }
+        const std::string_view line = bytes.substr(line_begin_, newline - line_begin_);
+        line_begin_ = searched_ = newline + 1;
+        if (!line.ends_with('\r')) return bad_request("Every line of a header ends in CR LF.");
+        if (line.size() == 1) {
+            ended_ = lines_ > 0;
+            continue;
+        }
+        if (lines_ > 0 && (line.front() == ' ' || line.front() == '\t'))
+            return bad_request("A header field must stand in one line.");
+        if (++lines_ > 1 + header_fields_max)
+            return HttpFault{431, "The request has more than " + std::to_string(header_fields_max) + " header fields.",
+                             "header_too_large"};
+    }
+    return std::nullopt;
+}
+
+// As a host is compared: the default port of the scheme says nothing.
+std::string_view without_port(std::string_view host, std::string_view port) {
+    return host.ends_with(port) ? host.substr(0, host.size() - port.size()) : host;
+}
+
+// RFC 3986 section 3.2.2, with the port, as far as a glance can tell.
+bool is_host(std::string_view text) {
+    return std::ranges::all_of(text, [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               std::string_view("-._~:[]%!$&'()*+;=").find(c) != std::string_view::npos;
+    });
+}
+
+// The path and query of a target in any form that is for an origin server (RFC 9112 section 3.2): "/path?query",
+// "http://host/path?query" where the host header says the same, "*" of OPTIONS. Nothing when it is in none.
+std::optional<std::string_view> origin_form(std::string_view method, std::string_view target, std::string_view host) {
+    if (target.find('#') != target.npos) return std::nullopt;
+    if (target.starts_with('/') || (target == "*" && method == "OPTIONS")) return target;
+    for (const auto& [scheme, port] : {std::pair<std::string_view, std::string_view>{"http://", ":80"},
+                                       std::pair<std::string_view, std::string_view>{"https://", ":443"}}) {
+        if (!equal_without_case(target.substr(0, scheme.size()), scheme)) continue;
+        target.remove_prefix(scheme.size());
+        const auto end = std::min(target.find_first_of("/?"), target.size());
+        const std::string_view authority = target.substr(0, end);
+        if (authority.empty() || !is_host(authority) ||
+            !equal_without_case(without_port(authority, port), without_port(host, port)))
+            return std::nullopt;
+        return end == target.size() ? std::string_view("/") : target.substr(end);
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
 struct RequestParser::Impl {
     http::request_parser<http::string_body> parser;
+    HeaderLines lines;
     HttpFault fault;
+    std::string path;
+    std::string query;
     std::uint32_t header_bytes_max = 0;
     std::uint64_t body_bytes_max = 0;
     bool checked = false;
 
     HttpFault fault_of(const boost::system::error_code& code) const;
-    std::optional<HttpFault> check_header() const;
+    std::optional<HttpFault> check_header();
+    std::optional<HttpFault> check_framing() const;
 };
 
 HttpFault RequestParser::Impl::fault_of(const boost::system::error_code& code) const {
@@ -33,15 +123,47 @@ HttpFault RequestParser::Impl::fault_of(const boost::system::error_code& code) c
     return {400, "The request is not valid HTTP: " + code.message() + ".", "bad_request"};
 }
 
-// What Beast lets through and RFC 9112 does not (sections 3.2 and 6.1): each of these is a way to smuggle a request.
-std::optional<HttpFault> RequestParser::Impl::check_header() const {
+// What Beast lets through and RFC 9112 does not (section 6): each of these is a way to smuggle a request. Of lengths
+// that are said twice the same is legal, and nobody needs it.
+std::optional<HttpFault> RequestParser::Impl::check_framing() const {
     const auto& message = parser.get();
-    const bool coded = message.count(http::field::transfer_encoding) > 0;
-    if (coded && (!parser.chunked() || message.version() < 11))
-        return HttpFault{400, "Only the chunked transfer coding is understood.", "bad_request"};
-    if (message.version() >= 11 && message.count(http::field::host) != 1)
-        return HttpFault{400, "A request needs one host header.", "bad_request"};
+    const std::size_t coded = message.count(http::field::transfer_encoding);
+    if (coded > 0) {
+        const std::string_view coding = to_view(message[http::field::transfer_encoding]);
+        if (coded > 1 || !parser.chunked() || message.version() < 11)
+            return bad_request("Only the chunked transfer coding is understood.");
+        constexpr std::string_view chunked = "chunked";
+        if (!equal_without_case(coding, chunked)) {
+            const std::string_view before = coding.substr(0, coding.size() - chunked.size());
+            if (before.find("chunked") != before.npos) return bad_request("A body is chunked once.");
+            return HttpFault{501, "Of the transfer codings only chunked is understood.", "not_implemented"};
+        }
+    }
+    if (message.count(http::field::content_length) > 1 ||
+        message[http::field::content_length].find(',') != boost::beast::string_view::npos)
+        return bad_request("A request has one content-length.");
+    return std::nullopt;
+}
+
+std::optional<HttpFault> RequestParser::Impl::check_header() {
+    const auto& message = parser.get();
     if (message.version() > 11) return fault_of(http::error::bad_version);
+    if (auto framing = check_framing()) return framing;
+    const std::size_t hosts = message.count(http::field::host);
+    const std::string_view host = to_view(message[http::field::host]);
+    if (hosts > 1 || (hosts == 0 && message.version() >= 11) || !is_host(host))
+        return bad_request("A request needs one host header.");
+    const auto target = origin_form(to_view(message.method_string()), to_view(message.target()), host);
+    if (!target) return bad_request("The request's target is not one of this server.");
+    const auto question = target->find('?');
+    path = target->substr(0, question);
+    if (question != target->npos) query = target->substr(question + 1);
+    const std::string_view coding = to_view(message[http::field::content_encoding]);
+    if (!coding.empty() && !equal_without_case(coding, "identity"))
+        return HttpFault{415, "Bodies are taken without a content coding.", "unsupported_media_type"};
+    const std::string_view expected = to_view(message[http::field::expect]);
+    if (message.version() >= 11 && !expected.empty() && !equal_without_case(expected, "100-continue"))
+        return HttpFault{417, "Only 100-continue can be expected.", "expectation_failed"};
     return std::nullopt;
 }
 
@@ -57,6 +179,10 @@ RequestParser::RequestParser(std::uint32_t header_bytes_max, std::uint64_t body_
 RequestParser::~RequestParser() = default;
 
 std::optional<std::size_t> RequestParser::feed(std::string_view bytes) {
+    if (auto fault = impl_->lines.look(bytes)) {
+        impl_->fault = std::move(*fault);
+        return std::nullopt;
+    }
     std::size_t taken = 0;
     while (taken < bytes.size() && !impl_->parser.is_done()) {
         boost::system::error_code code;
@@ -74,11 +200,16 @@ std::optional<std::size_t> RequestParser::feed(std::string_view bytes) {
         }
         if (code == http::error::need_more) break;
     }
+    impl_->lines.taken(taken);
     return taken;
 }
 
 const HttpFault& RequestParser::fault() const {
     return impl_->fault;
+}
+
+std::string_view RequestParser::field(std::string_view name) const {
+    return to_view(impl_->parser.get()[{name.data(), name.size()}]);
 }
 
 bool RequestParser::header_done() const {
@@ -103,10 +234,8 @@ HttpRequest RequestParser::take() {
     request.keep_alive = impl_->parser.keep_alive();
     auto message = impl_->parser.release();
     request.method = std::string(message.method_string());
-    const std::string_view target(message.target().data(), message.target().size());
-    const auto question = target.find('?');
-    request.path = std::string(target.substr(0, question));
-    if (question != std::string_view::npos) request.query = std::string(target.substr(question + 1));
+    request.path = std::move(impl_->path);
+    request.query = std::move(impl_->query);
     for (const auto& field : message) request.headers.add(std::string(field.name_string()), std::string(field.value()));
     request.body = std::move(message.body());
     return request;

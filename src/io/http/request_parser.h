@@ -1,4 +1,7 @@
 // RequestParser: bytes to one HttpRequest, over Beast's parser, with our limits and refusals on top.
+//
+// Where RFC 9112 lets a server choose between guessing and refusing, it refuses: two readers of one request must not
+// differ in where it ends and whom it is for.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +22,9 @@ struct HttpFault {
     std::string code;
 };
 
+// More is 431.
+inline constexpr std::size_t header_fields_max = 128;
+
 class RequestParser {
   public:
     RequestParser(std::uint32_t header_bytes_max, std::uint64_t body_bytes_max);
@@ -30,6 +36,9 @@ class RequestParser {
     // Headers are only taken whole. Nothing when the request is refused: see fault().
     std::optional<std::size_t> feed(std::string_view bytes);
     const HttpFault& fault() const;
+    // The first field of that name as far as the header was understood, also of a request that is refused; empty when
+    // absent. Valid until the next call of another member.
+    std::string_view field(std::string_view name) const;
 
     bool header_done() const;
     bool done() const;

@@ -157,12 +157,14 @@ BOOST_AUTO_TEST_CASE(ambiguous_or_broken_requests_are_400) {
               "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n",
               "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
               "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip\r\n\r\n", "GET / HTTP/1.1\r\n\r\n",
-              "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "GET / HTTP/1.1\r\nHost : h\r\n\r\n",
+              "GET / HTTP/1.1\nHost: h\n\n", "GET / HTTP/1.1\r\nHost: h\r\nX: a\r\n b\r\n\r\n",
+              "GET http://other/ HTTP/1.1\r\nHost: h\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+              "GET / HTTP/1.1\r\nHost : h\r\n\r\n",
               "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 not http at all\r\n\r\n"}) {
             const auto answer = co_await whole_answer(request);
             BOOST_TEST(answer.starts_with("HTTP/1.1 400 "), request << " got " << answer.substr(0, 40));
         }
-        BOOST_TEST(server->stats().refused == 8);
+        BOOST_TEST(server->stats().refused == 11);
         BOOST_TEST(server->stats().requests == 0);
     });
 }
@@ -368,6 +370,8 @@ BOOST_AUTO_TEST_CASE(every_answer_carries_the_requests_id) {
                 id_of(co_await whole_answer("GET / HTTP/1.1\r\nx-request-id: " + unfit + "\r\n" + close + "\r\n"))
                     .starts_with("req-"));
         BOOST_TEST(id_of(co_await whole_answer("GET / HTTP/1.1\r\n\r\n")).starts_with("req-"));
+        BOOST_TEST(id_of(co_await whole_answer("POST / HTTP/1.1\r\nX-Request-Id: big\r\nHost: h\r\nContent-Length: "
+                                               "99999999\r\n\r\n")) == "big");
         BOOST_TEST(id_of(co_await whole_answer("nonsense\r\n\r\n")).starts_with("req-"));
     });
 }
