@@ -75,7 +75,8 @@ BOOST_AUTO_TEST_CASE(loads_and_records_go_on_beside_a_flood_of_facts) {
         groups += packet.loads.size();
     }
     BOOST_TEST(facts > 100U);
-    BOOST_TEST(records >= 10U);
+    // Those that are bigger than their share take turns.
+    BOOST_TEST(records >= 5U);
     BOOST_TEST(groups >= 4U);
 }
 

@@ -165,22 +165,21 @@ BOOST_AUTO_TEST_CASE(waiting_tokens_and_a_filling_cache_are_told_soon_once_they_
     BOOST_TEST((one.wait() == one.rule.interval));
 }
 
-BOOST_AUTO_TEST_CASE(a_limit_or_a_queue_that_changed_is_news_and_a_percentile_that_wavers_is_not) {
-    LoadTable table;
-    wire::LoadReport reports[] = {report(me, 0, 4)};
-    const auto news = [&](auto change) {
-        change(reports[0]);
-        table.set_own(start, me, Generation{1}, reports);
-        return table.take_own_news(me, 0.1).size();
-    };
-    BOOST_TEST(news([](wire::LoadReport& r) { r.in_flight_limit = 32; }) == 1U);
-    BOOST_TEST(news([](wire::LoadReport& r) { r.in_flight_limit = 30; }) == 0U);
-    BOOST_TEST(news([](wire::LoadReport& r) { r.in_flight_limit = 16; }) == 1U);
-    BOOST_TEST(news([](wire::LoadReport& r) { r.queued = 1; }) == 1U);
-    BOOST_TEST(news([](wire::LoadReport& r) { r.tbt_p99_ms = 20; }) == 0U);
-    BOOST_TEST(news([](wire::LoadReport& r) { r.tbt_p99_ms = 60; }) == 1U);
-    BOOST_TEST(news([](wire::LoadReport& r) { r.ttft_p99_ms = 2000; }) == 1U);
-    BOOST_TEST(news([](wire::LoadReport& r) { r.ttft_p99_ms = 2100; }) == 0U);
+BOOST_AUTO_TEST_CASE(a_request_that_waits_is_told_soon_and_a_limit_or_a_percentile_at_leisure) {
+    OneReplica one(32, 1);
+    one.load.tbt_p99_ms = 60;
+    BOOST_TEST((one.wait() == one.rule.settle));
+    one.load.in_flight_limit = 16;
+    BOOST_TEST((one.wait() == one.rule.settle));
+    one.load.queued = 1;
+    BOOST_TEST((one.wait() == one.rule.interval));
+}
+
+BOOST_AUTO_TEST_CASE(a_replica_that_admits_less_than_its_record_says_is_busy_sooner) {
+    OneReplica one(32, 1);
+    one.load.in_flight_limit = 16;
+    BOOST_TEST((one.wait(11) == one.rule.settle));
+    BOOST_TEST((one.wait(12) == one.rule.interval));
 }
 
 BOOST_AUTO_TEST_CASE(many_own_replicas_are_cut_into_parts_and_those_that_end_are_told_empty) {
