@@ -21,7 +21,6 @@ constexpr std::chrono::milliseconds watch_interval{20};
 constexpr std::chrono::milliseconds refused_pause{100};
 // Conversations of an open loop between turns: beyond, the one that waits longest is dropped.
 constexpr std::size_t parked_max = 100'000;
-constexpr std::size_t idle_max = 20'000;
 constexpr std::uint32_t retry_after_ms_max = 60'000;
 
 std::optional<std::uint32_t> number_of(std::optional<std::string_view> text) {
@@ -85,8 +84,10 @@ LoadWorker::LoadWorker(const LoadPlan& plan, std::uint32_t number, const io::Sys
       recorder_(make_recorder(plan, config_)),
       workload_(config_, plan.prompts, static_cast<std::uint32_t>(plan.targets.size()), number),
       pace_(context_),
-      stop_at_(plan.start + config_.warmup + config_.duration),
-      idle_(plan.targets.size()) {
+      stop_at_(plan.start + config_.warmup + config_.duration) {
+    const std::size_t limit = config_.is_open() ? config_.connections : config_.concurrency;
+    for (const LoadTarget& target : plan.targets)
+        connections_.push_back(std::make_unique<LoadConnections>(context_, target.endpoint, clock, limit));
     if (config_.arrivals == bench::ArrivalKind::trace)
         arrivals_.emplace(plan.trace, number, config_.threads, config_.trace_speed, plan.start);
     else if (config_.is_open())
@@ -158,7 +159,7 @@ void LoadWorker::stop_starting() {
 void LoadWorker::end_at_once() {
     closed_ = true;
     for (asio::steady_timer* sleeper : sleepers_) sleeper->cancel();
-    for (Connection* connection : busy_) connection->close();
+    for (const auto& connections : connections_) connections->close();
 }
 
 // Timeouts, the end of the time, and the end of the grace behind it.
@@ -167,13 +168,13 @@ io::Awaitable<void> LoadWorker::watch() {
         asio::steady_timer timer(context_, watch_interval);
         co_await timer.async_wait(io::as_result);
         const TimePoint now = clock_.now();
-        for (Connection* connection : busy_) connection->check(Connection::Clock::now());
+        for (const auto& connections : connections_) connections->check(io::ClientConnection::Clock::now());
         if (now >= stop_at_) stop_starting();
         if (stopped_ && now >= std::min(recorder_.end(), stop_at_) + config_.grace && !closed_) end_at_once();
     }
     // One that ran out of requests by itself ended with the last of them.
     if (!stopped_) recorder_.close(last_done_);
-    for (auto& connections : idle_) connections.clear();
+    for (const auto& connections : connections_) connections->close_idle();
     counters_.done = true;
 }
 
@@ -216,7 +217,7 @@ io::Awaitable<void> LoadWorker::dispatch() {
 // Never sent, so that neither memory nor descriptors grow with the backlog.
 void LoadWorker::refuse(TimePoint due) {
     bench::Call call(recorder_, due, static_cast<std::uint32_t>(plan_.targets.size()), config_.stream, false);
-    fail(call, Failure::overflow, error(io::errc::too_many));
+    fail(call, Failure::overflow, "more than --in-flight-max were under way");
 }
 
 bench::Conversation LoadWorker::next_conversation(TimePoint now) {
@@ -248,7 +249,7 @@ io::Awaitable<bool> LoadWorker::turn(bench::Conversation& conversation, TimePoin
         const TimePoint again = clock_.now() + sink.retry_after();
         while (!closed_ && clock_.now() < again) co_await sleep_until(again);
         if (!closed_) continue;
-        fail(call, Failure::unfinished, error(io::errc::cancelled));
+        fail(call, Failure::unfinished, "the run ended");
         break;
     }
     calls_.erase(&call);
@@ -277,56 +278,39 @@ std::string LoadWorker::bytes_of(const bench::Request& request) const {
     return bytes;
 }
 
-std::unique_ptr<io::ClientConnection> LoadWorker::take_idle(std::uint32_t target) {
-    auto& idle = idle_[target];
-    while (!idle.empty()) {
-        auto connection = std::move(idle.back());
-        idle.pop_back();
-        if (connection->is_reusable()) return connection;
-    }
-    return nullptr;
-}
-
 io::Awaitable<void> LoadWorker::attempt(bench::Call& call, Sink& sink, std::uint32_t target, const std::string& bytes) {
-    auto connection = take_idle(target);
-    const bool is_new = connection == nullptr;
-    if (is_new) connection = std::make_unique<Connection>(context_.get_executor());
-    busy_.insert(connection.get());
-    Result<void> done = success();
-    if (is_new) done = co_await connection->connect(plan_.targets[target].endpoint, config_.timeouts.connect);
-    const bool connected = done.has_value();
-    if (connected)
-        done = co_await connection->exchange(bytes, sink, config_.timeouts.first_byte, config_.timeouts.idle);
-    busy_.erase(connection.get());
-    if (done) {
-        if (!sink.wants_retry()) {
-            call.end(clock_.now());
-            ++(call.ok() ? counters_.succeeded : counters_.failed);
-        }
-        if (!closed_ && idle_[target].size() < idle_max) idle_[target].push_back(std::move(connection));
+    LoadConnections& connections = *connections_[target];
+    auto taken = co_await connections.take(config_.timeouts.connect);
+    if (taken.connection == nullptr) {
+        fail(call, taken.failure, taken.message);
         co_return;
     }
+    const auto done =
+        co_await taken.connection->exchange(bytes, sink, config_.timeouts.first_byte, config_.timeouts.idle);
+    connections.hand_back(std::move(taken.connection));
+    if (done) {
+        if (sink.wants_retry()) co_return;
+        call.end(clock_.now());
+        ++(call.ok() ? counters_.succeeded : counters_.failed);
+        co_return;
+    }
+    sink.give_up();
     const std::error_code code = done.error().code;
     Failure failure = Failure::reset;
-    if (!connected)
-        failure = connection->was_refused()     ? Failure::refused
-                  : code == io::errc::timed_out ? Failure::connect_timeout
-                                                : Failure::unreachable;
-    else if (code == io::errc::timed_out)
+    if (code == io::errc::timed_out)
         failure = sink.answered() ? Failure::idle_timeout : Failure::first_byte_timeout;
     else if (code == io::errc::malformed)
         failure = Failure::malformed;
-    sink.give_up();
-    fail(call, failure, done.error());
+    fail(call, failure, done.error().message());
 }
 
-void LoadWorker::fail(bench::Call& call, Failure failure, const Error& error) {
+void LoadWorker::fail(bench::Call& call, Failure failure, std::string_view message) {
     if (closed_ && interrupted_) {
         call.cut_off();
         return;
     }
     ++counters_.failed;
-    call.fail(clock_.now(), closed_ ? Failure::unfinished : failure, error.message());
+    call.fail(clock_.now(), closed_ ? Failure::unfinished : failure, message);
 }
 
 io::Awaitable<void> LoadWorker::sleep_until(TimePoint time) {

@@ -1,8 +1,7 @@
 // LoadWorker: one thread's share of a load test: its conversations, its connections, and what it recorded.
 //
-// Connections are kept alive and shared by all conversations of the worker; each carries one request at a time, and the
-// one used last is taken first. A closed loop is a coroutine for each client; an open one is a coroutine that wakes
-// when the next request is due, and one for each request.
+// Connections are shared by all conversations of the worker. A closed loop is a coroutine for each client; an open one
+// is a coroutine that wakes when the next request is due, and one for each request.
 #pragma once
 
 #include <atomic>
@@ -17,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "app/load_connections.h"
 #include "app/load_plan.h"
 #include "base/time.h"
 #include "bench/arrivals.h"
@@ -25,7 +25,6 @@
 #include "bench/workload.h"
 #include "io/async.h"
 #include "io/clock/system_clock.h"
-#include "io/http/client_connection.h"
 
 namespace exa::app {
 
@@ -63,7 +62,6 @@ class LoadWorker {
     const bench::Recorder& recorder() const { return recorder_; }
 
   private:
-    using Connection = io::ClientConnection;
     class Sink;
 
     // What runs.
@@ -78,8 +76,7 @@ class LoadWorker {
     // One way to a target and back; the call is over unless `sink` then asks for another.
     io::Awaitable<void> attempt(bench::Call& call, Sink& sink, std::uint32_t target, const std::string& bytes);
     std::string bytes_of(const bench::Request& request) const;
-    std::unique_ptr<Connection> take_idle(std::uint32_t target);
-    void fail(bench::Call& call, bench::Failure failure, const Error& error);
+    void fail(bench::Call& call, bench::Failure failure, std::string_view message);
     io::Awaitable<void> sleep_until(TimePoint time);
 
     bool has_requests() const;
@@ -111,8 +108,7 @@ class LoadWorker {
     std::size_t tasks_ = 0;
 
     std::multimap<TimePoint, bench::Conversation> parked_;  // of an open loop: between turns, by when they may go on
-    std::vector<std::vector<std::unique_ptr<Connection>>> idle_;  // by target
-    std::set<Connection*> busy_;
+    std::vector<std::unique_ptr<LoadConnections>> connections_;  // by target
     std::set<const bench::Call*> calls_;
     std::set<boost::asio::steady_timer*> sleepers_;  // what the end of the load wakes
 };

@@ -31,8 +31,6 @@ class AnswerReader {
     Failure failure() const { return failure_; }
     const std::string& message() const { return message_; }
 
-    // [DONE] was seen: a server may keep the connection's body open a moment longer.
-    bool is_done() const { return done_; }
     std::uint64_t events() const { return events_; }
     std::uint64_t prompt_tokens() const { return prompt_tokens_; }  // 0: the server did not say
     std::uint64_t output_tokens() const { return output_tokens_; }  // the same

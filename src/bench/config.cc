@@ -74,6 +74,7 @@ Result<void> validate(const Config& config) {
         Range{"--duration", seconds(config.duration), 0.1, 30 * day, " s"},
         Range{"--warmup", seconds(config.warmup), 0, day, " s"},
         Range{"--grace", seconds(config.grace), 0, day, " s"},
+        Range{"--connections", double(config.connections), 1, 100'000, ""},
         Range{"--in-flight-max", double(config.in_flight_max), 1, 100'000, ""},
         Range{"--system-prompts", double(config.system_prompts), 0, 10'000, ""},
         Range{"--slo-ttft-ms", seconds(config.slo.ttft) * 1e3, 0.001, 1e3 * day, " ms"},
@@ -100,6 +101,7 @@ Result<void> validate(const Config& config) {
 Config share_of(const Config& config, std::uint32_t thread) {
     Config part = config;
     part.concurrency = part_of(config.concurrency, config.threads, thread);
+    part.connections = std::max(1U, part_of(config.connections, config.threads, thread));
     part.in_flight_max = std::max(1U, part_of(config.in_flight_max, config.threads, thread));
     part.requests = part_of(config.requests, config.threads, thread);
     part.rate = config.rate / config.threads;

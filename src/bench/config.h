@@ -41,6 +41,7 @@ struct Config {
     Duration warmup{};                             // not measured
     Duration grace = std::chrono::seconds(30);     // for answers that are under way at the end
     std::uint64_t requests = 0;                    // stop after as many; 0: when the time is over
+    std::uint32_t connections = 1'000;             // open, to each target; beyond, requests wait for one
     std::uint32_t in_flight_max = 10'000;          // open; beyond, requests fail as overflow
 
     // Requests.

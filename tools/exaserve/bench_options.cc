@@ -94,6 +94,8 @@ void describe_load(CLI::App& command, BenchOptions& options) {
         ->type_name("SECONDS");
     command.add_option("--requests", config.requests, "Stop after so many requests instead of --duration");
     add_seconds(command, "--grace", config.grace, "For answers under way at the end; default 30. Later ones fail");
+    command.add_option("--connections", config.connections, "Of an open loop to each target; beyond, requests wait")
+        ->capture_default_str();
     command.add_option("--in-flight-max", config.in_flight_max, "Of an open loop; requests beyond fail as overflow")
         ->capture_default_str();
     command.add_option("--threads", config.threads, "Threads that make the load")->capture_default_str();

@@ -60,6 +60,7 @@ std::string slo_line(const Report& report, const Summary& summary) {
 }
 
 std::string latency_table(const Report& report, Style style) {
+    if (report.recorder.ttft_us().count() == 0) return {};
     std::vector<Column> columns = {{"LATENCY", Align::left}};
     for (const auto& percentile : bench::percentiles) columns.push_back({percentile.name, Align::right});
     columns.push_back({"max", Align::right});
@@ -77,7 +78,7 @@ std::string latency_table(const Report& report, Style style) {
     add("first token (TTFT)", report.recorder.ttft_us());
     add("between tokens (TBT)", report.recorder.tbt_us());
     add("whole answer (E2E)", report.recorder.e2e_us());
-    return table.render(style);
+    return "\n" + table.render(style);
 }
 
 std::string error_table(const Report& report, Style style) {
@@ -178,7 +179,7 @@ std::string human_rate(double per_second) {
 
 std::string bench_text(const Report& report, Style style) {
     const Summary summary = bench::summarize(report);
-    return headline(report, summary) + slo_line(report, summary) + "\n" + latency_table(report, style) +
+    return headline(report, summary) + slo_line(report, summary) + latency_table(report, style) +
            ramp_table(report, style) + disturbance_table(report, style) + target_table(report, style) +
            error_table(report, style);
 }

@@ -84,7 +84,7 @@ Awaitable<Result<void>> ClientConnection::receive(Duration idle_timeout) {
 }
 
 bool ClientConnection::is_reusable() {
-    if (!keeps_alive_ || filled_ > 0 || !socket_.is_open()) return false;
+    if (!keeps_alive() || !socket_.is_open()) return false;
     // Nothing may come between answers: bytes would be of nobody's, and an end is the end.
     char byte = 0;
     const auto got = recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);

@@ -37,7 +37,9 @@ class ClientConnection {
     Awaitable<Result<void>> exchange(std::string_view request, ResponseSink& sink, Duration first_byte_timeout,
                                      Duration idle_timeout);
 
-    // Behind an exchange without error: whether another may follow. Notices a server that has closed meanwhile.
+    // Behind an exchange without error: whether the server lets another follow.
+    bool keeps_alive() const { return keeps_alive_ && filled_ == 0; }
+    // The same, and it has not closed meanwhile.
     bool is_reusable();
 
     // Ends what runs when its time is up.
