@@ -1,0 +1,58 @@
+// TenantBudget: what one tenant may still ask of one entry: requests and tokens a minute, tokens a day.
+//
+// Tokens are counted when they are known. A request comes in while any are left and takes those of its prompt, as the
+// entry estimates them; those of the answer are taken when it ends. What goes beyond the limit so is owed, and the next
+// requests wait for it: the mean over time keeps to the rate, and no request is too large to ever come in.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/time.h"
+#include "router/rate_meter.h"
+
+namespace exa::router {
+
+// 0: without a limit.
+struct TenantLimits {
+    std::uint64_t requests_per_minute = 0;  // at most RateMeter::per_minute_max
+    std::uint64_t tokens_per_minute = 0;    // the same
+    std::uint64_t tokens_per_day = 0;       // days of UTC
+    std::uint32_t burst_seconds = 10;       // so many seconds' worth of the rates may come at once; at most 3600
+
+    bool operator==(const TenantLimits&) const = default;
+};
+
+enum class Scarce : std::uint8_t { requests, tokens, quota };
+
+// Why a request may not come in, and when it is worth another try; of a quota, the next day.
+struct Shortage {
+    Scarce what = Scarce::requests;
+    Duration wait{0};
+};
+
+class TenantBudget {
+  public:
+    explicit TenantBudget(const TenantLimits& limits);
+
+    // Other rates begin rested; what the day has used stays.
+    void set_limits(const TenantLimits& limits);
+
+    // Takes one request and the tokens of its prompt, or nothing and says why.
+    std::optional<Shortage> admit(TimePoint now, WallTime wall, std::uint64_t prompt_tokens);
+    // Tokens of an answer, whatever is left.
+    void spend(TimePoint now, WallTime wall, std::uint64_t tokens);
+
+    std::uint64_t tokens_of_day(WallTime wall) const;
+
+  private:
+    void begin_day(WallTime wall);
+
+    TenantLimits limits_;
+    RateMeter requests_;
+    RateMeter tokens_;
+    std::int64_t day_ = INT64_MIN;  // since 1970-01-01
+    std::uint64_t day_tokens_ = 0;
+};
+
+}  // namespace exa::router
