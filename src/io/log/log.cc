@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "io/errc.h"
+#include "io/log/redact.h"
 
 namespace exa::io {
 
@@ -130,6 +131,14 @@ std::optional<LogLevel> parse_log_level(std::string_view text) {
     return std::nullopt;
 }
 
+namespace {
+
+std::string field_text(const LogField& field) {
+    return is_secret_name(field.key) ? "..." : redacted(field.value);
+}
+
+}  // namespace
+
 std::string format_log_line(LogFormat format, std::string_view time, std::string_view peer, LogLevel level,
                             std::string_view module, std::string_view message, std::initializer_list<LogField> fields) {
     std::string line;
@@ -139,8 +148,8 @@ std::string format_log_line(LogFormat format, std::string_view time, std::string
         append_json(line, "level", to_string(level));
         append_json(line, "module", module);
         if (!peer.empty()) append_json(line, "peer", peer);
-        append_json(line, "message", message);
-        for (const LogField& field : fields) append_json(line, field.key, field.value);
+        append_json(line, "message", redacted(message));
+        for (const LogField& field : fields) append_json(line, field.key, field_text(field));
         line += '}';
         return line;
     }
@@ -148,8 +157,8 @@ std::string format_log_line(LogFormat format, std::string_view time, std::string
     line.append(6 - to_string(level).size(), ' ').append(module);
     if (!peer.empty()) append_text(line, "peer", peer);
     line += ' ';
-    append_message(line, message);
-    for (const LogField& field : fields) append_text(line, field.key, field.value);
+    append_message(line, redacted(message));
+    for (const LogField& field : fields) append_text(line, field.key, field_text(field));
     return line;
 }
 

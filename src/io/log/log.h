@@ -34,7 +34,8 @@ Result<std::unique_ptr<Log>> make_log(const LogConfig& config);
 std::string_view to_string(LogLevel level);
 std::optional<LogLevel> parse_log_level(std::string_view text);
 
-// One line without its end; pure, for the sink and its tests. `time` is already text.
+// One line without its end and without secrets (io/log/redact.h); pure, for the sink and its tests. `time` is already
+// text.
 std::string format_log_line(LogFormat format, std::string_view time, std::string_view peer, LogLevel level,
                             std::string_view module, std::string_view message, std::initializer_list<LogField> fields);
 
