@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "app/builtin_backend.h"
+#include "app/warm_up_header.h"
 #include "engine/batch_replica.h"
 #include "engine/null_replica.h"
 #include "io/errc.h"
@@ -122,7 +123,7 @@ Result<void> WarmUp::generate(const LocalReplica& replica) const {
     call.method = "POST";
     call.target = "/v1/completions";
     call.headers.add("content-type", "application/json");
-    call.headers.add("x-exaserve-warm-up", config_.secret + " " + to_string(replica.record.id));
+    call.headers.add(std::string(warm_up_header), config_.secret + " " + to_string(replica.record.id));
     call.body = boost::json::serialize(boost::json::object{
         {"model", replica.record.model}, {"prompt", "Hello"}, {"max_tokens", 4}, {"temperature", 0}});
     EXA_TRY(const io::HttpReply reply, io::http_call(call));

@@ -25,6 +25,8 @@ struct PeerConfig {
     std::string root_secret_file;
     std::string cluster_key_file;
     bool unsealed = false;
+    std::string api_keys_file;
+    bool open_door = false;
 
     std::string listen_gossip = "127.0.0.1:7946";
     std::string listen_link = "127.0.0.1:7947";

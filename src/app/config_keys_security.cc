@@ -18,6 +18,18 @@ constexpr std::array keys = {
               "true: gossip and links are plain although their addresses are not loopback ones; whoever reaches them "
               "can read and forge. Default: false.",
               set_flag<&PeerConfig::unsealed>},
+    ConfigKey{
+        "security.api_keys_file", "FILE",
+        "File with the tenants and their API keys ('exaserve apikeys create' adds one), the same on every peer. With "
+        "it every request needs a key, but for /health and /metrics, and an operator's needs an admin's; a change "
+        "counts a second later. Default: none, everybody who reaches the door may use it, and orders come from "
+        "this machine only.",
+        set_text<&PeerConfig::api_keys_file>},
+    ConfigKey{
+        "security.open_door", "BOOL",
+        "true: clients need no API key although listen.http is not a loopback address; whoever reaches it can use "
+        "every model. Default: false. Without meaning where there is security.api_keys_file.",
+        set_flag<&PeerConfig::open_door>},
 };
 
 }  // namespace

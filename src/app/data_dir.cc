@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "app/errc.h"
+#include "app/text_file.h"
 
 namespace exa::app {
 
@@ -48,27 +49,6 @@ std::optional<Identity> parse_identity(std::string_view text) {
     const auto [end, errc] = std::from_chars(digits.data(), digits.data() + digits.size(), identity.generation.value);
     if (identity.id == PeerId{} || errc != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
     return identity;
-}
-
-// Write to a new file, sync, rename over, sync the directory: after a power cut either the old or the new one is there.
-Result<void> replace_file(const std::string& directory, const std::string& path, std::string_view text) {
-    const std::string fresh = path + ".new";
-    const int fd = ::open(fresh.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
-    if (fd < 0) return system_error("cannot write", fresh);
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    const bool done = written == static_cast<ssize_t>(text.size()) && ::fsync(fd) == 0;
-    if (written >= 0 && written < static_cast<ssize_t>(text.size())) errno = ENOSPC;
-    const int write_errno = errno;
-    ::close(fd);
-    errno = write_errno;
-    if (!done) return system_error("cannot write", fresh);
-    if (::rename(fresh.c_str(), path.c_str()) != 0) return system_error("cannot replace", path);
-    const int directory_fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (directory_fd < 0) return system_error("cannot open", directory);
-    const bool synced = ::fsync(directory_fd) == 0;
-    ::close(directory_fd);
-    if (!synced) return system_error("cannot sync", directory);
-    return success();
 }
 
 }  // namespace
@@ -116,7 +96,7 @@ Result<std::optional<std::string>> DataDir::read(std::string_view name) const {
 }
 
 Result<void> DataDir::replace(std::string_view name, std::string_view text) const {
-    return replace_file(path_, fmt::format("{}/{}", path_, name), text);
+    return replace_text_file(fmt::format("{}/{}", path_, name), text);
 }
 
 DataDir::DataDir(DataDir&& other) noexcept

@@ -79,7 +79,7 @@ asio::awaitable<void> Door::handle(io::HttpRequest request, std::shared_ptr<io::
         std::ignore = co_await exchange->respond(co_await change_keys(std::move(request.body)));
         co_return;
     }
-    std::ignore = co_await exchange->respond(answer(match, request));
+    std::ignore = co_await exchange->respond(answer(match, request, caller.value()));
 }
 
 asio::awaitable<io::HttpResponse> Door::change_keys(std::string body) const {
@@ -90,13 +90,13 @@ asio::awaitable<io::HttpResponse> Door::change_keys(std::string body) const {
     co_return json_response(key_change_json(change.value()));
 }
 
-io::HttpResponse Door::answer(const RouteMatch& match, const io::HttpRequest& request) {
+io::HttpResponse Door::answer(const RouteMatch& match, const io::HttpRequest& request, const Caller& caller) {
     const auto view = shared_.load();
     switch (match.route->resource) {
         case Resource::models:
-            return models({});
+            return models({}, caller);
         case Resource::model:
-            return models(match.rest);
+            return models(match.rest, caller);
         case Resource::health:
             return health();
         case Resource::metrics:
@@ -128,11 +128,11 @@ io::HttpResponse Door::answer(const RouteMatch& match, const io::HttpRequest& re
     return to_response(openai::internal("a route without an answer"));
 }
 
-io::HttpResponse Door::models(std::string_view id) const {
+io::HttpResponse Door::models(std::string_view id, const Caller& caller) const {
     const auto view = shared_.load();
     std::map<std::string_view, openai::Model> models;
     for (const router::Pool& pool : view->routing->pools()) {
-        if (pool.count == 0) continue;
+        if (pool.count == 0 || !gate_.may_use(caller, pool.key.model)) continue;
         openai::Model& model = models[pool.key.model];
         model.id = pool.key.model;
         model.context_tokens = std::max(model.context_tokens, pool.context_tokens_max);

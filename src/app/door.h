@@ -48,8 +48,8 @@ class Door {
 
   private:
     // Of every resource but those that take time.
-    io::HttpResponse answer(const RouteMatch& match, const io::HttpRequest& request);
-    io::HttpResponse models(std::string_view id) const;
+    io::HttpResponse answer(const RouteMatch& match, const io::HttpRequest& request, const Caller& caller);
+    io::HttpResponse models(std::string_view id, const Caller& caller) const;
     io::HttpResponse health() const;
     io::HttpResponse status();
     io::HttpResponse explain(const io::HttpRequest& request);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/responses.h"
-#include "base/crypto.h"
+#include "app/warm_up_header.h"
 #include "base/hash.h"
 #include "io/errc.h"
 #include "io/random.h"
@@ -38,13 +38,19 @@ wire::Open make_open(const io::HttpRequest& request, wire::RequestKind kind, con
     return open;
 }
 
-// "<secret> <replica id>" in the header; nothing when the request is an ordinary one.
-std::optional<ReplicaId> warm_up_target(const io::HttpRequest& request, std::string_view secret) {
-    const auto header = request.headers.find("x-exaserve-warm-up");
-    if (!header || secret.empty() || header->size() <= secret.size()) return std::nullopt;
-    if (!equal_constant_time(as_bytes(header->substr(0, secret.size())), as_bytes(secret))) return std::nullopt;
-    return parse_replica_id(header->substr(secret.size() + 1));
-}
+// Charges the tenant for an answer, however its request ends.
+class Bill {
+  public:
+    Bill(Gate& gate, const Caller& caller, const Relay& relay) : gate_(gate), caller_(caller), relay_(relay) {}
+    Bill(const Bill&) = delete;
+    Bill& operator=(const Bill&) = delete;
+    ~Bill() { gate_.spend(caller_, relay_.answer_tokens()); }
+
+  private:
+    Gate& gate_;
+    const Caller& caller_;
+    const Relay& relay_;
+};
 
 }  // namespace
 
@@ -63,10 +69,12 @@ asio::awaitable<void> Entry::handle(io::HttpRequest request, std::shared_ptr<io:
         co_return;
     }
 
-    if (const auto admitted = gate_.admit(caller, peek.value().model); !admitted) {
+    const auto admitted = gate_.admit(caller, peek.value().model, peek.value().prompt_tokens_estimate);
+    if (!admitted) {
         std::ignore = co_await exchange->respond(to_response(admitted.error()));
         co_return;
     }
+    const Bill bill(gate_, caller, relay);
     const openai::Session session =
         openai::pick_session(request.headers.find("x-session-id").value_or(std::string_view{}), peek.value());
     router::RequestMeta meta;

@@ -1,6 +1,7 @@
 // Gate: who a request comes from, and whether it may come in. Every request passes it once, before any of it is routed.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -18,7 +19,8 @@ struct Caller {
     wire::Priority priority = wire::Priority::normal;
 };
 
-// Thread-safe; called by every data-plane thread.
+// Thread-safe; called by every data-plane thread. A warm-up of this peer (app/warm_up_header.h) passes check(), and is
+// never asked about again.
 class Gate {
   public:
     virtual ~Gate() = default;
@@ -26,8 +28,16 @@ class Gate {
     // By what the headers say; the error is the answer.
     virtual openai::ApiResult<Caller> check(const io::HttpRequest& request, const Route& route) = 0;
 
-    // For one answer of `model`, as soon as the body has named it; the error is the answer.
-    virtual openai::ApiResult<void> admit(const Caller& caller, std::string_view model) = 0;
+    // Whether the caller is to know of a model at all.
+    virtual bool may_use(const Caller& caller, std::string_view model) = 0;
+
+    // For one answer of `model`, as soon as the body has named it; the error is the answer. `prompt_tokens` is the
+    // entry's estimate.
+    virtual openai::ApiResult<void> admit(const Caller& caller, std::string_view model,
+                                          std::uint64_t prompt_tokens) = 0;
+
+    // Tokens that the answer had, when it has ended.
+    virtual void spend(const Caller& caller, std::uint64_t tokens) = 0;
 };
 
 // Lets everybody use the API, without a tenant. Orders come from this machine, and from no web page: a browser names
@@ -43,7 +53,13 @@ class OpenGate final : public Gate {
         return error;
     }
 
-    openai::ApiResult<void> admit(const Caller&, std::string_view) override { return boost::outcome_v2::success(); }
+    bool may_use(const Caller&, std::string_view) override { return true; }
+
+    openai::ApiResult<void> admit(const Caller&, std::string_view, std::uint64_t) override {
+        return boost::outcome_v2::success();
+    }
+
+    void spend(const Caller&, std::uint64_t) override {}
 };
 
 }  // namespace exa::app

@@ -18,18 +18,21 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <sstream>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "app/address.h"
+#include "app/api_key_watch.h"
 #include "app/bring_up.h"
 #include "app/control.h"
 #include "app/data_dir.h"
 #include "app/data_plane.h"
 #include "app/errc.h"
 #include "app/gate.h"
+#include "app/key_gate.h"
 #include "app/key_store.h"
 #include "io/crypto/openssl_crypto.h"
 #include "io/errc.h"
@@ -122,6 +125,17 @@ Result<void> check_sealing(const PeerConfig& config, const membership::KeyRing& 
                                      "network that you trust",
                                      key, to_string(endpoint)));
     return success();
+}
+
+// Nobody uses the models from beyond this machine without a key unless the operator says so.
+Result<void> check_door(const PeerConfig& config, const Endpoint& http) {
+    if (!config.api_keys_file.empty() || config.open_door || is_loopback(http)) return success();
+    return error(
+        errc::usage,
+        fmt::format("listen.http: {} can be reached from other machines, and there are no API keys. Either set "
+                    "security.api_keys_file ('exaserve apikeys create' makes one), or set security.open_door = "
+                    "true on a network that you trust",
+                    to_string(http)));
 }
 
 wire::PeerRecord first_record(const PeerConfig& config, const DataDir& directory, const Addresses& addresses,
@@ -264,6 +278,7 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
 
     EXA_TRY(const Addresses listen,
             resolve_all(config.listen_gossip, config.listen_link, config.listen_http, "listen"));
+    EXA_TRY(check_door(config, listen.http));
     EXA_TRY(Addresses advertise,
             resolve_all(config.advertise_gossip, config.advertise_link, config.advertise_http, "advertise"));
     EXA_TRY(const DataDir directory, DataDir::open(config.data_dir, PeerId{io::random_u64()}));
@@ -289,6 +304,19 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
                    {"model", config.model_name}});
     }
 
+    EntryConfig entry;
+    entry.warm_up_secret = fmt::format("{:016x}{:016x}", io::random_u64(), io::random_u64());
+    OpenGate open_gate;
+    std::optional<KeyGate> key_gate;
+    std::optional<ApiKeyReload> key_reload;
+    if (!config.api_keys_file.empty()) {
+        ApiKeyWatch watch(config.api_keys_file);
+        auto keys = watch.poll();
+        if (!*keys) return error(errc::usage, "security.api_keys_file: " + keys->error().detail);
+        key_gate.emplace(crypto, clock, entry.warm_up_secret, std::move(*keys).value());
+        key_reload.emplace(std::move(watch), *key_gate, *log);
+    }
+
     SharedView view;
     Totals totals(config.http_threads);
     StopSwitch stop;
@@ -309,9 +337,6 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
                          },
                      .first_keys = sealing.keys});
 
-    EntryConfig entry;
-    entry.warm_up_secret = fmt::format("{:016x}{:016x}", io::random_u64(), io::random_u64());
-    OpenGate gate;
     const DataPlaneShared shared{
         .identity = identity,
         .router = {},
@@ -319,7 +344,7 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
         .replicas = replicas,
         .view = view,
         .tokens = tokens,
-        .gate = gate,
+        .gate = key_gate ? static_cast<Gate&>(*key_gate) : open_gate,
         .clock = clock,
         .totals = totals,
         .log = *log,
@@ -379,7 +404,8 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
                {"gossip", to_string(advertise.gossip)},
                {"link", to_string(advertise.link)},
                {"rack", config.rack},
-               {"sealed", ring.is_sealed() ? "with key " + to_string(ring.primary()->id) : "no"}});
+               {"sealed", ring.is_sealed() ? "with key " + to_string(ring.primary()->id) : "no"},
+               {"api_keys", key_gate ? config.api_keys_file : "no"}});
 
     auto warm_up = std::make_unique<WarmUp>(
         WarmUpConfig{.door = to_string(advertise.http), .secret = entry.warm_up_secret}, replicas->all(),

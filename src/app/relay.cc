@@ -45,6 +45,7 @@ wire::Open Relay::begin(router::Attempt attempt) {
     head_ = {};
     whole_body_.clear();
     load_.reset();
+    if (!exchange_->started()) answer_tokens_ = 0;
     wire::Open open = open_;
     open.replica = attempt_.replica;
     open.session_position = attempt_.position;
@@ -75,6 +76,7 @@ asio::awaitable<std::optional<Outcome>> Relay::take_head(wire::Head head) {
 }
 
 asio::awaitable<std::optional<Outcome>> Relay::take_data(wire::Data data) {
+    answer_tokens_ += data.tokens.size();
     if (!exchange_->started()) {
         whole_body_ += data.bytes;
         co_return std::nullopt;

@@ -36,6 +36,8 @@ class Relay {
     const router::Attempt& attempt() const { return attempt_; }
     // What rode on the end of the last attempt, if anything did.
     const std::optional<wire::LoadReport>& load() const { return load_; }
+    // Of the answer as the client has it, in all its choices; what an attempt made in vain does not count.
+    std::uint64_t answer_tokens() const { return answer_tokens_; }
     // Why the last attempt failed, for people.
     const std::string& failure() const { return failure_; }
     void set_failure(std::string failure) { failure_ = std::move(failure); }
@@ -58,6 +60,7 @@ class Relay {
     router::Attempt attempt_;
     wire::Head head_;         // of the current attempt, once it came
     std::string whole_body_;  // of an answer that is not a stream
+    std::uint64_t answer_tokens_ = 0;
     std::optional<wire::LoadReport> load_;
     std::string failure_;
 };

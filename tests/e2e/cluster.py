@@ -63,8 +63,9 @@ def make_tiny_model(path: pathlib.Path, **fields) -> pathlib.Path:
     return path
 
 
-def get_json(url: str, timeout: float = 10):
-    with urllib.request.urlopen(url, timeout=timeout) as reply:
+def get_json(url: str, timeout: float = 10, key: str | None = None):
+    request = urllib.request.Request(url, headers={"authorization": f"Bearer {key}"} if key else {})
+    with urllib.request.urlopen(request, timeout=timeout) as reply:
         return json.load(reply)
 
 
@@ -88,6 +89,7 @@ class Peer:
         self.ports = ports
         self.http_port, self.link_port, self.gossip_port = ports
         self.flags = flags
+        self.admin_key: str | None = None
         self.process: subprocess.Popen | None = None
 
     @property
@@ -118,7 +120,7 @@ class Peer:
         return self.process.wait(seconds)
 
     def admin(self, path: str):
-        return get_json(f"{self.url}/exaserve/v1/{path}")
+        return get_json(f"{self.url}/exaserve/v1/{path}", key=self.admin_key)
 
     def metric(self, name: str) -> float:
         """The sum of a metric over all its labels."""
@@ -155,7 +157,7 @@ class Cluster:
     """Peers that know one another. Use as a context manager: it ends them."""
 
     def __init__(self, directory: pathlib.Path, model: pathlib.Path, peers: int = 3, replicas: int = 2,
-                 flags: list[str] | None = None):
+                 flags: list[str] | None = None, admin_key: str | None = None):
         self.replicas = replicas
         ports = free_ports(peers)
         self.peers = []
@@ -166,6 +168,7 @@ class Cluster:
             if seeds:
                 every.append(f"--seeds={seeds}")
             self.peers.append(Peer(f"peer-{i + 1}", directory / f"peer-{i + 1}", own, every))
+            self.peers[-1].admin_key = admin_key
 
     def __enter__(self) -> "Cluster":
         try:

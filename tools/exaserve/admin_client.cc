@@ -52,6 +52,7 @@ Outcome<json::value> AdminClient::call(std::string method, std::string target, s
     call.method = std::move(method);
     call.target = std::move(target);
     call.idle_timeout = idle_timeout_;
+    if (!key_.empty()) call.headers.add("authorization", "Bearer " + key_);
     if (!body.empty()) call.headers.add("content-type", "application/json");
     call.body = std::move(body);
     const auto reply = io::http_call(call);

@@ -18,8 +18,9 @@ using Query = std::vector<std::pair<std::string, std::string>>;
 class AdminClient {
   public:
     // `url`: "http://host:port", "host:port" or "[::1]:port". A call fails with exit_usage when it is none of these.
-    explicit AdminClient(std::string url, Duration idle_timeout = std::chrono::seconds(10))
-        : url_(std::move(url)), idle_timeout_(idle_timeout) {}
+    // `key`: an admin's API key; empty sends none.
+    explicit AdminClient(std::string url, std::string key = {}, Duration idle_timeout = std::chrono::seconds(10))
+        : url_(std::move(url)), key_(std::move(key)), idle_timeout_(idle_timeout) {}
 
     // `path` is "members" of /exaserve/v1/members. Members of `query` that are empty are left out.
     // exit_unreachable when nobody answers; exit_refused when the peer answers with an error, whose message it carries.
@@ -35,6 +36,7 @@ class AdminClient {
     Outcome<boost::json::value> call(std::string method, std::string target, std::string body) const;
 
     std::string url_;
+    std::string key_;
     Duration idle_timeout_;
 };
 

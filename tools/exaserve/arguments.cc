@@ -37,6 +37,7 @@ constexpr const char* footer =
     "  7  the cluster knows this peer's id or name as somebody else's\n\n"
     "Environment:\n"
     "  EXASERVE_PEER    URL for --peer, and for --target of bench\n"
+    "  EXASERVE_ADMIN_KEY  for --admin-key\n"
     "  EXASERVE_API_KEY the key that bench sends\n"
     "  NO_COLOR         tables without colors\n"
     "  XDG_CACHE_HOME   exaserve/models below it holds the default model (default ~/.cache)\n"
@@ -60,11 +61,21 @@ constexpr const char* peer_footer =
     "Every flag is also a key of the file: --listen-http is http in the table [listen]. Flags win. SIGTERM, SIGINT and "
     "'exaserve leave' let running answers finish before the peer ends; a second signal ends it at once.";
 
+void add_admin_key(CLI::App& command, std::string& key) {
+    command
+        .add_option("--admin-key", key,
+                    "An admin's API key, where peers have security.api_keys_file; better in the environment, "
+                    "as others see arguments")
+        ->envname("EXASERVE_ADMIN_KEY")
+        ->type_name("KEY");
+}
+
 void add_target(CLI::App& command, Target& target) {
     command.add_option("--peer", target.url, "URL of the peer to ask; any peer of the cluster will do")
         ->envname("EXASERVE_PEER")
         ->type_name("URL")
         ->capture_default_str();
+    add_admin_key(command, target.admin_key);
     command.add_flag("--json", target.json, "Print the peer's answer as JSON");
 }
 
@@ -129,6 +140,7 @@ void describe_up(CLI::App& command, UpOptions& options) {
         ->type_name("KEY=VALUE")
         ->expected(1)
         ->take_all();
+    add_admin_key(command, options.admin_key);
     command.add_flag("--sealed", options.sealed,
                      "Seal gossip and links, with RUN_DIR/cluster.key; it is made when it is not there");
     command.add_flag("--follow", options.follow, "Copy the peers' logs to standard error, each line with its peer");
@@ -221,6 +233,41 @@ void describe_keys(CLI::App& command, KeysOptions& options) {
         "shown; an id tells nothing of its key.");
 }
 
+void describe_api_keys(CLI::App& command, ApiKeysOptions& options) {
+    command.require_subcommand(1);
+    const auto add = [&](const char* name, ApiKeysAction action, const char* help) {
+        CLI::App* sub = command.add_subcommand(name, help);
+        sub->callback([&options, action] { options.action = action; });
+        sub->add_option("--file", options.file, "The file of security.api_keys_file")->type_name("FILE")->required();
+        sub->add_flag("--json", options.target.json, "Print JSON");
+        return sub;
+    };
+    CLI::App* const create =
+        add("create", ApiKeysAction::create, "Make a key and print it, this once; the file keeps its hash");
+    create->add_option("--tenant", options.tenant, "Whose key it is; a new tenant may use every model without a limit")
+        ->type_name("NAME");
+    create->add_flag("--admin", options.admin, "The key may operate the cluster");
+    add("list", ApiKeysAction::list, "Show the keys' ids and the tenants");
+    add("revoke", ApiKeysAction::revoke, "Take a key out of the file")
+        ->add_option("id", options.id, "Id of the key: the 8 digits behind sk-exa-")
+        ->type_name("ID")
+        ->required();
+    command.footer(
+        "Peers read the file again when it changes; copy it to every node. What tenants may do is for you to write "
+        "there:\n\n"
+        "  [tenants.acme]\n"
+        "  models = [\"SmolLM2-135M-Instruct\", \"llama-*\"]   # default: all\n"
+        "  requests_per_minute = 600                         # of each limit: none\n"
+        "  tokens_per_minute = 100_000\n"
+        "  tokens_per_day = 20_000_000\n"
+        "  burst_seconds = 10            # so much of the rates at once; default 10, at most 3600\n"
+        "  priority = \"high\"             # high, normal (default) or low\n\n"
+        "Example:\n"
+        "  exaserve apikeys create --file /etc/exaserve/api-keys.toml --tenant acme\n"
+        "  exaserve apikeys create --file /etc/exaserve/api-keys.toml --admin\n"
+        "  exaserve peer --security-api-keys-file /etc/exaserve/api-keys.toml");
+}
+
 template <class Options>
 void describe_target(CLI::App& command, Options& options) {
     add_target(command, options.target);
@@ -256,6 +303,8 @@ std::variant<Command, NoCommand> parse_arguments(int argc, const char* const* ar
         "ring", "Show the consistent-hash rings and their digests, which are equal on every peer");
     add_command<RouteOptions>(app, chosen, describe_route, "route", "Explain which replica a session goes to");
     add_command<KeysOptions>(app, chosen, describe_keys, "keys", "Rotate the keys that seal what peers say");
+    add_command<ApiKeysOptions>(app, chosen, describe_api_keys, "apikeys",
+                                "Make, list and revoke the API keys of clients and operators");
     add_command<BenchOptions>(app, chosen, describe_bench, "bench", "Load a server and measure what it does");
 
     try {

@@ -15,6 +15,7 @@ namespace exa::cli {
 // The peer that a command asks, and how it shows the answer.
 struct Target {
     std::string url = "http://127.0.0.1:8000";
+    std::string admin_key;  // empty: none is sent
     bool json = false;
 };
 
@@ -70,8 +71,20 @@ struct KeysOptions {
     bool force = false;
 };
 
-using Command = std::variant<UpOptions, PeerOptions, JoinOptions, LeaveOptions, AcceptLossesOptions, MembersOptions,
-                             StatusOptions, ReplicasOptions, RingOptions, RouteOptions, KeysOptions, BenchOptions>;
+enum class ApiKeysAction : std::uint8_t { create, list, revoke };
+
+struct ApiKeysOptions {
+    Target target;  // its `json` alone counts
+    ApiKeysAction action = ApiKeysAction::list;
+    std::string file;
+    std::string tenant;  // create; empty: of none
+    bool admin = false;  // create
+    std::string id;      // revoke
+};
+
+using Command =
+    std::variant<UpOptions, PeerOptions, JoinOptions, LeaveOptions, AcceptLossesOptions, MembersOptions, StatusOptions,
+                 ReplicasOptions, RingOptions, RouteOptions, KeysOptions, ApiKeysOptions, BenchOptions>;
 
 // Nothing to run: help or version was asked for (exit_ok), or the arguments are wrong (exit_usage).
 struct NoCommand {
@@ -80,7 +93,7 @@ struct NoCommand {
     std::string errors;  // for standard error
 };
 
-// `argv` as main gets it. Reads EXASERVE_PEER.
+// `argv` as main gets it. Reads EXASERVE_PEER, EXASERVE_ADMIN_KEY and EXASERVE_API_KEY.
 std::variant<Command, NoCommand> parse_arguments(int argc, const char* const* argv);
 
 }  // namespace exa::cli

@@ -7,6 +7,7 @@
 #include "app/config.h"
 #include "app/errc.h"
 #include "app/peer.h"
+#include "exaserve/api_keys.h"
 #include "exaserve/ask.h"
 #include "exaserve/bench.h"
 #include "exaserve/environment.h"

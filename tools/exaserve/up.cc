@@ -128,7 +128,7 @@ int Cluster::start() {
         std::error_code errc;
         std::filesystem::create_directories(plan.data_dir, errc);
         if (errc) return fail({exit_data_dir, plan.data_dir + ": " + errc.message()});
-        AdminClient client("http://" + plan.http, seconds(2));
+        AdminClient client("http://" + plan.http, options_.admin_key, seconds(2));
         if (client.is_reachable())
             return fail({exit_cannot_bind, plan.http + " is in use; choose other ports with --base-port"});
         const auto log_size = size_or_zero(plan.log_file);

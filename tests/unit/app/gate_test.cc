@@ -27,7 +27,8 @@ BOOST_AUTO_TEST_CASE(the_open_gate_lets_everybody_use_the_api_without_a_tenant) 
     BOOST_TEST_REQUIRE(caller.has_value());
     BOOST_TEST(caller.value().tenant.empty());
     BOOST_TEST((caller.value().priority == wire::Priority::normal));
-    BOOST_TEST(gate.admit(caller.value(), "any").has_value());
+    BOOST_TEST(gate.admit(caller.value(), "any", 1'000'000).has_value());
+    BOOST_TEST(gate.may_use(caller.value(), "any"));
 }
 
 BOOST_AUTO_TEST_CASE(orders_come_from_this_machine_only) {

@@ -128,6 +128,28 @@ BOOST_AUTO_TEST_CASE(orders_about_keys_are_told_apart) {
         BOOST_TEST(refused(arguments).exit_code == exit_usage);
 }
 
+BOOST_AUTO_TEST_CASE(api_keys_are_made_listed_and_revoked_in_a_file) {
+    const auto create = parsed<ApiKeysOptions>({"apikeys", "create", "--file", "f", "--tenant", "t", "--admin"});
+    BOOST_TEST((create.action == ApiKeysAction::create));
+    BOOST_TEST(create.file == "f");
+    BOOST_TEST(create.tenant == "t");
+    BOOST_TEST(create.admin);
+    BOOST_TEST((parsed<ApiKeysOptions>({"apikeys", "list", "--file", "f"}).action == ApiKeysAction::list));
+    const auto revoke = parsed<ApiKeysOptions>({"apikeys", "revoke", "--file", "f", "0000000a", "--json"});
+    BOOST_TEST((revoke.action == ApiKeysAction::revoke));
+    BOOST_TEST(revoke.id == "0000000a");
+    BOOST_TEST(revoke.target.json);
+    for (const auto& arguments : std::initializer_list<std::initializer_list<const char*>>{
+             {"apikeys"}, {"apikeys", "list"}, {"apikeys", "create"}, {"apikeys", "revoke", "--file", "f"}})
+        BOOST_TEST(refused(arguments).exit_code == exit_usage);
+}
+
+BOOST_AUTO_TEST_CASE(an_admins_key_goes_to_every_command_that_asks_a_peer) {
+    BOOST_TEST(parsed<MembersOptions>({"members", "--admin-key", "k"}).target.admin_key == "k");
+    BOOST_TEST(parsed<KeysOptions>({"keys", "list", "--admin-key", "k"}).target.admin_key == "k");
+    BOOST_TEST(parsed<UpOptions>({"up", "--admin-key", "k"}).admin_key == "k");
+}
+
 BOOST_AUTO_TEST_CASE(wrong_usage_is_exit_code_2_with_a_reason) {
     for (const auto& arguments : std::initializer_list<std::initializer_list<const char*>>{{},
                                                                                            {"dance"},

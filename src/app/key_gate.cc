@@ -1,0 +1,136 @@
+#include "app/key_gate.h"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "app/warm_up_header.h"
+
+namespace exa::app {
+
+namespace {
+
+// RFC 6750, section 2.1; clients of Azure's flavour of the API send api-key, those of Anthropic's x-api-key.
+std::optional<std::string_view> credential(const io::HttpHeaders& headers) {
+    if (const auto field = headers.find("authorization")) {
+        constexpr std::string_view scheme = "bearer ";
+        if (field->size() <= scheme.size() || !io::equal_without_case(field->substr(0, scheme.size()), scheme))
+            return std::nullopt;
+        const std::size_t first = field->find_first_not_of(' ', scheme.size());
+        return first == field->npos ? std::nullopt : std::optional(field->substr(first));
+    }
+    for (const std::string_view name : {"api-key", "x-api-key"})
+        if (const auto field = headers.find(name)) return field;
+    return std::nullopt;
+}
+
+const Tenant* find_tenant(const ApiKeyFile& file, std::string_view name) {
+    const auto found = std::ranges::lower_bound(file.tenants, name, {}, &Tenant::name);
+    return found == file.tenants.end() || found->name != name ? nullptr : &*found;
+}
+
+openai::ApiError too_many(const router::Shortage& shortage, const router::TenantLimits& limits) {
+    // At least one: "0" reads as "at once".
+    const auto wait_ms = static_cast<std::uint32_t>(
+        std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::milliseconds>(shortage.wait).count()));
+    switch (shortage.what) {
+        case router::Scarce::requests:
+            return openai::rate_limited("requests", limits.requests_per_minute, wait_ms);
+        case router::Scarce::tokens:
+            return openai::rate_limited("tokens", limits.tokens_per_minute, wait_ms);
+        case router::Scarce::quota:
+            break;
+    }
+    return openai::quota_exceeded("it allows " + std::to_string(limits.tokens_per_day) + " tokens a day (UTC)");
+}
+
+}  // namespace
+
+KeyGate::KeyGate(const Crypto& crypto, const io::SystemClock& clock, std::string warm_up_secret, ApiKeyFile file)
+    : crypto_(crypto),
+      clock_(clock),
+      warm_up_secret_(std::move(warm_up_secret)),
+      state_(next_state(std::move(file), nullptr)) {}
+
+std::shared_ptr<const KeyGate::State> KeyGate::next_state(ApiKeyFile file, const State* before) {
+    auto state = std::make_shared<State>();
+    for (const Tenant& tenant : file.tenants) {
+        std::shared_ptr<Account> account;
+        if (before != nullptr)
+            if (const auto known = before->accounts.find(tenant.name); known != before->accounts.end())
+                account = known->second;
+        if (account == nullptr) {
+            account = std::make_shared<Account>(tenant.limits);
+        } else {
+            const std::lock_guard lock(account->mutex);
+            account->budget.set_limits(tenant.limits);
+        }
+        state->accounts.emplace(tenant.name, std::move(account));
+    }
+    state->file = std::move(file);
+    return state;
+}
+
+void KeyGate::replace(ApiKeyFile file) {
+    state_.store(next_state(std::move(file), state_.load().get()));
+}
+
+const ApiKeyEntry* KeyGate::find_key(const State& state, const io::HttpRequest& request) const {
+    const auto text = credential(request.headers);
+    const auto key = text ? parse_api_key(*text) : std::nullopt;
+    if (!key) return nullptr;
+    const auto found = std::ranges::lower_bound(state.file.keys, key->id, {}, &ApiKeyEntry::id);
+    if (found == state.file.keys.end() || found->id != key->id || !matches(crypto_, found->hash, *key)) return nullptr;
+    return &*found;
+}
+
+openai::ApiResult<Caller> KeyGate::check(const io::HttpRequest& request, const Route& route) {
+    if (route.access == Access::anyone) return Caller{};
+    // The entry looks at the header again, and goes nowhere but to that replica.
+    if (route.resource == Resource::answer && warm_up_target(request, warm_up_secret_)) return Caller{};
+    const auto state = state_.load();
+    const ApiKeyEntry* key = find_key(*state, request);
+    if (key == nullptr) return openai::unauthorized();
+    if (route.access != Access::client && !key->admin)
+        return openai::forbidden("may not operate the cluster: that takes an admin's key");
+    if (key->tenant.empty()) {
+        if (route.access == Access::client)
+            return openai::forbidden("belongs to no tenant: it operates the cluster only");
+        return Caller{};
+    }
+    return Caller{key->tenant, find_tenant(state->file, key->tenant)->priority};
+}
+
+bool KeyGate::may_use(const Caller& caller, std::string_view model) {
+    const auto state = state_.load();
+    const Tenant* tenant = find_tenant(state->file, caller.tenant);
+    return tenant != nullptr && app::may_use(*tenant, model);
+}
+
+openai::ApiResult<void> KeyGate::admit(const Caller& caller, std::string_view model, std::uint64_t prompt_tokens) {
+    const auto state = state_.load();
+    const Tenant* tenant = find_tenant(state->file, caller.tenant);
+    // Taken out of the file while the request's body was read.
+    if (tenant == nullptr) return openai::unauthorized();
+    if (!app::may_use(*tenant, model)) return openai::forbidden("may not use the model '" + std::string(model) + "'");
+    Account& account = *state->accounts.find(tenant->name)->second;
+    std::optional<router::Shortage> shortage;
+    {
+        const std::lock_guard lock(account.mutex);
+        shortage = account.budget.admit(clock_.now(), clock_.wall(), prompt_tokens);
+    }
+    if (shortage) return too_many(*shortage, tenant->limits);
+    return boost::outcome_v2::success();
+}
+
+void KeyGate::spend(const Caller& caller, std::uint64_t tokens) {
+    const auto state = state_.load();
+    const auto found = state->accounts.find(caller.tenant);
+    if (found == state->accounts.end() || tokens == 0) return;
+    const std::lock_guard lock(found->second->mutex);
+    found->second->budget.spend(clock_.now(), clock_.wall(), tokens);
+}
+
+}  // namespace exa::app
