@@ -2,7 +2,7 @@
 //
 // 401 without a key that is in the file, 403 for a model that is not the tenant's or an order without an admin's key,
 // 429 above the tenant's rate or quota. Probes and scrapers need no key, and the peer's own warm-up has a secret of its
-// own. Budgets belong to this peer: every entry counts for itself (docs/decisions/0014-keys-and-tenants.md).
+// own. Budgets belong to this peer: every entry counts for itself (docs/decisions/0015-keys-and-tenants.md).
 #pragma once
 
 #include <atomic>
