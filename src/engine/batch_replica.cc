@@ -1,11 +1,13 @@
 #include "engine/batch_replica.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
 #include "base/check.h"
 #include "engine/errc.h"
+#include "engine/logprobs.h"
 
 namespace exa::engine {
 
@@ -13,6 +15,18 @@ namespace {
 
 // Prompts advance by at least this much a step.
 constexpr std::uint32_t prompt_tokens_min = page_tokens;
+
+// Empty when one of the sums is no finite number, or all are 0: there is no direction then.
+Embedding unit_vector(const std::vector<double>& sums) {
+    double squares = 0;
+    for (const double sum : sums) squares += sum * sum;
+    const double length = std::sqrt(squares);
+    if (!std::isfinite(length) || length == 0) return {};
+    Embedding embedding;
+    embedding.reserve(sums.size());
+    for (const double sum : sums) embedding.push_back(static_cast<float>(sum / length));
+    return embedding;
+}
 
 }  // namespace
 
@@ -29,8 +43,13 @@ BatchReplica::~BatchReplica() = default;
 Result<void> BatchReplica::validate(const GenerateRequest& request) const {
     const auto invalid = [](std::string detail) { return error(errc::invalid_request, std::move(detail)); };
     if (request.prompt.empty()) return invalid("prompt: no tokens");
-    if (request.max_tokens == 0) return invalid("max_tokens: 0, at least 1");
-    if (request.resumed_tokens >= request.max_tokens || request.resumed_tokens > request.prompt.size())
+    if (request.embeds != (request.max_tokens == 0))
+        return invalid("max_tokens: " + std::to_string(request.max_tokens) + ", 0 to embed, else at least 1");
+    if (request.top_logprobs.value_or(0) > top_logprobs_max)
+        return invalid("top_logprobs: " + std::to_string(*request.top_logprobs) + ", at most " +
+                       std::to_string(top_logprobs_max));
+    if ((request.resumed_tokens > 0 && request.resumed_tokens >= request.max_tokens) ||
+        request.resumed_tokens > request.prompt.size())
         return invalid("resumed_tokens: " + std::to_string(request.resumed_tokens) + ", below max_tokens " +
                        std::to_string(request.max_tokens) + " and at most the prompt's " +
                        std::to_string(request.prompt.size()));
@@ -39,6 +58,7 @@ Result<void> BatchReplica::validate(const GenerateRequest& request) const {
         return invalid("temperature: " + std::to_string(sampling.temperature) + ", 0 .. 2");
     if (!(sampling.top_p > 0 && sampling.top_p <= 1))
         return invalid("top_p: " + std::to_string(sampling.top_p) + ", above 0, at most 1");
+    EXA_TRY(check_edits(sampling, model_->vocab_size()));
     const std::uint64_t total = request.prompt.size() + std::uint64_t{request.max_tokens} - request.resumed_tokens;
     if (total > context_tokens_)
         return error(errc::prompt_too_long, std::to_string(request.prompt.size()) + " prompt tokens and " +
@@ -58,12 +78,17 @@ Result<void> BatchReplica::submit(TimePoint, RequestId id, GenerateRequest reque
     const auto same = [id](const auto& sequence) { return sequence->id == id; };
     if (std::ranges::any_of(running_, same) || std::ranges::any_of(waiting_, same))
         return error(errc::invalid_request, "request id " + std::to_string(id.value) + " is in flight");
+    LogitEdits edits(request.sampling, std::span(request.prompt).last(request.resumed_tokens));
     waiting_.push_back(std::make_unique<Sequence>(Sequence{.id = id,
                                                            .tokens = std::move(request.prompt),
                                                            .max_tokens = request.max_tokens,
-                                                           .sampling = request.sampling,
+                                                           .sampling = std::move(request.sampling),
+                                                           .edits = std::move(edits),
+                                                           .top_logprobs = request.top_logprobs,
                                                            .stop_tokens = std::move(request.stop_tokens),
                                                            .answered = request.resumed_tokens,
+                                                           .embeds = request.embeds,
+                                                           .pooled = {},
                                                            .computed = 0,
                                                            .cached = std::nullopt,
                                                            .table = BlockTable(pool_)}));
@@ -90,10 +115,10 @@ bool BatchReplica::step(TimePoint) {
     std::vector<Slice> slices;
     std::size_t rows = 0;
     for (const auto& [sequence, count] : work) {
-        const bool wants_logits = sequence->computed + count == sequence->length();
+        const bool wants_logits = !sequence->embeds && sequence->computed + count == sequence->length();
         rows += wants_logits ? 1 : 0;
         slices.push_back({std::span(sequence->tokens).subspan(sequence->computed, count), sequence->computed,
-                          sequence->table.pages(), wants_logits});
+                          sequence->table.pages(), wants_logits, sequence->embeds});
     }
     const std::size_t vocab = model_->vocab_size();
     logits_.resize(rows * vocab);
@@ -101,6 +126,7 @@ bool BatchReplica::step(TimePoint) {
 
     std::vector<const Sequence*> ended;
     std::span<const float> logits = logits_;
+    std::span<const float> hidden = computed ? model_->hidden() : std::span<const float>();
     for (std::size_t i = 0; i < work.size(); ++i) {
         Sequence& sequence = *work[i].sequence;
         if (!computed) {
@@ -110,6 +136,14 @@ bool BatchReplica::step(TimePoint) {
         }
         sequence.computed += work[i].count;
         sequence.table.publish(std::span(sequence.tokens).first(sequence.computed));
+        if (sequence.embeds) {
+            const std::size_t size = std::size_t{work[i].count} * model_->hidden_size();
+            pool(sequence, hidden.first(size));
+            hidden = hidden.subspan(size);
+            if (sequence.computed < sequence.length()) continue;
+            end_with_embedding(sequence);
+            ended.push_back(&sequence);
+        }
         if (!slices[i].wants_logits) continue;
         if (take_token(sequence, logits.first(vocab))) ended.push_back(&sequence);
         logits = logits.subspan(vocab);
@@ -120,7 +154,7 @@ bool BatchReplica::step(TimePoint) {
 
 std::optional<TokenEvent> BatchReplica::poll_event() {
     if (events_.empty()) return std::nullopt;
-    const TokenEvent event = events_.front();
+    TokenEvent event = std::move(events_.front());
     events_.pop_front();
     return event;
 }
@@ -138,7 +172,9 @@ ReplicaLoad BatchReplica::load() const {
 void BatchReplica::admit() {
     while (!waiting_.empty()) {
         Sequence& sequence = *waiting_.front();
-        const std::uint32_t cached = sequence.table.adopt_prefix(sequence.tokens);
+        // Pages have no hidden states: those are computed again.
+        const std::uint32_t cached = sequence.embeds ? 0 : sequence.table.adopt_prefix(sequence.tokens);
+        if (sequence.embeds) sequence.pooled.assign(model_->hidden_size(), 0.0);
         if (!sequence.table.reserve(sequence.length())) {
             // Whoever came later waits too: a long prompt must not starve behind short ones.
             sequence.table.clear();
@@ -183,7 +219,8 @@ std::vector<BatchReplica::Work> BatchReplica::plan() const {
 }
 
 bool BatchReplica::take_token(Sequence& sequence, std::span<const float> logits) {
-    const std::optional<TokenId> token = sampler_.sample(logits, sequence.sampling, sequence.length());
+    const std::span<const float> edited = sequence.edits.apply(logits, edited_);
+    const std::optional<TokenId> token = sampler_.sample(edited, sequence.sampling, sequence.length());
     if (!token) {
         end_without_token(sequence, FinishReason::failed);
         return true;
@@ -194,14 +231,30 @@ bool BatchReplica::take_token(Sequence& sequence, std::span<const float> logits)
                      .cached_tokens = sequence.cached.value_or(0),
                      .finish = std::nullopt,
                      .has_token = true};
+    if (sequence.top_logprobs)
+        event.logprobs = std::make_shared<const TokenLogprobs>(logprobs_of(logits, *token, *sequence.top_logprobs));
+    sequence.edits.add(*token);
     sequence.tokens.push_back(*token);
     ++sequence.answered;
     if (std::ranges::count(sequence.stop_tokens, *token) > 0)
         event.finish = FinishReason::stop;
     else if (sequence.answered >= sequence.max_tokens)
         event.finish = FinishReason::length;
-    events_.push_back(event);
-    return event.finish.has_value();
+    const bool ended = event.finish.has_value();
+    events_.push_back(std::move(event));
+    return ended;
+}
+
+// In the order of positions, however they were cut into steps.
+void BatchReplica::pool(Sequence& sequence, std::span<const float> hidden) {
+    const std::size_t width = sequence.pooled.size();
+    for (std::size_t i = 0; i < hidden.size(); ++i) sequence.pooled[i % width] += static_cast<double>(hidden[i]);
+}
+
+void BatchReplica::end_with_embedding(const Sequence& sequence) {
+    Embedding embedding = unit_vector(sequence.pooled);
+    end_without_token(sequence, embedding.empty() ? FinishReason::failed : FinishReason::stop);
+    if (!embedding.empty()) events_.back().embedding = std::make_shared<const Embedding>(std::move(embedding));
 }
 
 void BatchReplica::end_without_token(const Sequence& sequence, FinishReason reason) {

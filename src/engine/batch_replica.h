@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "engine/block_table.h"
+#include "engine/logit_edits.h"
 #include "engine/model.h"
 #include "engine/page_pool.h"
 #include "engine/replica.h"
@@ -40,6 +41,7 @@ class BatchReplica final : public Replica {
     ~BatchReplica() override;
 
     std::uint32_t context_tokens() const { return context_tokens_; }
+    Abilities abilities() const override { return {.logprobs = true, .logit_edits = true, .embeddings = true}; }
 
     // Also errc::invalid_request, for a field out of its range, a token id outside the vocabulary or an id in flight.
     Result<void> submit(TimePoint now, RequestId id, GenerateRequest request) override;
@@ -55,8 +57,12 @@ class BatchReplica final : public Replica {
         std::vector<TokenId> tokens;  // prompt and answer so far
         std::uint32_t max_tokens = 0;
         Sampling sampling;
+        LogitEdits edits;
+        std::optional<std::uint32_t> top_logprobs;
         std::vector<TokenId> stop_tokens;
-        std::uint32_t answered = 0;           // tokens of the answer, resumed ones included
+        std::uint32_t answered = 0;  // tokens of the answer, resumed ones included
+        bool embeds = false;
+        std::vector<double> pooled;           // of one that embeds: the sum of the computed tokens' hidden states
         std::uint32_t computed = 0;           // leading tokens whose keys and values are in the pages; set by admit()
         std::optional<std::uint32_t> cached;  // of the prompt, found at the first admission
         BlockTable table;
@@ -78,6 +84,8 @@ class BatchReplica final : public Replica {
     std::vector<Work> plan() const;
     // Whether the sequence has ended.
     bool take_token(Sequence& sequence, std::span<const float> logits);
+    static void pool(Sequence& sequence, std::span<const float> hidden);
+    void end_with_embedding(const Sequence& sequence);
     void end_without_token(const Sequence& sequence, FinishReason reason);
 
     std::unique_ptr<Model> model_;
@@ -89,6 +97,7 @@ class BatchReplica final : public Replica {
     std::deque<std::unique_ptr<Sequence>> waiting_;
     std::deque<TokenEvent> events_;
     std::vector<float> logits_;  // scratch
+    std::vector<float> edited_;  // likewise
 };
 
 }  // namespace exa::engine

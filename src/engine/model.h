@@ -16,6 +16,7 @@ struct Slice {
     std::uint32_t start = 0;          // keys and values of all earlier positions are in `pages` already
     std::span<const PageId> pages;    // cover start + tokens.size() positions
     bool wants_logits = false;        // of the last token
+    bool wants_hidden = false;        // of every token
 };
 
 // One thread uses a model at a time.
@@ -34,6 +35,12 @@ class Model {
     // a sequence was cut into calls. Token ids are below vocab_size. After an error (errc::model_failed) the slices'
     // new positions are undefined.
     virtual Result<void> forward(std::span<const Slice> slices, std::span<float> logits) = 0;
+
+    // Width of a hidden state.
+    virtual std::uint32_t hidden_size() const = 0;
+    // Of the last forward(): what the model makes logits of, [tokens of slices that wanted it, hidden_size], in the
+    // order of the slices; as independent of batch and cuts as logits are. Valid until the next call.
+    virtual std::span<const float> hidden() const = 0;
 };
 
 }  // namespace exa::engine

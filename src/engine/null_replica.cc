@@ -10,6 +10,9 @@
 namespace exa::engine {
 
 Result<void> NullReplica::submit(TimePoint now, RequestId id, GenerateRequest request) {
+    if (request.embeds || request.top_logprobs || !request.sampling.biases.empty() ||
+        request.sampling.presence_penalty != 0 || request.sampling.frequency_penalty != 0)
+        return error(errc::invalid_request, "logprobs, penalties, biases or an embedding");
     if (request.prompt.empty() || request.max_tokens == 0 || request.resumed_tokens >= request.max_tokens ||
         request.resumed_tokens > request.prompt.size() || running_.contains(id))
         return error(errc::invalid_request, "prompt, max_tokens, resumed_tokens or the id");

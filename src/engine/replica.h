@@ -6,6 +6,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -22,23 +23,57 @@ struct RequestId {
     auto operator<=>(const RequestId&) const = default;
 };
 
+inline constexpr std::uint32_t top_logprobs_max = 20;
+
+struct LogitBias {
+    TokenId token = 0;
+    float bias = 0.0F;  // -100 .. 100
+    bool operator==(const LogitBias&) const = default;
+};
+
 // Sampling is counter-based on (seed, position): the same logits, seed and position give the same token everywhere.
 struct Sampling {
     float temperature = 1.0F;  // 0 is greedy; range 0 .. 2
     float top_p = 1.0F;        // nucleus (Holtzman et al. 2020); range (0, 1]
     std::uint64_t seed = 0;
+    // Taken off the logit of every token that the answer has already: once, and once for each time. -2 .. 2.
+    float presence_penalty = 0.0F;
+    float frequency_penalty = 0.0F;
+    // Added to the logits of these tokens; ascending by token, each once.
+    std::vector<LogitBias> biases = {};
 };
 
 struct GenerateRequest {
     std::vector<TokenId> prompt;   // not empty
-    std::uint32_t max_tokens = 0;  // of the answer, at least 1
+    std::uint32_t max_tokens = 0;  // of the answer, at least 1; 0 when it embeds
     Sampling sampling;
     // Ends the answer when sampled; the token itself is reported with its finish reason.
     std::vector<TokenId> stop_tokens;
     // How many of `prompt`'s last tokens are an answer so far: a stream that resumes elsewhere. They count against
     // max_tokens, and offsets of new tokens go on behind them.
     std::uint32_t resumed_tokens = 0;
+    // Every token comes with its logprob and those of so many of the likeliest, at most top_logprobs_max; nothing:
+    // with none.
+    std::optional<std::uint32_t> top_logprobs = std::nullopt;
+    // Instead of an answer: one event without a token, with the prompt's embedding.
+    bool embeds = false;
 };
+
+struct TokenLogprob {
+    TokenId token = 0;
+    float logprob = 0.0F;  // natural logarithm
+    bool operator==(const TokenLogprob&) const = default;
+};
+
+// How likely the model found a token: before temperature, penalties and biases.
+struct TokenLogprobs {
+    float logprob = 0.0F;
+    std::vector<TokenLogprob> top;  // likeliest first, the lower id of equals
+    bool operator==(const TokenLogprobs&) const = default;
+};
+
+// What a prompt means: the mean of its tokens' last hidden states, scaled to length 1.
+using Embedding = std::vector<float>;
 
 enum class FinishReason : std::uint8_t { stop, length, cancelled, failed };
 
@@ -48,7 +83,17 @@ struct TokenEvent {
     TokenId token = 0;
     std::uint32_t cached_tokens = 0;  // of the prompt, found in the replica's memory
     std::optional<FinishReason> finish;
-    bool has_token = true;  // false for an end without a token (cancelled, failed)
+    bool has_token = true;  // false for an end without a token (cancelled, failed, an embedding)
+    std::shared_ptr<const TokenLogprobs> logprobs = nullptr;
+    std::shared_ptr<const Embedding> embedding = nullptr;
+};
+
+// What a replica can do beyond sampling tokens.
+struct Abilities {
+    bool logprobs = false;
+    bool logit_edits = false;  // penalties and biases
+    bool embeddings = false;
+    bool operator==(const Abilities&) const = default;
 };
 
 struct ReplicaLoad {
@@ -60,6 +105,9 @@ struct ReplicaLoad {
 class Replica {
   public:
     virtual ~Replica() = default;
+
+    // The same for its whole life. Requests that need more are errc::invalid_request.
+    virtual Abilities abilities() const { return {}; }
 
     // errc::busy at the in-flight limit, errc::prompt_too_long when prompt and answer exceed the context,
     // errc::invalid_request for a field out of its range; nothing changed in any case.

@@ -66,7 +66,6 @@ void write_chatml(std::span<const ChatMessage> messages, std::string_view defaul
         script.plain(message.content);
         script.markup("<|im_end|>\n");
     }
-    script.markup("<|im_start|>assistant\n");
 }
 
 void write_llama3(std::span<const ChatMessage> messages, Script& script) {
@@ -75,7 +74,6 @@ void write_llama3(std::span<const ChatMessage> messages, Script& script) {
         script.plain(trim(message.content));
         script.markup("<|eot_id|>");
     }
-    script.markup("<|start_header_id|>assistant<|end_header_id|>\n\n");
 }
 
 void write_zephyr(std::span<const ChatMessage> messages, const std::string& end, Script& script) {
@@ -84,7 +82,6 @@ void write_zephyr(std::span<const ChatMessage> messages, const std::string& end,
         script.plain(message.content);
         script.markup(end + "\n");
     }
-    script.markup("<|assistant|>\n");
 }
 
 // The system's text goes inside the user's turn that follows it: the format has no place of its own for it.
@@ -157,8 +154,8 @@ Result<ChatTemplate> ChatTemplate::make(const Gguf& gguf) {
     return out;
 }
 
-Result<std::vector<TokenId>> ChatTemplate::render(const Tokenizer& tokenizer,
-                                                  std::span<const ChatMessage> messages) const {
+Result<std::vector<TokenId>> ChatTemplate::render(const Tokenizer& tokenizer, std::span<const ChatMessage> messages,
+                                                  bool opens_answer) const {
     if (messages.empty()) return error(errc::message_invalid, "no messages");
     for (std::size_t i = 0; i < messages.size(); ++i)
         if (!is_role(messages[i].role))
@@ -168,9 +165,11 @@ Result<std::vector<TokenId>> ChatTemplate::render(const Tokenizer& tokenizer,
     switch (family_) {
         case ChatFamily::chatml:
             write_chatml(messages, default_system_, script);
+            if (opens_answer) script.markup("<|im_start|>assistant\n");
             break;
         case ChatFamily::llama3:
             write_llama3(messages, script);
+            if (opens_answer) script.markup("<|start_header_id|>assistant<|end_header_id|>\n\n");
             break;
         case ChatFamily::inst: {
             EXA_TRY(write_inst(messages, sys_markup_, tokenizer, script));
@@ -179,6 +178,7 @@ Result<std::vector<TokenId>> ChatTemplate::render(const Tokenizer& tokenizer,
         case ChatFamily::zephyr: {
             const auto eos = tokenizer.eos();
             write_zephyr(messages, !end_.empty() || !eos ? end_ : std::string(tokenizer.spelling(*eos)), script);
+            if (opens_answer) script.markup("<|assistant|>\n");
             break;
         }
     }

@@ -39,9 +39,11 @@ class ChatTemplate {
     // What the template says by itself when the first message is not the system's; empty for nothing.
     std::string_view default_system() const { return default_system_; }
 
-    // The prompt: all messages, then the opening of the assistant's turn. errc::message_invalid when there are none, a
-    // role is malformed, or (inst) is not one of system, user and assistant.
-    Result<std::vector<TokenId>> render(const Tokenizer& tokenizer, std::span<const ChatMessage> messages) const;
+    // The prompt: all messages, then the opening of the assistant's turn if `opens_answer` (inst has none).
+    // errc::message_invalid when there are none, a role is malformed, or (inst) is not one of system, user and
+    // assistant.
+    Result<std::vector<TokenId>> render(const Tokenizer& tokenizer, std::span<const ChatMessage> messages,
+                                        bool opens_answer = true) const;
 
   private:
     ChatTemplate() = default;

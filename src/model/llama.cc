@@ -48,6 +48,7 @@ Result<void> LlamaModel::forward(std::span<const engine::Slice> slices, std::spa
     gather(slices);
     const auto wanted = static_cast<std::size_t>(std::ranges::count(rows_, true, &Row::wants_logits));
     EXA_CHECK(logits.size() == wanted * shape_.vocab);
+    hidden_.clear();
     for (std::size_t i = 0; i < shape_.layers; ++i) {
         const LlamaLayer& layer = weights_->layers()[i];
         attend(i, layer);
@@ -55,6 +56,9 @@ Result<void> LlamaModel::forward(std::span<const engine::Slice> slices, std::spa
         feed_forward(layer);
     }
     normalize(weights_->output_norm());
+    take_hidden();
+    keep_rows([](const Row& row) { return row.wants_logits; });
+    if (rows_.empty()) return success();
     set_input(normed_.data(), shape_.d);
     apply(weights_->output(), logits.data());
     return success();
@@ -67,7 +71,7 @@ void LlamaModel::gather(std::span<const engine::Slice> slices) {
         EXA_CHECK(slice.pages.size() * engine::page_tokens >= slice.start + slice.tokens.size());
         for (std::size_t i = 0; i < slice.tokens.size(); ++i)
             rows_.push_back({slice.start + static_cast<std::uint32_t>(i), slice.pages.data(),
-                             slice.wants_logits && i + 1 == slice.tokens.size()});
+                             slice.wants_logits && i + 1 == slice.tokens.size(), slice.wants_hidden});
     }
     const std::size_t n = rows_.size();
     const std::size_t widest = std::max({shape_.d, shape_.q_dim(), shape_.ff});
@@ -113,9 +117,9 @@ void LlamaModel::attend(std::size_t layer_index, const LlamaLayer& layer) {
         kernels_.store_kv(attention_, k_.data() + row * shape_.kv_dim(), v_.data() + row * shape_.kv_dim(), kv,
                           rows_[row].position);
     }
-    // After the last layer's keys and values only the tokens whose logits are wanted matter.
+    // After the last layer's keys and values only the tokens of which something is wanted matter.
     if (layer_index + 1 == shape_.layers) {
-        keep_wanted_rows();
+        keep_rows([](const Row& row) { return row.wanted(); });
         set_input(normed_.data(), shape_.d);
     }
     apply(layer.q, q_.data());
@@ -131,10 +135,18 @@ void LlamaModel::attend(std::size_t layer_index, const LlamaLayer& layer) {
     kernels_.add(x_.data(), delta_.data(), rows_.size() * shape_.d);
 }
 
-void LlamaModel::keep_wanted_rows() {
+void LlamaModel::take_hidden() {
+    for (std::size_t row = 0; row < rows_.size(); ++row) {
+        if (!rows_[row].wants_hidden) continue;
+        const float* state = normed_.data() + row * shape_.d;
+        hidden_.insert(hidden_.end(), state, state + shape_.d);
+    }
+}
+
+void LlamaModel::keep_rows(bool (*keeps)(const Row&)) {
     std::size_t kept = 0;
     for (std::size_t row = 0; row < rows_.size(); ++row) {
-        if (!rows_[row].wants_logits) continue;
+        if (!keeps(rows_[row])) continue;
         const auto move = [&](std::vector<float>& buffer, std::size_t cols) {
             std::copy_n(buffer.data() + row * cols, cols, buffer.data() + kept * cols);
         };

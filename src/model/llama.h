@@ -25,7 +25,10 @@ class LlamaModel final : public engine::Model {
     std::uint32_t vocab_size() const override { return shape_.vocab; }
     std::uint32_t context_tokens() const override { return shape_.context; }
     std::uint32_t pages() const override { return pages_; }
+    std::uint32_t hidden_size() const override { return static_cast<std::uint32_t>(shape_.d); }
     Result<void> forward(std::span<const engine::Slice> slices, std::span<float> logits) override;
+    // Normalised, as the output matrix takes them.
+    std::span<const float> hidden() const override { return hidden_; }
 
     // "<digest>/<kernel family>": replicas of equal numerics continue one another's answers bit by bit.
     std::string numerics() const { return weights_->digest() + "/" + kernels_.family; }
@@ -39,6 +42,9 @@ class LlamaModel final : public engine::Model {
         std::uint32_t position;
         const engine::PageId* pages;
         bool wants_logits;
+        bool wants_hidden;
+
+        bool wanted() const { return wants_logits || wants_hidden; }
     };
 
     struct FreeHalves {
@@ -47,7 +53,8 @@ class LlamaModel final : public engine::Model {
 
     void gather(std::span<const engine::Slice> slices);
     void attend(std::size_t layer_index, const LlamaLayer& layer);
-    void keep_wanted_rows();
+    void keep_rows(bool (*keeps)(const Row&));
+    void take_hidden();
     void feed_forward(const LlamaLayer& layer);
     void rotate(float* heads, std::size_t count) const;
     void normalize(const std::vector<float>& weight);
@@ -76,6 +83,7 @@ class LlamaModel final : public engine::Model {
     std::vector<float> cos_;       // [n, rope_pairs]
     std::vector<float> sin_;       // [n, rope_pairs]
     std::vector<float> scores_;
+    std::vector<float> hidden_;            // [tokens that wanted it, d], kept until the next step
     std::vector<std::int8_t> input_high_;  // the current input as integers, made once a quantised matrix asks for them
     std::vector<std::int8_t> input_low_;
     std::vector<float> input_scale_;

@@ -1,6 +1,7 @@
 #include "engine/batch_replica.h"
 
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 
 #include "chain_model.h"
 
@@ -255,6 +256,106 @@ BOOST_AUTO_TEST_CASE(an_idle_replica_has_nothing_to_do) {
     BOOST_TEST(!f.replica->step({}));
     BOOST_TEST(!f.replica->poll_event().has_value());
     BOOST_TEST(f.replica->load().in_flight == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(penalties_and_biases_go_on_where_an_answer_was_cut) {
+    GenerateRequest request = make_request(20, 30, 3);
+    request.sampling = {.temperature = 0.9F, .seed = 5, .presence_penalty = 1.5F, .frequency_penalty = 0.5F};
+    request.sampling.biases = {{7, -100}, {9, 3}};
+    const std::vector<TokenId> whole = expected_answer(vocab, request);
+    BOOST_TEST(std::ranges::count(whole, 7U) == 0);
+    Fixture f;
+    f.submit(1, request);
+    GenerateRequest rest = request;
+    rest.prompt.insert(rest.prompt.end(), whole.begin(), whole.begin() + 11);
+    rest.resumed_tokens = 11;
+    f.submit(2, rest);
+    const auto outcomes = run(*f.replica);
+    BOOST_TEST(outcomes.at({1}).tokens == whole, boost::test_tools::per_element());
+    BOOST_TEST(outcomes.at({2}).tokens == std::vector<TokenId>(whole.begin() + 11, whole.end()),
+               boost::test_tools::per_element());
+    request.sampling.presence_penalty = request.sampling.frequency_penalty = 0;
+    BOOST_TEST((expected_answer(vocab, request) != whole));
+}
+
+BOOST_AUTO_TEST_CASE(logprobs_are_the_models_own_whatever_is_edited) {
+    Fixture f;
+    GenerateRequest request = make_request(5, 3, 4);
+    request.top_logprobs = 2;
+    const std::vector<TokenId> plain = expected_answer(vocab, request);
+    request.sampling.biases = {{plain[0], -100}};
+    f.submit(1, request);
+    f.submit(2, make_request(5, 3, 4));
+    bool first = true;
+    while (f.replica->step({})) {
+        while (const auto event = f.replica->poll_event()) {
+            BOOST_TEST((event->logprobs != nullptr) == (event->request == RequestId{1}));
+            if (!event->logprobs) continue;
+            BOOST_TEST(event->logprobs->top.size() == 2U);
+            BOOST_TEST(event->logprobs->logprob <= event->logprobs->top[0].logprob);
+            if (first) {
+                BOOST_TEST(event->logprobs->top[0].token == plain[0]);
+                BOOST_TEST(event->token != plain[0]);
+            }
+            first = false;
+        }
+    }
+    BOOST_TEST(!first);
+}
+
+BOOST_AUTO_TEST_CASE(an_embedding_is_the_unit_mean_of_hidden_states_however_it_is_cut) {
+    const GenerateRequest prompt = make_request(50, 1, 8);
+    std::vector<double> sums(8, 0.0);
+    std::uint64_t chain = 0;
+    for (const TokenId token : prompt.prompt) {
+        chain = extend(chain, token);
+        for (std::uint32_t n = 0; n < 8; ++n) sums[n] += static_cast<double>(chain_hidden(chain, n));
+    }
+    double squares = 0;
+    for (const double sum : sums) squares += sum * sum;
+    Embedding expected;
+    for (const double sum : sums) expected.push_back(static_cast<float>(sum / std::sqrt(squares)));
+
+    for (const std::uint32_t step_tokens : {1U, 20U, 90U}) {
+        Fixture f(12, {.in_flight_limit = 8, .step_tokens = step_tokens});
+        GenerateRequest request = prompt;
+        request.max_tokens = 0;
+        request.embeds = true;
+        // One generates from the same prompt, so that pages are there to share; pages run out too.
+        f.submit(1, make_request(50, 90, 8));
+        f.submit(2, request);
+        f.submit(3, make_request(20, 90, 9));
+        std::vector<Embedding> found;
+        while (f.replica->step({})) {
+            while (const auto event = f.replica->poll_event()) {
+                if (event->request != RequestId{2}) continue;
+                BOOST_TEST(!event->has_token);
+                BOOST_TEST((event->finish == FinishReason::stop));
+                found.push_back(*event->embedding);
+            }
+        }
+        BOOST_TEST_REQUIRE(found.size() == 1U);
+        BOOST_TEST(found[0] == expected, boost::test_tools::per_element());
+        BOOST_TEST(f.replica->load().kv_used_permille == 0);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_embeds_has_no_answer_and_an_answer_needs_tokens) {
+    Fixture f;
+    GenerateRequest request = make_request(5, 3, 1);
+    request.embeds = true;
+    BOOST_TEST(mentions(f.refusal(1, request), "max_tokens"));
+    request.max_tokens = 0;
+    request.resumed_tokens = 1;
+    BOOST_TEST(mentions(f.refusal(1, request), "resumed_tokens"));
+    request.embeds = false;
+    BOOST_TEST(mentions(f.refusal(1, request), "max_tokens"));
+    GenerateRequest curious = make_request(5, 3, 1);
+    curious.top_logprobs = 21;
+    BOOST_TEST(mentions(f.refusal(1, curious), "top_logprobs"));
+    curious.top_logprobs = 20;
+    curious.sampling.biases = {{vocab, 1}};
+    BOOST_TEST(mentions(f.refusal(1, curious), "biases"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -17,6 +17,7 @@
 #include "base/rng.h"
 #include "engine/batch_replica.h"
 #include "engine/errc.h"
+#include "engine/logit_edits.h"
 
 namespace exa::engine::test {
 
@@ -26,6 +27,10 @@ inline std::uint64_t extend(std::uint64_t chain, TokenId token) {
 
 inline float chain_logit(std::uint64_t chain, TokenId token) {
     return static_cast<float>(hash64(chain, token, 1) >> 40) * 0x1p-22F;
+}
+
+inline float chain_hidden(std::uint64_t chain, std::uint32_t n) {
+    return static_cast<float>(hash64(chain, n, 2) >> 40) * 0x1p-24F - 0.5F;
 }
 
 class ChainModel final : public Model {
@@ -40,12 +45,16 @@ class ChainModel final : public Model {
     Result<void> forward(std::span<const Slice> slices, std::span<float> logits) override {
         if (fail) return error(errc::model_failed, "as told");
         steps.emplace_back();
+        hidden_.clear();
         std::size_t row = 0;
         for (const Slice& slice : slices) {
             steps.back().push_back(static_cast<std::uint32_t>(slice.tokens.size()));
             std::uint64_t chain = slice.start == 0 ? 0 : at(slice, slice.start - 1);
-            for (std::size_t i = 0; i < slice.tokens.size(); ++i)
+            for (std::size_t i = 0; i < slice.tokens.size(); ++i) {
                 at(slice, slice.start + i) = chain = extend(chain, slice.tokens[i]);
+                if (!slice.wants_hidden) continue;
+                for (std::uint32_t n = 0; n < hidden_size(); ++n) hidden_.push_back(chain_hidden(chain, n));
+            }
             if (!slice.wants_logits) continue;
             for (TokenId v = 0; v < vocab_; ++v)
                 logits[row * vocab_ + v] = nan ? std::numeric_limits<float>::quiet_NaN() : chain_logit(chain, v);
@@ -54,6 +63,9 @@ class ChainModel final : public Model {
         EXA_CHECK(row * vocab_ == logits.size());
         return success();
     }
+
+    std::uint32_t hidden_size() const override { return 8; }
+    std::span<const float> hidden() const override { return hidden_; }
 
     bool fail = false;
     bool nan = false;
@@ -67,6 +79,7 @@ class ChainModel final : public Model {
     std::uint32_t vocab_;
     std::uint32_t context_;
     std::vector<std::array<std::uint64_t, page_tokens>> memory_;
+    std::vector<float> hidden_;
 };
 
 // The answer ChainModel must give, from the definition alone.
@@ -74,12 +87,15 @@ inline std::vector<TokenId> expected_answer(std::uint32_t vocab, const GenerateR
     std::vector<TokenId> tokens = request.prompt;
     std::vector<TokenId> answer;
     Sampler sampler;
+    const std::size_t prompt_tokens = request.prompt.size() - request.resumed_tokens;
     for (std::uint32_t n = request.resumed_tokens; n < request.max_tokens; ++n) {
         std::uint64_t chain = 0;
         for (const TokenId token : tokens) chain = extend(chain, token);
         std::vector<float> logits(vocab);
         for (TokenId v = 0; v < vocab; ++v) logits[v] = chain_logit(chain, v);
-        const TokenId next = *sampler.sample(logits, request.sampling, tokens.size());
+        const LogitEdits edits(request.sampling, std::span(tokens).subspan(prompt_tokens));
+        std::vector<float> edited;
+        const TokenId next = *sampler.sample(edits.apply(logits, edited), request.sampling, tokens.size());
         tokens.push_back(next);
         answer.push_back(next);
         if (std::ranges::count(request.stop_tokens, next) > 0) break;

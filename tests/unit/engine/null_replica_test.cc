@@ -112,4 +112,22 @@ BOOST_AUTO_TEST_CASE(limits_are_kept_and_cancel_ends_once) {
     BOOST_TEST(replica.submit(start, RequestId{2}, request(5, 5)).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(what_needs_a_model_is_refused) {
+    NullReplica replica{NullConfig{}};
+    BOOST_TEST((replica.abilities() == Abilities{}));
+    GenerateRequest request;
+    request.prompt = {1};
+    request.max_tokens = 1;
+    request.top_logprobs = 0;
+    BOOST_TEST((replica.submit({}, {1}, request).error().code == errc::invalid_request));
+    request.top_logprobs.reset();
+    request.sampling.frequency_penalty = 1;
+    BOOST_TEST((replica.submit({}, {1}, request).error().code == errc::invalid_request));
+    request.sampling.frequency_penalty = 0;
+    BOOST_TEST(replica.submit({}, {1}, request).has_value());
+    request.embeds = true;
+    request.max_tokens = 0;
+    BOOST_TEST((replica.submit({}, {2}, request).error().code == errc::invalid_request));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

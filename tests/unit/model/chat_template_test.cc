@@ -88,6 +88,15 @@ BOOST_AUTO_TEST_CASE(chatml_adds_the_programs_own_system_message_when_there_is_n
                "<|im_start|>assistant\nYes?<|im_end|>\n<|im_start|>user\nNo.<|im_end|>\n<|im_start|>assistant\n");
 }
 
+BOOST_AUTO_TEST_CASE(the_answer_is_opened_only_if_asked_for) {
+    const Model model = chatml();
+    const std::vector<ChatMessage> messages{{"system", "S"}, {"user", "Hi"}};
+    const auto closed = model.chat.render(*model.tokenizer, messages, false);
+    BOOST_REQUIRE(closed.has_value());
+    BOOST_TEST(model.tokenizer->decode(closed.value(), true) + "<|im_start|>assistant\n" ==
+               model.text({{"system", "S"}, {"user", "Hi"}}));
+}
+
 BOOST_AUTO_TEST_CASE(a_default_system_message_is_a_literal_of_the_program) {
     const auto found = [](std::string_view program) {
         return std::string(make_model(program, {"<|im_start|>", "<|im_end|>"}).chat.default_system());

@@ -225,4 +225,26 @@ BOOST_AUTO_TEST_CASE(a_page_has_the_bytes_of_its_halves) {
     BOOST_TEST(LlamaModel::page_bytes(weights->shape()) == 2U * 3 * 2 * 16 * 16 * 2);
 }
 
+BOOST_AUTO_TEST_CASE(hidden_states_are_those_of_every_token_and_disturb_no_logits) {
+    LlamaModel model(tiny_weights({}), 6);
+    const std::vector<float> expected = one_shot(model, prompt, page_run(0, prompt.size()));
+    BOOST_TEST(model.hidden().empty());
+    const auto mate_pages = page_run(2, prompt.size());
+    const auto pages = page_run(4, prompt.size());
+    const Slice slices[] = {{prompt, 0, pages, false, true}, {prompt, 0, mate_pages, true}};
+    std::vector<float> logits(model.vocab_size());
+    BOOST_TEST(model.forward(slices, logits).has_value());
+    BOOST_TEST(same_bits(logits, expected));
+    BOOST_TEST(model.hidden().size() == prompt.size() * model.hidden_size());
+    const std::vector<float> together(model.hidden().begin(), model.hidden().end());
+
+    std::vector<float> one_by_one;
+    for (std::uint32_t i = 0; i < prompt.size(); ++i) {
+        const Slice slice{std::span(prompt).subspan(i, 1), i, pages, false, true};
+        BOOST_TEST(model.forward({&slice, 1}, {}).has_value());
+        one_by_one.insert(one_by_one.end(), model.hidden().begin(), model.hidden().end());
+    }
+    BOOST_TEST(same_bits(one_by_one, together));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
