@@ -2,117 +2,113 @@
 
 #include <algorithm>
 #include <string>
-#include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "app/builtin_reply.h"
+#include "app/embedding_reply.h"
+#include "base/hash.h"
 #include "engine/errc.h"
-#include "openai/completion.h"
 #include "openai/error.h"
-#include "openai/request.h"
 
 namespace exa::app {
 
 namespace {
 
-// What both kinds of request come down to.
-struct Job {
-    openai::Options options;
-    std::vector<engine::TokenId> prompt;
-    openai::Shape shape = openai::Shape::chat;
-};
+using engine::TokenId;
 
-// What requests are read with.
-struct Model {
-    const model::Tokenizer& tokenizer;
-    const std::optional<model::ChatTemplate>& chat_template;
-    std::uint32_t context_tokens;
-};
-
-// Refuses what cannot fit whatever its tokens are: encoding megabytes would stall everybody on this thread.
-openai::ApiResult<void> check_length(std::string_view field, std::size_t bytes, const Model& with) {
-    const std::size_t least = with.tokenizer.tokens_at_least(bytes);
-    if (least < with.context_tokens) return boost::outcome_v2::success();
-    return openai::context_length_exceeded(field, least, with.context_tokens);
+// A client's own mistake is an answer like any other.
+std::shared_ptr<ReplyReader> json_reply(int status, std::string body) {
+    return reply_of({wire::Head{static_cast<std::uint16_t>(status), "application/json"},
+                     wire::Data{0, {}, std::move(body)}, wire::End{}});
 }
 
-openai::ApiResult<Job> make_job(const wire::Open& open, const Model& with) {
-    Job job;
-    if (open.kind == wire::RequestKind::chat) {
-        job.shape = openai::Shape::chat;
-        BOOST_OUTCOME_TRY(auto request, openai::parse_chat(open.body));
-        std::vector<model::ChatMessage> messages;
-        messages.reserve(request.messages.size());
-        std::size_t bytes = 0;
-        for (openai::Message& message : request.messages) {
-            bytes += message.content.size();
-            messages.push_back({std::string(to_string(message.role)), std::move(message.content)});
+std::shared_ptr<ReplyReader> error_reply(const openai::ApiError& error, const ReplyContext& context) {
+    ++context.stats->client_errors;
+    return json_reply(error.status, error.body());
+}
+
+AnswerWriter make_writer(const AnswerJob& job, const wire::Open& open, const std::string& numerics) {
+    const openai::Options& options = job.options;
+    if (job.response) {
+        openai::ResponseHead head;
+        head.id = open.response_id;
+        head.created = open.created_unix_s;
+        head.model = options.model;
+        head.stream = options.stream;
+        head.logprobs = options.logprobs.has_value();
+        head.settings = *job.response;
+        return AnswerWriter(std::move(head));
+    }
+    openai::AnswerHead head;
+    head.shape = open.kind == wire::RequestKind::chat ? openai::Shape::chat : openai::Shape::completion;
+    head.id = open.response_id;
+    head.created = open.created_unix_s;
+    head.model = options.model;
+    head.fingerprint = numerics;
+    head.stream = options.stream;
+    head.include_usage = options.include_usage;
+    head.choices = static_cast<std::uint32_t>(job.prompts.size()) * options.n;
+    head.logprobs = options.logprobs.has_value();
+    for (const std::string& text : job.echo) head.echo.insert(head.echo.end(), options.n, text);
+    return AnswerWriter(std::move(head), options.stop);
+}
+
+engine::Sampling make_sampling(const openai::Options& options, std::uint64_t seed) {
+    engine::Sampling sampling;
+    sampling.temperature = static_cast<float>(options.temperature);
+    sampling.top_p = static_cast<float>(options.top_p);
+    sampling.seed = seed;
+    sampling.presence_penalty = static_cast<float>(options.presence_penalty);
+    sampling.frequency_penalty = static_cast<float>(options.frequency_penalty);
+    for (const auto& [token, bias] : options.logit_bias) sampling.biases.push_back({token, static_cast<float>(bias)});
+    return sampling;
+}
+
+// Why nothing more comes of an answer whose last token is `last`; nothing when something does.
+std::optional<openai::Finish> finish_of(const engine::GenerateRequest& request, bool stop_string_found) {
+    if (request.resumed_tokens == 0) return std::nullopt;
+    if (stop_string_found || std::ranges::find(request.stop_tokens, request.prompt.back()) != request.stop_tokens.end())
+        return openai::Finish::stop;
+    if (request.resumed_tokens >= request.max_tokens) return openai::Finish::length;
+    return std::nullopt;
+}
+
+// The generations of an answer, of which `resumed` are there already; `text` gets these replayed.
+std::vector<Generations::Item> make_generations(const AnswerJob& job, const wire::Open& open, const JobModel& with,
+                                                AnswerWriter& text) {
+    const openai::Options& options = job.options;
+    const std::vector<TokenId> stop_tokens = with.tokenizer.end_tokens();
+    std::vector<Generations::Item> items(text.choices());
+    for (std::uint32_t choice = 0; choice < items.size(); ++choice) {
+        const Tokens& prompt = job.prompts[choice / options.n];
+        engine::GenerateRequest request;
+        request.prompt = prompt;
+        request.max_tokens = std::min(options.max_tokens.value_or(with.context_tokens),
+                                      with.context_tokens - static_cast<std::uint32_t>(prompt.size()));
+        request.sampling = make_sampling(options, choice == 0 ? open.seed : hash64(open.seed, choice));
+        request.stop_tokens = stop_tokens;
+        request.top_logprobs = options.logprobs;
+        items[choice].leader = choice - choice % options.n;
+        // Logprobs of tokens that came from elsewhere are not known: an answer in one piece needs them.
+        const bool resumes = choice < open.choices.size() && (options.stream || !options.logprobs);
+        if (resumes) {
+            const std::vector<TokenId>& resumed = open.choices[choice];
+            for (const TokenId token : resumed) {
+                std::string piece;
+                const bool ends = std::ranges::find(stop_tokens, token) != stop_tokens.end();
+                if (!ends) with.tokenizer.append_piece(token, piece, false);
+                text.replay(choice, piece);
+            }
+            request.prompt.insert(request.prompt.end(), resumed.begin(), resumed.end());
+            request.resumed_tokens = static_cast<std::uint32_t>(resumed.size());
         }
-        BOOST_OUTCOME_TRY(check_length("messages", bytes, with));
-        if (!with.chat_template)
-            return openai::unsupported_parameter("messages", "this model has no chat template; use /v1/completions");
-        auto prompt = with.chat_template->render(with.tokenizer, messages);
-        if (!prompt) return openai::unsupported_parameter("messages", prompt.error().message());
-        job.prompt = std::move(prompt).value();
-        job.options = std::move(request.options);
-        return job;
+        if (const auto finish = finish_of(request, text.stopped(choice)))
+            text.replay_finish(choice, *finish);
+        else
+            items[choice].request = std::move(request);
     }
-    job.shape = openai::Shape::completion;
-    BOOST_OUTCOME_TRY(auto request, openai::parse_completion(open.body));
-    const openai::Prompt& prompt = request.prompts.front();
-    if (const auto* text = std::get_if<std::string>(&prompt)) {
-        BOOST_OUTCOME_TRY(check_length("prompt", text->size(), with));
-        // Raw completions write their own markup; only chat messages must not be able to.
-        job.prompt = with.tokenizer.encode(*text, {.add_bos = true, .parse_special = true});
-    } else {
-        job.prompt = std::get<std::vector<std::uint32_t>>(prompt);
-        const std::size_t vocabulary = with.tokenizer.size();
-        for (std::size_t i = 0; i < job.prompt.size(); ++i)
-            if (job.prompt[i] >= vocabulary)
-                return openai::out_of_range("prompt[" + std::to_string(i) + "]", std::to_string(job.prompt[i]),
-                                            "a token id below " + std::to_string(vocabulary));
-    }
-    // An empty text without a BOS token has nothing to continue.
-    if (job.prompt.empty()) return openai::out_of_range("prompt", "\"\"", "at least one token long");
-    job.options = std::move(request.options);
-    return job;
-}
-
-openai::ApiResult<Job> make_fitting_job(const wire::Open& open, const Model& with) {
-    BOOST_OUTCOME_TRY(auto job, make_job(open, with));
-    if (job.prompt.size() < with.context_tokens) return job;
-    return openai::context_length_exceeded(job.shape == openai::Shape::chat ? "messages" : "prompt", job.prompt.size(),
-                                           with.context_tokens);
-}
-
-// The client's own mistake, which is an answer like any other.
-std::shared_ptr<ReplyReader> error_reply(const openai::ApiError& error) {
-    return reply_of({wire::Head{static_cast<std::uint16_t>(error.status), "application/json"},
-                     wire::Data{0, {}, error.body()}, wire::End{}});
-}
-
-// True when the client has got the whole answer, and only the news of its end was lost on the way. The last piece of a
-// stream carries its end.
-bool is_complete(const engine::GenerateRequest& request, bool stop_string_found) {
-    if (request.resumed_tokens == 0) return false;
-    return stop_string_found || request.resumed_tokens == request.max_tokens ||
-           std::ranges::find(request.stop_tokens, request.prompt.back()) != request.stop_tokens.end();
-}
-
-engine::GenerateRequest make_request(Job& job, const wire::Open& open, const Model& with) {
-    const std::vector<std::uint32_t>& resumed = open.choices.front();
-    const auto prompt_tokens = static_cast<std::uint32_t>(job.prompt.size());
-    engine::GenerateRequest request;
-    request.prompt = std::move(job.prompt);
-    request.prompt.insert(request.prompt.end(), resumed.begin(), resumed.end());
-    request.max_tokens =
-        std::min(job.options.max_tokens.value_or(with.context_tokens), with.context_tokens - prompt_tokens);
-    request.sampling = {static_cast<float>(job.options.temperature), static_cast<float>(job.options.top_p), open.seed};
-    request.stop_tokens = with.tokenizer.end_tokens();
-    request.resumed_tokens = static_cast<std::uint32_t>(resumed.size());
-    return request;
+    return items;
 }
 
 }  // namespace
@@ -126,42 +122,67 @@ BuiltinBackend::BuiltinBackend(const wire::ReplicaRecord& record, const LoadedMo
       host_(std::make_shared<ReplicaHost>(std::move(replica), record, std::move(clock))) {}
 
 std::shared_ptr<ReplyReader> BuiltinBackend::open(wire::Open open, const ReplyContext& context) {
-    if (open.kind != wire::RequestKind::chat && open.kind != wire::RequestKind::completion)
-        return reply_of({wire::End{wire::EndCode::not_supported, "", load()}});
-    const Model with{*tokenizer_, chat_template_, context_tokens_};
-    auto job = make_fitting_job(open, with);
-    if (!job) {
-        ++context.stats->client_errors;
-        return error_reply(job.error());
+    switch (open.kind) {
+        case wire::RequestKind::chat:
+        case wire::RequestKind::completion:
+        case wire::RequestKind::response:
+            return open_answer(open, context);
+        case wire::RequestKind::embedding:
+            return open_embeddings(open, context);
+        case wire::RequestKind::tokenize:
+        case wire::RequestKind::detokenize: {
+            const bool forth = open.kind == wire::RequestKind::tokenize;
+            auto body = forth ? tokenize(open, job_model()) : detokenize(open, job_model());
+            if (!body) return error_reply(body.error(), context);
+            return json_reply(200, std::move(body).value());
+        }
+        case wire::RequestKind::unknown:
+            break;
     }
-    const openai::Options& options = job.value().options;
-    openai::AnswerHead head;
-    head.shape = job.value().shape;
-    head.id = open.response_id;
-    head.created = open.created_unix_s;
-    head.model = options.model;
-    head.fingerprint = numerics_;
-    head.stream = options.stream;
-    head.include_usage = options.include_usage;
-    BuiltinAnswer answer{openai::CompletionStream(std::move(head), options.stop), options.stream,
-                         static_cast<std::uint32_t>(job.value().prompt.size())};
-    const std::vector<std::uint32_t>& resumed = open.choices.front();
-    for (std::size_t i = 0; i < resumed.size(); ++i) {
-        std::string piece;
-        tokenizer_->append_piece(resumed[i], piece, false);
-        answer.text.replay(static_cast<std::uint32_t>(i), piece);
-    }
-    engine::GenerateRequest request = make_request(job.value(), open, with);
-    if (is_complete(request, answer.text.stopped())) return reply_of({wire::End{wire::EndCode::ok, "", load()}});
+    return reply_of({wire::End{wire::EndCode::not_supported, "", load()}});
+}
 
-    const auto reply = std::make_shared<BuiltinReply>(host_, tokenizer_, std::move(answer), context);
-    if (const auto submitted = reply->submit(std::move(request)); !submitted) {
-        ++context.stats->refused_busy;
-        const bool busy = submitted.error().code == engine::errc::busy;
-        return reply_of(
-            {wire::End{busy ? wire::EndCode::busy : wire::EndCode::too_long, submitted.error().detail, load()}});
+std::shared_ptr<ReplyReader> BuiltinBackend::open_answer(const wire::Open& open, const ReplyContext& context) {
+    const JobModel with = job_model();
+    auto made = make_answer_job(open, with);
+    if (!made) return error_reply(made.error(), context);
+    const AnswerJob& job = made.value();
+    BuiltinAnswer answer{make_writer(job, open, numerics_), 0, static_cast<std::uint32_t>(job.prompts.size())};
+    for (const Tokens& prompt : job.prompts) answer.prompt_tokens += static_cast<std::uint32_t>(prompt.size());
+    std::vector<Generations::Item> items = make_generations(job, open, with, answer.text);
+    if (answer.text.all_finished()) {
+        // A stream's last tokens carried its end: the client has got everything.
+        if (answer.text.is_stream()) return reply_of({wire::End{wire::EndCode::ok, "", load()}});
+        return json_reply(200, answer.text.end({answer.prompt_tokens, 0}));
     }
+    const auto reply = std::make_shared<BuiltinReply>(host_, tokenizer_, std::move(answer), context);
+    if (const auto started = reply->start(std::move(items)); !started) return refusal(started.error(), context);
     return reply;
+}
+
+std::shared_ptr<ReplyReader> BuiltinBackend::open_embeddings(const wire::Open& open, const ReplyContext& context) {
+    if (!host_->abilities().embeddings) return reply_of({wire::End{wire::EndCode::not_supported, "", load()}});
+    auto made = make_embedding_job(open, job_model());
+    if (!made) return error_reply(made.error(), context);
+    EmbeddingJob& job = made.value();
+    EmbeddingAnswer answer{std::move(job.request.model), job.request.format, 0};
+    std::vector<Generations::Item> items(job.inputs.size());
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        answer.prompt_tokens += static_cast<std::uint32_t>(job.inputs[i].size());
+        items[i].leader = i;
+        items[i].request.emplace();
+        items[i].request->prompt = std::move(job.inputs[i]);
+        items[i].request->embeds = true;
+    }
+    const auto reply = std::make_shared<EmbeddingReply>(host_, std::move(answer), context);
+    if (const auto started = reply->start(std::move(items)); !started) return refusal(started.error(), context);
+    return reply;
+}
+
+std::shared_ptr<ReplyReader> BuiltinBackend::refusal(const Error& error, const ReplyContext& context) const {
+    ++context.stats->refused_busy;
+    const bool busy = error.code == engine::errc::busy;
+    return reply_of({wire::End{busy ? wire::EndCode::busy : wire::EndCode::too_long, error.detail, load()}});
 }
 
 }  // namespace exa::app

@@ -1,11 +1,15 @@
 // BuiltinBackend: an engine of this process behind the API: it parses the client's body, applies the chat template,
 // generates, and renders what the client will get.
+//
+// A request's choices are generations of their own. The first samples under the request's seed, the others under
+// numbers derived from it, so that each goes on elsewhere as it began.
 #pragma once
 
 #include <memory>
 #include <optional>
 
 #include "app/backend.h"
+#include "app/builtin_job.h"
 #include "app/model_loader.h"
 #include "app/replica_host.h"
 #include "engine/replica.h"
@@ -23,6 +27,11 @@ class BuiltinBackend final : public Backend {
     void stop() override { host_->stop(); }
 
   private:
+    std::shared_ptr<ReplyReader> open_answer(const wire::Open& open, const ReplyContext& context);
+    std::shared_ptr<ReplyReader> open_embeddings(const wire::Open& open, const ReplyContext& context);
+    std::shared_ptr<ReplyReader> refusal(const Error& error, const ReplyContext& context) const;
+    JobModel job_model() const { return {*tokenizer_, chat_template_, context_tokens_, host_->abilities()}; }
+
     const std::uint32_t context_tokens_;
     const std::string numerics_;
     const std::shared_ptr<const model::Tokenizer> tokenizer_;

@@ -1,7 +1,7 @@
 #include "app/builtin_reply.h"
 
 #include <algorithm>
-#include <boost/asio/post.hpp>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -11,53 +11,66 @@ namespace exa::app {
 
 namespace {
 
-namespace asio = boost::asio;
 using engine::FinishReason;
 using engine::TokenEvent;
 
-// Tokens of one piece of an answer. Behind a slow reader more of them wait than fit one frame of a link once rendered.
+// Tokens of one piece of an answer. Behind a slow reader more of them wait than fit one frame of a link once rendered;
+// logprobs take up to 2 KiB a token.
 constexpr std::size_t piece_tokens_max = 128;
+constexpr std::size_t piece_bytes_max = 32 * 1024;
 
-bool is_good(std::optional<FinishReason> finish) {
-    return !finish || finish == FinishReason::stop || finish == FinishReason::length;
-}
-
-openai::Finish reason_of(std::optional<FinishReason> finish) {
+openai::Finish reason_of(FinishReason finish) {
     return finish == FinishReason::length ? openai::Finish::length : openai::Finish::stop;
 }
 
 }  // namespace
+
+openai::TokenLogprobs to_openai(const engine::TokenLogprobs& logprobs, const model::Tokenizer& tokenizer) {
+    openai::TokenLogprobs out;
+    out.logprob = logprobs.logprob;
+    out.top.reserve(logprobs.top.size());
+    for (const engine::TokenLogprob& one : logprobs.top) {
+        openai::TokenLogprob& added = out.top.emplace_back();
+        // The likeliest may be one that ends the answer, which has a name only.
+        tokenizer.append_piece(one.token, added.bytes, true);
+        added.logprob = one.logprob;
+    }
+    return out;
+}
 
 BuiltinReply::BuiltinReply(std::shared_ptr<ReplicaHost> host, std::shared_ptr<const model::Tokenizer> tokenizer,
                            BuiltinAnswer answer, ReplyContext context)
     : host_(std::move(host)),
       tokenizer_(std::move(tokenizer)),
       answer_(std::move(answer)),
-      context_(std::move(context)) {
-    usage_.prompt_tokens = answer_.prompt_tokens;
-}
+      context_(std::move(context)),
+      choices_(answer_.text.choices()),
+      last_choice_(answer_.text.choices() - 1) {}
 
 BuiltinReply::~BuiltinReply() {
     on_ready_ = nullptr;
     BuiltinReply::cancel();
 }
 
-Result<void> BuiltinReply::submit(engine::GenerateRequest request) {
-    // Weak, so that no reply ever ends on the engine's thread.
-    auto sink = [executor = context_.executor, weak = weak_from_this()](std::vector<TokenEvent> batch) {
-        asio::post(executor, [weak, batch = std::move(batch)]() mutable {
-            if (const auto reply = weak.lock()) reply->take(std::move(batch));
-        });
-    };
-    EXA_TRY(id_, host_->submit(std::move(request), std::move(sink)));
-    return success();
+Result<void> BuiltinReply::start(std::vector<Generations::Item> generations) {
+    generations_ = std::make_shared<Generations>(host_, context_.executor, std::move(generations));
+    // Alive as long as the generations, which are its own.
+    auto started = generations_->start([this](std::size_t index, std::vector<TokenEvent> events) {
+        take(static_cast<std::uint32_t>(index), std::move(events));
+    });
+    if (!started) generations_.reset();
+    return started;
 }
 
-void BuiltinReply::take(std::vector<TokenEvent> events) {
-    if (events_.empty())
-        events_ = std::move(events);
+void BuiltinReply::take(std::uint32_t index, std::vector<TokenEvent> events) {
+    Choice& choice = choices_[index];
+    // Behind a stop string the engine is some tokens ahead.
+    if (answer_.text.finished(index)) return;
+    if (choice.waits())
+        choice.events.insert(choice.events.end(), std::make_move_iterator(events.begin()),
+                             std::make_move_iterator(events.end()));
     else
-        events_.insert(events_.end(), events.begin(), events.end());
+        choice = {std::move(events), 0, choice.cached_tokens};
     if (on_ready_) on_ready_();
 }
 
@@ -65,14 +78,14 @@ std::optional<Result<ReplyPart>> BuiltinReply::poll() {
     if (cancelled_) return Result<ReplyPart>(error(io::errc::cancelled));
     if (ended_) return Result<ReplyPart>(error(io::errc::closed, "the reply has ended"));
     if (!data_ && !body_ && !end_) {
-        if (events_.empty()) return std::nullopt;
         render();
+        if (!data_ && !body_ && !end_) return std::nullopt;
     }
     // A generation that failed before it gave anything has no head.
     if ((data_ || body_) && std::exchange(head_due_, false)) {
         // Of an answer in one piece the tokens travel as they come, so that the entry sees it live however long it
         // takes.
-        const char* const content_type = answer_.is_stream ? "text/event-stream" : "application/json";
+        const char* const content_type = answer_.text.is_stream() ? "text/event-stream" : "application/json";
         return Result<ReplyPart>(wire::Head{200, content_type, host_->load()});
     }
     if (data_) return Result<ReplyPart>(*std::exchange(data_, std::nullopt));
@@ -81,68 +94,99 @@ std::optional<Result<ReplyPart>> BuiltinReply::poll() {
     return Result<ReplyPart>(*std::exchange(end_, std::nullopt));
 }
 
-void BuiltinReply::render() {
-    wire::Data data;
-    const std::size_t last = std::min(next_event_ + piece_tokens_max, events_.size());
-    while (next_event_ < last && !finish_) add(events_[next_event_++], data);
-    if (next_event_ == events_.size()) {
-        events_.clear();
-        next_event_ = 0;
+// In turn, so that no choice waits for another's end.
+std::optional<std::uint32_t> BuiltinReply::next_choice() {
+    const std::uint32_t count = answer_.text.choices();
+    for (std::uint32_t i = 1; i <= count; ++i) {
+        const std::uint32_t index = (last_choice_ + i) % count;
+        if (choices_[index].waits()) return last_choice_ = index;
     }
-    if (is_good(finish_)) {
-        if (answer_.is_stream && finish_) data.bytes += answer_.text.finish(reason_of(finish_), usage_);
-        data_ = std::move(data);
-    }
-    if (finish_) finish();
+    return std::nullopt;
 }
 
-void BuiltinReply::add(const TokenEvent& event, wire::Data& out) {
-    usage_.cached_tokens = std::max(usage_.cached_tokens, event.cached_tokens);
+void BuiltinReply::render() {
+    const auto index = next_choice();
+    if (!index) return;
+    Choice& choice = choices_[*index];
+    wire::Data data;
+    data.choice = static_cast<std::uint16_t>(*index);
+    while (choice.waits() && !answer_.text.finished(*index) && !failure_ && data.tokens.size() < piece_tokens_max &&
+           data.bytes.size() < piece_bytes_max)
+        add(*index, choice.events[choice.next_event++], data);
+    if (!choice.waits() || answer_.text.finished(*index)) {
+        choice.events.clear();
+        choice.next_event = 0;
+    }
+    // With the last token: a reader who has got all tokens has got all of the answer.
+    if (answer_.text.is_stream() && answer_.text.all_finished()) data.bytes += answer_.text.end(usage());
+    if (!data.tokens.empty() || !data.bytes.empty()) data_ = std::move(data);
+    if (failure_ || answer_.text.all_finished()) finish();
+}
+
+void BuiltinReply::add(std::uint32_t index, const TokenEvent& event, wire::Data& out) {
+    AnswerWriter& text = answer_.text;
+    choices_[index].cached_tokens = std::max(choices_[index].cached_tokens, event.cached_tokens);
     if (event.has_token) {
         const bool is_stop_token = event.finish == FinishReason::stop;
         std::string piece;
         if (!is_stop_token) tokenizer_->append_piece(event.token, piece, false);
+        std::optional<openai::TokenLogprobs> logprobs;
+        if (event.logprobs && !is_stop_token) logprobs = to_openai(*event.logprobs, *tokenizer_);
         if (out.tokens.empty()) out.offset = event.offset;
         out.tokens.push_back(event.token);
-        out.bytes += answer_.text.token(event.offset, piece, is_stop_token);
+        out.bytes += text.token(index, piece, is_stop_token, logprobs ? &*logprobs : nullptr);
     }
-    if (answer_.text.stopped()) {
-        finish_ = FinishReason::stop;
+    if (text.stopped(index)) {
+        out.bytes += text.finish(index, openai::Finish::stop);
         // The engine knows nothing of stop strings.
-        if (!event.finish) host_->cancel(*id_);
+        if (!event.finish) generations_->cancel(index);
+    } else if (event.finish == FinishReason::stop || event.finish == FinishReason::length) {
+        out.bytes += text.finish(index, reason_of(*event.finish));
     } else if (event.finish) {
-        finish_ = event.finish;
+        failure_ = event.finish;
     }
 }
 
 void BuiltinReply::finish() {
-    id_.reset();
+    generations_->cancel();
     account();
-    if (finish_ == FinishReason::cancelled) {
+    if (failure_ == FinishReason::cancelled) {
         ++context_.stats->cancelled;
         end_ = wire::End{wire::EndCode::cancelled, "", host_->load()};
         return;
     }
-    if (finish_ == FinishReason::failed) {
+    if (failure_) {
         end_ = wire::End{wire::EndCode::failed, "the engine gave up", host_->load()};
         return;
     }
     // Without tokens beside it a long body is cut to frames.
-    if (!answer_.is_stream) body_ = wire::Data{0, {}, answer_.text.body(reason_of(finish_), usage_)};
+    if (!answer_.text.is_stream()) body_ = wire::Data{0, {}, answer_.text.end(usage())};
     end_ = wire::End{wire::EndCode::ok, "", host_->load()};
+}
+
+openai::PromptUsage BuiltinReply::usage() const {
+    openai::PromptUsage usage;
+    usage.prompt_tokens = answer_.prompt_tokens;
+    // Later choices of a prompt find it in the cache because the first put it there.
+    for (std::size_t first = 0; first < choices_.size(); first += choices_.size() / answer_.prompts)
+        usage.cached_tokens += choices_[first].cached_tokens;
+    // What a resumed answer finds there may be tokens of its own.
+    usage.cached_tokens = std::min(usage.cached_tokens, usage.prompt_tokens);
+    return usage;
 }
 
 void BuiltinReply::account() {
     if (std::exchange(accounted_, true)) return;
-    context_.stats->prompt_tokens += usage_.prompt_tokens;
-    context_.stats->cached_tokens += usage_.cached_tokens;
+    const openai::PromptUsage sum = usage();
+    context_.stats->prompt_tokens += sum.prompt_tokens;
+    context_.stats->cached_tokens += sum.cached_tokens;
     context_.stats->completion_tokens += answer_.text.completion_tokens();
 }
 
 void BuiltinReply::cancel() {
     if (std::exchange(cancelled_, true)) return;
-    if (id_) {
-        host_->cancel(*std::exchange(id_, std::nullopt));
+    if (generations_ && !end_ && !ended_) {
+        generations_->cancel();
         account();
         ++context_.stats->cancelled;
     }

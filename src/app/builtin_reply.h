@@ -1,27 +1,28 @@
-// BuiltinReply: one generation of an engine of this process on its way through tokens, text and rendering to its
-// reader.
+// BuiltinReply: the generations of an engine of this process on their way through tokens, text and rendering to the
+// reader of one answer.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "app/answer_writer.h"
 #include "app/backend.h"
-#include "app/replica_host.h"
+#include "app/generations.h"
 #include "app/reply.h"
 #include "engine/replica.h"
 #include "model/tokenizer.h"
-#include "openai/completion.h"
 
 namespace exa::app {
 
 // What is made of the tokens.
 struct BuiltinAnswer {
-    openai::CompletionStream text;  // with the tokens of a resumed answer replayed
-    bool is_stream = false;
-    std::uint32_t prompt_tokens = 0;
+    AnswerWriter text;                // with the tokens of a resumed answer replayed
+    std::uint32_t prompt_tokens = 0;  // of all prompts
+    std::uint32_t prompts = 1;        // as many choices each, those of the first prompt first
 };
 
 class BuiltinReply final : public ReplyReader, public std::enable_shared_from_this<BuiltinReply> {
@@ -30,19 +31,31 @@ class BuiltinReply final : public ReplyReader, public std::enable_shared_from_th
                  BuiltinAnswer answer, ReplyContext context);
     ~BuiltinReply() override;
 
-    // Hands the request to the engine; once, before anything is read. Errors as of ReplicaHost::submit().
-    Result<void> submit(engine::GenerateRequest request);
+    // Hands the generations to the engine, one a choice; once, before anything is read. Errors as of
+    // Generations::start().
+    Result<void> start(std::vector<Generations::Item> generations);
 
     std::optional<Result<ReplyPart>> poll() override;
     void on_ready(std::function<void()> handler) override { on_ready_ = std::move(handler); }
     void cancel() override;
 
   private:
-    void take(std::vector<engine::TokenEvent> events);
-    // Renders what waits, up to the end of the answer: into data_, body_ and end_.
+    struct Choice {
+        std::vector<engine::TokenEvent> events;  // from next_event on they wait for the reader
+        std::size_t next_event = 0;
+        std::uint32_t cached_tokens = 0;
+
+        bool waits() const { return next_event < events.size(); }
+    };
+
+    void take(std::uint32_t index, std::vector<engine::TokenEvent> events);
+    // Renders what waits of one choice: into data_, and at the end of the answer into body_ and end_. Nothing when
+    // nothing waits.
     void render();
-    void add(const engine::TokenEvent& event, wire::Data& out);
+    std::optional<std::uint32_t> next_choice();
+    void add(std::uint32_t index, const engine::TokenEvent& event, wire::Data& out);
     void finish();
+    openai::PromptUsage usage() const;
     void account();
 
     const std::shared_ptr<ReplicaHost> host_;
@@ -50,12 +63,11 @@ class BuiltinReply final : public ReplyReader, public std::enable_shared_from_th
     BuiltinAnswer answer_;
     const ReplyContext context_;
     std::function<void()> on_ready_;
-    openai::PromptUsage usage_;
-    std::optional<engine::RequestId> id_;  // until the engine has nothing more to do for it
+    std::shared_ptr<Generations> generations_;
 
-    std::vector<engine::TokenEvent> events_;  // from next_event_ on they wait for the reader
-    std::size_t next_event_ = 0;
-    std::optional<engine::FinishReason> finish_;
+    std::vector<Choice> choices_;
+    std::uint32_t last_choice_;  // that was rendered
+    std::optional<engine::FinishReason> failure_;
     bool cancelled_ = false;
     bool accounted_ = false;
 
@@ -66,5 +78,8 @@ class BuiltinReply final : public ReplyReader, public std::enable_shared_from_th
     std::optional<wire::End> end_;
     bool ended_ = false;
 };
+
+// The engine's figures with the tokens' bytes.
+openai::TokenLogprobs to_openai(const engine::TokenLogprobs& logprobs, const model::Tokenizer& tokenizer);
 
 }  // namespace exa::app

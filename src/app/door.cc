@@ -97,8 +97,10 @@ io::HttpResponse Door::answer(const RouteMatch& match, const io::HttpRequest& re
             return models({}, caller);
         case Resource::model:
             return models(match.rest, caller);
-        case Resource::health:
-            return health();
+        case Resource::ready:
+            return ready();
+        case Resource::live:
+            return json_response(boost::json::object{{"status", "ok"}});
         case Resource::metrics:
             return {200, {{"content-type", "text/plain; version=0.0.4"}}, actions_.metrics()};
         case Resource::members:
@@ -148,7 +150,7 @@ io::HttpResponse Door::models(std::string_view id, const Caller& caller) const {
     return json_response(200, openai::models_json(list));
 }
 
-io::HttpResponse Door::health() const {
+io::HttpResponse Door::ready() const {
     const auto view = shared_.load();
     std::uint32_t ready = 0;
     for (const router::Pool& pool : view->routing->pools()) ready += pool.count;

@@ -50,7 +50,7 @@ class Door {
     // Of every resource but those that take time.
     io::HttpResponse answer(const RouteMatch& match, const io::HttpRequest& request, const Caller& caller);
     io::HttpResponse models(std::string_view id, const Caller& caller) const;
-    io::HttpResponse health() const;
+    io::HttpResponse ready() const;
     io::HttpResponse status();
     io::HttpResponse explain(const io::HttpRequest& request);
     io::HttpResponse join(const io::HttpRequest& request) const;

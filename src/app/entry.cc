@@ -11,9 +11,9 @@
 #include "base/hash.h"
 #include "io/errc.h"
 #include "io/random.h"
-#include "openai/completion.h"
+#include "openai/answer.h"
 #include "openai/error.h"
-#include "openai/request.h"
+#include "openai/scan.h"
 #include "openai/session.h"
 
 namespace exa::app {
@@ -22,18 +22,50 @@ namespace asio = boost::asio;
 
 namespace {
 
-wire::Open make_open(const io::HttpRequest& request, wire::RequestKind kind, const openai::Peek& peek,
-                     const Caller& caller, WallTime wall) {
-    const openai::Shape shape = kind == wire::RequestKind::chat ? openai::Shape::chat : openai::Shape::completion;
+// Of an answer that has one.
+std::string make_response_id(wire::RequestKind kind) {
+    switch (kind) {
+        case wire::RequestKind::chat:
+            return openai::answer_id(openai::Shape::chat, io::random_u64(), io::random_u64());
+        case wire::RequestKind::completion:
+            return openai::answer_id(openai::Shape::completion, io::random_u64(), io::random_u64());
+        case wire::RequestKind::response:
+            return openai::random_id("resp_", io::random_u64(), io::random_u64());
+        case wire::RequestKind::embedding:
+        case wire::RequestKind::tokenize:
+        case wire::RequestKind::detokenize:
+        case wire::RequestKind::unknown:
+            break;
+    }
+    return {};
+}
+
+bool is_about_tokens(wire::RequestKind kind) {
+    return kind == wire::RequestKind::tokenize || kind == wire::RequestKind::detokenize;
+}
+
+// The one that a request means which names none.
+std::optional<std::string> sole_model(const router::RoutingView& view) {
+    std::optional<std::string> model;
+    for (const router::Pool& pool : view.pools()) {
+        if (pool.count == 0) continue;
+        if (model && *model != pool.key.model) return std::nullopt;
+        model = pool.key.model;
+    }
+    return model;
+}
+
+wire::Open make_open(const io::HttpRequest& request, wire::RequestKind kind, const openai::Scan& scan,
+                     const std::string& model, const Caller& caller, WallTime wall) {
     wire::Open open;
-    open.model = peek.model;
+    open.model = model;
     open.kind = kind;
     open.tenant = caller.tenant;
     open.priority = caller.priority;
     open.x_request_id = request.id;
-    open.response_id = openai::answer_id(shape, io::random_u64(), io::random_u64());
+    open.response_id = make_response_id(kind);
     open.created_unix_s = wall.unix_seconds();
-    open.seed = peek.seed ? *peek.seed : io::random_u64();
+    open.seed = scan.seed ? *scan.seed : io::random_u64();
     open.body = request.body;
     return open;
 }
@@ -57,32 +89,46 @@ class Bill {
 asio::awaitable<void> Entry::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange,
                                     wire::RequestKind kind, Caller caller) {
     const std::shared_ptr<const Epoch> epoch = epoch_;
-    const auto peek = openai::peek(request.body);
-    if (!peek) {
-        std::ignore = co_await exchange->respond(to_response(peek.error()));
+    const auto scanned = openai::scan(request.body);
+    if (!scanned) {
+        std::ignore = co_await exchange->respond(to_response(scanned.error()));
+        co_return;
+    }
+    const openai::Scan& scan = scanned.value();
+    std::string model = scan.model.text();
+    if (model.empty() && is_about_tokens(kind)) model = sole_model(*shared_.load()->routing).value_or("");
+    if (model.empty()) {
+        std::ignore = co_await exchange->respond(to_response(openai::missing("model")));
         co_return;
     }
     const WallTime wall = clock_.wall();
-    Relay relay(exchange, make_open(request, kind, peek.value(), caller, wall));
+    Relay relay(exchange, make_open(request, kind, scan, model, caller, wall));
     if (const auto replica = warm_up_target(request, config_.warm_up_secret)) {
-        co_await warm_up(relay, *replica);
+        co_await answer_here(relay, *replica);
         co_return;
     }
 
-    const auto admitted = gate_.admit(caller, peek.value().model, peek.value().prompt_tokens_estimate);
+    const auto admitted = gate_.admit(caller, model, scan.prompt_tokens_estimate);
     if (!admitted) {
         std::ignore = co_await exchange->respond(to_response(admitted.error()));
         co_return;
     }
     const Bill bill(gate_, caller, relay);
+    if (is_about_tokens(kind)) {
+        // That takes no place of a replica, so that any will do.
+        if (const auto replica = serving_.find_ready(model, caller.tenant)) {
+            co_await answer_here(relay, *replica);
+            co_return;
+        }
+    }
     const openai::Session session =
-        openai::pick_session(request.headers.find("x-session-id").value_or(std::string_view{}), peek.value());
+        openai::pick_session(request.headers.find("x-session-id").value_or(std::string_view{}), scan);
     router::RequestMeta meta;
     meta.wall = wall;
     meta.tenant = caller.tenant;
-    meta.model = peek.value().model;
+    meta.model = model;
     meta.session = session.id;
-    meta.prefix_hash = hash64(as_bytes(peek.value().leading));
+    meta.prefix_hash = hash64(as_bytes(scan.leading));
     meta.resumable = true;
 
     dispatcher_.handle_view(shared_.load()->routing);
@@ -94,13 +140,13 @@ asio::awaitable<void> Entry::handle(io::HttpRequest request, std::shared_ptr<io:
         decision = std::move(*reported);
     }
     if (const auto* reject = std::get_if<router::Reject>(&decision)) {
-        io::HttpResponse response = to_response(*reject, peek.value().model);
+        io::HttpResponse response = to_response(*reject, model);
         failed_ += response.status >= 500;
         std::ignore = co_await exchange->respond(std::move(response));
     } else if (const auto* broken = std::get_if<router::Broken>(&decision)) {
         ++failed_;
         std::ignore = co_await exchange->write(
-            openai::error_event(openai::upstream_failed(broken->error.message() + "; " + relay.failure())));
+            relay.error_event(openai::upstream_failed(broken->error.message() + "; " + relay.failure())));
         std::ignore = co_await exchange->finish();
     }
 }
@@ -182,7 +228,7 @@ std::optional<router::Decision> Entry::report(const Relay& relay, Outcome outcom
     return failed(router::Failure::server_error);
 }
 
-asio::awaitable<void> Entry::warm_up(Relay& relay, ReplicaId replica) {
+asio::awaitable<void> Entry::answer_here(Relay& relay, ReplicaId replica) {
     router::Attempt local;
     local.replica = replica;
     local.local = true;

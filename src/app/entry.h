@@ -61,7 +61,8 @@ class Entry {
     boost::asio::awaitable<Result<std::shared_ptr<ReplyReader>>> open(const router::Attempt& attempt, wire::Open open);
     // Tells the dispatcher how an attempt ended. Nothing: so has the request.
     std::optional<router::Decision> report(const Relay& relay, Outcome outcome);
-    boost::asio::awaitable<void> warm_up(Relay& relay, ReplicaId replica);
+    // By a replica of this peer, or not at all.
+    boost::asio::awaitable<void> answer_here(Relay& relay, ReplicaId replica);
 
     EntryConfig config_;
     Gate& gate_;

@@ -6,6 +6,9 @@
 #include <variant>
 #include <vector>
 
+#include "openai/answer.h"
+#include "openai/responses_stream.h"
+
 namespace exa::app {
 
 namespace asio = boost::asio;
@@ -53,6 +56,12 @@ wire::Open Relay::begin(router::Attempt attempt) {
     return open;
 }
 
+std::string Relay::error_event(const openai::ApiError& error) const {
+    if (open_.kind != wire::RequestKind::response) return openai::error_event(error);
+    // Behind those of all events so far: four before the first token, and at most one a token.
+    return openai::response_error_event(error, open_.choices.front().size() + 4);
+}
+
 asio::awaitable<std::optional<Outcome>> Relay::take(ReplyPart part) {
     if (auto* head = std::get_if<wire::Head>(&part)) co_return co_await take_head(std::move(*head));
     if (auto* data = std::get_if<wire::Data>(&part)) co_return co_await take_data(std::move(*data));
@@ -82,6 +91,9 @@ asio::awaitable<std::optional<Outcome>> Relay::take_data(wire::Data data) {
         co_return std::nullopt;
     }
     if (!data.tokens.empty()) {
+        // How many choices there are the target knows.
+        if (data.choice < wire::choices_max && data.choice >= open_.choices.size())
+            open_.choices.resize(data.choice + std::size_t{1});
         if (data.choice >= open_.choices.size() || data.offset != open_.choices[data.choice].size()) {
             failure_ = "the answer's token offsets are not contiguous";
             co_return Outcome::failed;

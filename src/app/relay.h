@@ -10,6 +10,7 @@
 
 #include "app/reply.h"
 #include "io/http/server.h"
+#include "openai/error.h"
 #include "router/dispatcher.h"
 
 namespace exa::app {
@@ -42,7 +43,11 @@ class Relay {
     const std::string& failure() const { return failure_; }
     void set_failure(std::string failure) { failure_ = std::move(failure); }
 
-    // Begins an attempt; returns what to send. A stream that the client has seen a part of resumes from its tokens.
+    // What the client of a stream that breaks gets last.
+    std::string error_event(const openai::ApiError& error) const;
+
+    // Begins an attempt; returns what to send. A stream that the client has seen a part of resumes from
+    // the tokens of each of its choices.
     wire::Open begin(router::Attempt attempt);
 
     // Takes one part of the reply and passes on to the client what can be passed on. Nothing while more is to come.

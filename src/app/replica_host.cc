@@ -10,6 +10,7 @@ namespace exa::app {
 
 ReplicaHost::ReplicaHost(std::unique_ptr<engine::Replica> replica, const wire::ReplicaRecord& limits, Clock clock)
     : id_(limits.id),
+      abilities_(replica->abilities()),
       in_flight_limit_(limits.in_flight_limit),
       context_tokens_(limits.context_tokens),
       clock_(std::move(clock)),
@@ -27,29 +28,39 @@ void ReplicaHost::stop() {
     }
     thread_.request_stop();
     thread_.join();
-    sinks_.clear();
+    running_.clear();
+}
+
+Result<ReplicaHost::Place> ReplicaHost::take_place() {
+    std::uint32_t count = in_flight_->load(std::memory_order_relaxed);
+    do {
+        if (count >= in_flight_limit_) return error(engine::errc::busy, fmt::format("{} in flight", count));
+    } while (!in_flight_->compare_exchange_weak(count, count + 1, std::memory_order_relaxed));
+    return Place(in_flight_.get(), [counter = in_flight_](const void*) { counter->fetch_sub(1); });
 }
 
 Result<engine::RequestId> ReplicaHost::submit(engine::GenerateRequest request, Sink sink) {
-    if (request.prompt.size() + request.max_tokens - request.resumed_tokens > context_tokens_)
-        return error(engine::errc::prompt_too_long,
-                     fmt::format("{} prompt tokens of {}", request.prompt.size(), context_tokens_));
-    std::uint32_t count = in_flight_.load(std::memory_order_relaxed);
-    do {
-        if (count >= in_flight_limit_) return error(engine::errc::busy, fmt::format("{} in flight", count));
-    } while (!in_flight_.compare_exchange_weak(count, count + 1, std::memory_order_relaxed));
+    EXA_TRY(check_length(request));
+    EXA_TRY(Place place, take_place());
+    return submit(std::move(request), std::move(sink), std::move(place));
+}
 
+Result<engine::RequestId> ReplicaHost::submit(engine::GenerateRequest request, Sink sink, Place place) {
+    EXA_TRY(check_length(request));
     const engine::RequestId id{next_request_.fetch_add(1, std::memory_order_relaxed)};
     {
         const std::lock_guard lock(inbox_mutex_);
-        if (stopped_) {
-            in_flight_.fetch_sub(1, std::memory_order_relaxed);
-            return error(engine::errc::busy, "the replica stops");
-        }
-        submissions_.push_back({id, std::move(request), std::move(sink)});
+        if (stopped_) return error(engine::errc::busy, "the replica stops");
+        submissions_.push_back({id, std::move(request), std::move(sink), std::move(place)});
     }
     inbox_filled_.notify_one();
     return id;
+}
+
+Result<void> ReplicaHost::check_length(const engine::GenerateRequest& request) const {
+    if (request.prompt.size() + request.max_tokens - request.resumed_tokens <= context_tokens_) return success();
+    return error(engine::errc::prompt_too_long,
+                 fmt::format("{} prompt tokens of {}", request.prompt.size(), context_tokens_));
 }
 
 void ReplicaHost::cancel(engine::RequestId id) {
@@ -63,7 +74,7 @@ void ReplicaHost::cancel(engine::RequestId id) {
 wire::LoadReport ReplicaHost::load() const {
     wire::LoadReport report;
     report.replica = id_;
-    report.in_flight = in_flight_.load(std::memory_order_relaxed);
+    report.in_flight = in_flight_->load(std::memory_order_relaxed);
     report.queued_tokens = queued_tokens_.load(std::memory_order_relaxed);
     report.kv_used_permille = kv_used_permille_.load(std::memory_order_relaxed);
     return report;
@@ -100,11 +111,11 @@ void ReplicaHost::take_inbox() {
     }
     for (Submission& submission : submissions) {
         const engine::RequestId id = submission.id;
-        sinks_.emplace(id, std::move(submission.sink));
+        running_.emplace(id, Running{std::move(submission.sink), std::move(submission.place)});
         if (auto taken = replica_->submit(clock_(), id, std::move(submission.request)); !taken) {
-            sinks_.at(id)(
+            running_.at(id).sink(
                 {engine::TokenEvent{.request = id, .finish = engine::FinishReason::failed, .has_token = false}});
-            finish(id);
+            running_.erase(id);
         }
     }
     // The engine answers with the request's last event.
@@ -113,23 +124,18 @@ void ReplicaHost::take_inbox() {
 
 void ReplicaHost::deliver_events() {
     std::map<engine::RequestId, std::vector<engine::TokenEvent>> batches;
-    while (auto event = replica_->poll_event()) batches[event->request].push_back(*event);
+    while (auto event = replica_->poll_event()) batches[event->request].push_back(std::move(*event));
     for (auto& [id, events] : batches) {
-        const auto found = sinks_.find(id);
-        if (found == sinks_.end()) continue;
+        const auto found = running_.find(id);
+        if (found == running_.end()) continue;
         const bool ended = events.back().finish.has_value();
-        found->second(std::move(events));
-        if (ended) finish(id);
+        found->second.sink(std::move(events));
+        if (ended) running_.erase(found);
     }
 }
 
-void ReplicaHost::finish(engine::RequestId id) {
-    sinks_.erase(id);
-    in_flight_.fetch_sub(1, std::memory_order_relaxed);
-}
-
 void ReplicaHost::cancel_all() {
-    for (const auto& [id, sink] : sinks_) replica_->cancel(id);
+    for (const auto& [id, running] : running_) replica_->cancel(id);
     deliver_events();
 }
 

@@ -27,6 +27,9 @@ class ReplicaHost {
     // It must not block: post to the executor that waits.
     using Sink = std::function<void(std::vector<engine::TokenEvent>)>;
     using Clock = std::function<TimePoint()>;
+    // One of the places that the in-flight limit allows. Its holder may run one request in it after another; it is free
+    // again when the last copy is gone. Thread-safe, also behind the host's end.
+    using Place = std::shared_ptr<const void>;
 
     // `limits` gives the replica's id, in-flight limit and context length.
     ReplicaHost(std::unique_ptr<engine::Replica> replica, const wire::ReplicaRecord& limits, Clock clock);
@@ -39,10 +42,16 @@ class ReplicaHost {
     void stop();
 
     ReplicaId id() const { return id_; }
+    engine::Abilities abilities() const { return abilities_; }
+
+    // Thread-safe. engine::errc::busy when none is free.
+    Result<Place> take_place();
 
     // Thread-safe. engine::errc::busy or prompt_too_long; then the sink is never called. Otherwise it is called until a
     // finish.
     Result<engine::RequestId> submit(engine::GenerateRequest request, Sink sink);
+    // In a place that the caller has taken, and in which no other request runs; the host holds it until the finish.
+    Result<engine::RequestId> submit(engine::GenerateRequest request, Sink sink, Place place);
 
     // Thread-safe; the pages are free before the replica's next step. The sink hears FinishReason::cancelled unless the
     // request has ended already.
@@ -56,21 +65,27 @@ class ReplicaHost {
         engine::RequestId id;
         engine::GenerateRequest request;
         Sink sink;
+        Place place;
+    };
+    struct Running {
+        Sink sink;
+        Place place;
     };
 
+    Result<void> check_length(const engine::GenerateRequest& request) const;
     void run(std::stop_token stopping);
     void take_inbox();
     void deliver_events();
-    void finish(engine::RequestId id);
     void cancel_all();
 
     const ReplicaId id_;
+    const engine::Abilities abilities_;
     const std::uint32_t in_flight_limit_;
     const std::uint32_t context_tokens_;
     const Clock clock_;
 
     std::atomic<std::uint64_t> next_request_ = 1;
-    std::atomic<std::uint32_t> in_flight_ = 0;
+    const std::shared_ptr<std::atomic<std::uint32_t>> in_flight_ = std::make_shared<std::atomic<std::uint32_t>>(0);
     std::atomic<std::uint32_t> queued_tokens_ = 0;
     std::atomic<std::uint16_t> kv_used_permille_ = 0;
 
@@ -82,7 +97,7 @@ class ReplicaHost {
 
     // Owned by the thread.
     std::unique_ptr<engine::Replica> replica_;
-    std::map<engine::RequestId, Sink> sinks_;
+    std::map<engine::RequestId, Running> running_;
 
     std::jthread thread_;
 };

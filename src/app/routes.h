@@ -14,7 +14,8 @@ enum class Resource : std::uint8_t {
     answer,  // of a model, by way of Entry: RouteMatch::kind says which
     models,
     model,
-    health,
+    ready,
+    live,
     metrics,
     members,
     status,

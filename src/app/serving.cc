@@ -65,6 +65,17 @@ std::shared_ptr<ReplyReader> Serving::open(wire::Open open) {
     return replica->backend->open(std::move(open), context_);
 }
 
+std::optional<ReplicaId> Serving::find_ready(std::string_view model, std::string_view tenant) const {
+    wire::Open open;
+    open.model = model;
+    open.tenant = tenant;
+    const auto list = replicas_->all();
+    for (const auto& replica : *list)
+        if (replica->state.load() == wire::ReplicaState::ready && !refusal(open, replica.get()))
+            return replica->record.id;
+    return std::nullopt;
+}
+
 asio::awaitable<void> Serving::serve(wire::Open open, std::shared_ptr<io::LinkStream> stream) {
     const ServingCount count(replicas_->serving_now());
     const std::shared_ptr<ReplyReader> reader = this->open(std::move(open));

@@ -5,6 +5,8 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "app/backend.h"
@@ -23,6 +25,9 @@ class Serving {
 
     // The answer, as Backend::open() gives it; that this peer cannot take the request is an end without a head.
     std::shared_ptr<ReplyReader> open(wire::Open open);
+
+    // A replica of this peer that would take a request for `model`.
+    std::optional<ReplicaId> find_ready(std::string_view model, std::string_view tenant) const;
 
     // Answers a request that came over a link. This object outlives the coroutine.
     boost::asio::awaitable<void> serve(wire::Open open, std::shared_ptr<io::LinkStream> stream);

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "openai/json.h"
-#include "openai/scan.h"
 
 namespace exa::openai {
 
@@ -109,24 +108,6 @@ ApiResult<CompletionRequest> parse_completion(std::string_view body, const Limit
     if (!suffix.value_or("").empty()) return unsupported_parameter("suffix");
     if (!request.options.max_tokens) request.options.max_tokens = completion_tokens_default;
     return request;
-}
-
-ApiResult<Peek> peek(std::string_view body, const Limits& limits, std::size_t leading_bytes_max) {
-    BOOST_OUTCOME_TRY(auto found, scan(body, limits, leading_bytes_max));
-    if (found.model.empty()) return missing("model");
-    const auto text = [](const JsonText& value) {
-        return value.empty() ? std::optional<std::string>() : std::optional<std::string>(value.text());
-    };
-    Peek peeked;
-    peeked.model = found.model.text();
-    peeked.stream = found.stream;
-    peeked.seed = found.seed;
-    peeked.max_tokens = found.max_tokens;
-    peeked.user = text(found.user);
-    peeked.prompt_cache_key = text(found.prompt_cache_key);
-    peeked.leading = std::move(found.leading);
-    peeked.prompt_tokens_estimate = found.prompt_tokens_estimate;
-    return peeked;
 }
 
 }  // namespace exa::openai

@@ -5,10 +5,6 @@
 // must not get another answer than the one it asked for. `null` counts as absent.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,7 +12,6 @@
 #include "openai/message.h"
 #include "openai/options.h"
 #include "openai/prompt.h"
-#include "openai/scan.h"
 
 namespace exa::openai {
 
@@ -35,21 +30,5 @@ struct CompletionRequest {
 ApiResult<ChatRequest> parse_chat(std::string_view body, const Limits& limits = {}, const Features& features = {});
 ApiResult<CompletionRequest> parse_completion(std::string_view body, const Limits& limits = {},
                                               const Features& features = {});
-
-// A scan whose texts are its own, for who keeps it longer than the body; see there. An empty text counts as absent.
-struct Peek {
-    std::string model;  // not empty
-    bool stream = false;
-    std::optional<std::uint64_t> seed;
-    std::optional<std::uint32_t> max_tokens;
-    std::optional<std::string> user;
-    std::optional<std::string> prompt_cache_key;
-    std::string leading;
-    std::uint32_t prompt_tokens_estimate = 0;
-};
-
-// Fails where scan() does, and without a model.
-ApiResult<Peek> peek(std::string_view body, const Limits& limits = {},
-                     std::size_t leading_bytes_max = leading_bytes_default);
 
 }  // namespace exa::openai

@@ -16,14 +16,6 @@ std::string_view to_string(SessionSource source) {
     return "none";
 }
 
-Session pick_session(std::string_view header, const Peek& request) {
-    if (!header.empty()) return {SessionSource::header, std::string(header)};
-    if (request.prompt_cache_key && !request.prompt_cache_key->empty())
-        return {SessionSource::prompt_cache_key, *request.prompt_cache_key};
-    if (request.user && !request.user->empty()) return {SessionSource::user, *request.user};
-    return {};
-}
-
 Session pick_session(std::string_view header, const Scan& request) {
     if (!header.empty()) return {SessionSource::header, std::string(header)};
     if (!request.prompt_cache_key.empty()) return {SessionSource::prompt_cache_key, request.prompt_cache_key.text()};

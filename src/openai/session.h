@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "openai/request.h"
+#include "openai/scan.h"
 
 namespace exa::openai {
 
@@ -20,7 +20,6 @@ struct Session {
 };
 
 // `header` is the value of x-session-id, or empty. An empty id counts as absent, at every source.
-Session pick_session(std::string_view header, const Peek& request);
 Session pick_session(std::string_view header, const Scan& request);
 
 }  // namespace exa::openai

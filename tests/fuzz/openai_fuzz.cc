@@ -6,11 +6,12 @@
 #include "openai/embeddings.h"
 #include "openai/request.h"
 #include "openai/responses_request.h"
+#include "openai/scan.h"
 #include "openai/tokenize.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view body(reinterpret_cast<const char*>(data), size);
-    (void)exa::openai::peek(body);
+    (void)exa::openai::scan(body);
     (void)exa::openai::parse_chat(body, {}, exa::openai::features_all);
     (void)exa::openai::parse_completion(body, {}, exa::openai::features_all);
     (void)exa::openai::parse_responses(body, {}, exa::openai::features_all);

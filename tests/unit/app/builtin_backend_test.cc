@@ -1,9 +1,13 @@
 #include "app/builtin_backend.h"
 
+#include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 #include <boost/test/unit_test.hpp>
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <string>
 #include <utility>
@@ -12,6 +16,7 @@
 
 #include "engine/null_replica.h"
 #include "io/errc.h"
+#include "unit/engine/chain_model.h"
 
 BOOST_AUTO_TEST_SUITE(builtin_backend)
 
@@ -50,20 +55,36 @@ wire::Open completion(int max_tokens, bool stream) {
                                                       (stream ? R"(,"stream":true})" : "}"));
 }
 
-// A backend over the null engine whose clock stands at `now`: tokens come when the test moves it.
+// With a pause, which never ends, an answer has one token and goes on.
+std::unique_ptr<engine::Replica> null_engine(Duration pause = {}) {
+    engine::NullConfig config;
+    config.decode_per_token = pause;
+    config.context_tokens = 4096;
+    config.vocab_size = app::null_model().tokenizer->size();
+    return std::make_unique<engine::NullReplica>(config);
+}
+
+// With everything that needs a model.
+std::unique_ptr<engine::Replica> chain_engine() {
+    auto chain = std::make_unique<engine::test::ChainModel>(app::null_model().tokenizer->size(), 4096, 1024);
+    return std::make_unique<engine::BatchReplica>(std::move(chain), engine::BatchConfig{});
+}
+
+// A backend over an engine whose clock stands.
 struct Bench {
-    Bench() {
-        const app::LoadedModel model = app::null_model();
-        engine::NullConfig config;
-        config.context_tokens = 4096;
-        config.vocab_size = model.tokenizer->size();
-        backend = std::make_shared<BuiltinBackend>(record(), model, std::make_unique<engine::NullReplica>(config),
+    explicit Bench(std::unique_ptr<engine::Replica> replica = null_engine()) {
+        backend = std::make_shared<BuiltinBackend>(record(), app::null_model(), std::move(replica),
                                                    [] { return TimePoint{}; });
     }
     ~Bench() { backend->stop(); }
 
     std::shared_ptr<ReplyReader> open(wire::Open request) {
         return backend->open(std::move(request), {context.get_executor(), stats});
+    }
+
+    // Waits until the engine has given all places back: a reader may have its answer a moment earlier.
+    void settle() {
+        while (backend->load().in_flight > 0) context.poll();
     }
 
     // Waits for the engine's thread.
@@ -102,6 +123,48 @@ std::size_t tokens_of(const std::vector<wire::Data>& pieces) {
     return tokens;
 }
 
+// What a client has got of an answer of several choices.
+struct Got {
+    std::vector<std::vector<std::uint32_t>> tokens;
+    std::vector<std::string> bytes;
+
+    void add(const wire::Data& piece) {
+        tokens.resize(std::max<std::size_t>(tokens.size(), piece.choice + 1U));
+        bytes.resize(tokens.size());
+        BOOST_TEST(piece.offset == tokens[piece.choice].size());
+        tokens[piece.choice].insert(tokens[piece.choice].end(), piece.tokens.begin(), piece.tokens.end());
+        bytes[piece.choice] += piece.bytes;
+    }
+    // Which choice ends last may differ.
+    std::vector<std::string> without_end() const {
+        std::vector<std::string> out = bytes;
+        std::size_t ends = 0;
+        for (std::string& text : out) {
+            constexpr std::string_view end = "data: [DONE]\n\n";
+            if (!text.ends_with(end)) continue;
+            text.resize(text.size() - end.size());
+            ++ends;
+        }
+        BOOST_TEST(ends <= 1U);
+        return out;
+    }
+};
+
+wire::Open several(const char* more) {
+    return open_of(
+        wire::RequestKind::completion,
+        std::string(R"({"model":"null","prompt":["Hello","Good morning"],"n":2,"max_tokens":24)") + more + "}");
+}
+
+std::string body_of(Bench& bench, wire::Open open) {
+    const auto reply = bench.open(std::move(open));
+    BOOST_TEST(std::get<wire::Head>(bench.next(*reply)).status == 200);
+    std::string body;
+    for (const wire::Data& piece : bench.rest(*reply).first) body += piece.bytes;
+    bench.settle();
+    return body;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(a_stream_is_a_head_then_contiguous_tokens_then_an_end) {
@@ -132,7 +195,7 @@ BOOST_AUTO_TEST_CASE(a_slow_reader_gets_large_pieces_cut_to_a_bound) {
     Bench bench;
     const auto reply = bench.open(completion(1000, true));
     // The engine has long been done when somebody reads.
-    while (bench.backend->load().in_flight > 0) bench.context.poll();
+    bench.settle();
     bench.context.poll();
     BOOST_TEST(std::holds_alternative<wire::Head>(bench.next(*reply)));
     const auto [pieces, end] = bench.rest(*reply);
@@ -148,7 +211,7 @@ BOOST_AUTO_TEST_CASE(a_resumed_stream_begins_behind_the_tokens_it_was_given) {
     for (const wire::Data& piece : bench.rest(*whole).first)
         tokens.insert(tokens.end(), piece.tokens.begin(), piece.tokens.end());
     BOOST_TEST_REQUIRE(tokens.size() == 6U);
-    while (bench.backend->load().in_flight > 0) bench.context.poll();
+    bench.settle();
 
     wire::Open again = completion(6, true);
     again.resumed = true;
@@ -165,7 +228,7 @@ BOOST_AUTO_TEST_CASE(a_resumed_stream_begins_behind_the_tokens_it_was_given) {
 }
 
 BOOST_AUTO_TEST_CASE(a_full_replica_is_an_end_without_a_head_and_cancel_makes_room) {
-    Bench bench;
+    Bench bench(null_engine(std::chrono::seconds(1)));
     const auto first = bench.open(completion(4000, true));
     const auto second = bench.open(completion(1, true));
     BOOST_TEST((std::get<wire::End>(second->poll()->value()).code == wire::EndCode::busy));
@@ -173,15 +236,15 @@ BOOST_AUTO_TEST_CASE(a_full_replica_is_an_end_without_a_head_and_cancel_makes_ro
     first->cancel();
     BOOST_TEST((first->poll()->error().code == io::errc::cancelled));
     BOOST_TEST(bench.stats->cancelled == 1U);
-    while (bench.backend->load().in_flight > 0) bench.context.poll();
+    bench.settle();
     const auto third = bench.open(completion(1, true));
     BOOST_TEST(std::holds_alternative<wire::Head>(bench.next(*third)));
 }
 
 BOOST_AUTO_TEST_CASE(a_reply_that_is_dropped_frees_its_place) {
-    Bench bench;
+    Bench bench(null_engine(std::chrono::seconds(1)));
     bench.open(completion(4000, true)).reset();
-    while (bench.backend->load().in_flight > 0) bench.context.poll();
+    bench.settle();
     BOOST_TEST(bench.stats->cancelled == 1U);
 }
 
@@ -204,14 +267,186 @@ BOOST_AUTO_TEST_CASE(what_the_engine_cannot_do_is_not_supported) {
 }
 
 BOOST_AUTO_TEST_CASE(stop_ends_a_running_answer_so_that_it_can_go_on_elsewhere) {
-    Bench bench;
+    Bench bench(null_engine(std::chrono::seconds(1)));
     const auto reply = bench.open(completion(4000, true));
     bench.next(*reply);
     bench.backend->stop();
-    const auto [pieces, end] = bench.rest(*reply);
-    BOOST_TEST((end.code == wire::EndCode::cancelled || tokens_of(pieces) == 4000U));
+    const wire::End end = bench.rest(*reply).second;
+    BOOST_TEST((end.code == wire::EndCode::cancelled));
     const auto late = bench.open(completion(1, true));
     BOOST_TEST((std::get<wire::End>(late->poll()->value()).code == wire::EndCode::busy));
+}
+
+BOOST_AUTO_TEST_CASE(choices_stream_beside_one_another_through_one_place) {
+    Bench bench(chain_engine());
+    const auto reply = bench.open(several(R"(,"stream":true)"));
+    bench.next(*reply);
+    Got got;
+    const auto [pieces, end] = bench.rest(*reply);
+    for (const wire::Data& piece : pieces) got.add(piece);
+    BOOST_TEST((end.code == wire::EndCode::ok));
+    BOOST_TEST_REQUIRE(got.tokens.size() == 4U);
+    std::size_t tokens = 0;
+    for (std::size_t i = 0; i < 4; ++i) {
+        tokens += got.tokens[i].size();
+        BOOST_TEST(got.tokens[i].size() > 4U);
+        BOOST_TEST(got.bytes[i].find("\"index\":" + std::to_string(i)) != std::string::npos);
+        for (std::size_t j = 0; j < i; ++j) BOOST_TEST((got.tokens[i] != got.tokens[j]));
+    }
+    BOOST_TEST(pieces.back().bytes.ends_with("data: [DONE]\n\n"));
+    BOOST_TEST(bench.stats->completion_tokens == tokens);
+    bench.settle();
+}
+
+BOOST_AUTO_TEST_CASE(the_first_choice_is_what_one_alone_would_be) {
+    Bench bench(chain_engine());
+    const char* one = R"({"model":"null","prompt":"Hello","max_tokens":9})";
+    const char* two = R"({"model":"null","prompt":"Hello","max_tokens":9,"n":2})";
+    const auto text = [](const std::string& body) {
+        const std::size_t at = body.find(R"("text":)");
+        return body.substr(at, body.find(R"("logprobs")") - at);
+    };
+    BOOST_TEST(text(body_of(bench, open_of(wire::RequestKind::completion, one))) ==
+               text(body_of(bench, open_of(wire::RequestKind::completion, two))));
+}
+
+BOOST_AUTO_TEST_CASE(choices_go_on_wherever_their_stream_was_cut) {
+    for (const char* more : {R"(,"stream":true)", R"(,"stream":true,"logprobs":2,"echo":false)",
+                             R"(,"stream":true,"echo":true,"presence_penalty":1,"stop":["a","Q"])",
+                             R"(,"stream":true,"frequency_penalty":1.5,"temperature":0,"logit_bias":{"70":5})"}) {
+        Bench bench(chain_engine());
+        const auto reply = bench.open(several(more));
+        bench.next(*reply);
+        const auto pieces = bench.rest(*reply).first;
+        Got whole;
+        for (const wire::Data& piece : pieces) whole.add(piece);
+        for (std::size_t cut = 0; cut <= pieces.size(); cut += 3) {
+            Got got;
+            for (std::size_t i = 0; i < cut; ++i) got.add(pieces[i]);
+            bench.settle();
+            wire::Open again = several(more);
+            again.resumed = true;
+            if (!got.tokens.empty()) again.choices = got.tokens;
+            const auto rest = bench.open(again);
+            const ReplyPart first = bench.next(*rest);
+            if (!std::holds_alternative<wire::Head>(first)) {
+                BOOST_TEST((std::get<wire::End>(first).code == wire::EndCode::ok));
+            } else {
+                for (const wire::Data& piece : bench.rest(*rest).first) got.add(piece);
+            }
+            BOOST_TEST((got.tokens == whole.tokens));
+            BOOST_TEST(got.without_end() == whole.without_end(), boost::test_tools::per_element());
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(more_resumed_choices_than_were_asked_for_are_left_alone) {
+    Bench bench(chain_engine());
+    wire::Open open = completion(4, true);
+    open.resumed = true;
+    open.choices = {{1}, {2, 3}, {0xFFFFFFFF}};
+    const auto reply = bench.open(open);
+    bench.next(*reply);
+    BOOST_TEST((bench.rest(*reply).second.code == wire::EndCode::ok));
+}
+
+BOOST_AUTO_TEST_CASE(a_resumed_token_that_is_none_fails_the_answer) {
+    Bench bench(chain_engine());
+    wire::Open open = completion(4, true);
+    open.resumed = true;
+    open.choices = {{0xFFFFFFFF}};
+    const auto reply = bench.open(open);
+    BOOST_TEST((std::get<wire::End>(bench.next(*reply)).code == wire::EndCode::failed));
+}
+
+BOOST_AUTO_TEST_CASE(a_response_is_one_choice_of_another_shape) {
+    Bench bench(chain_engine());
+    wire::Open open = open_of(wire::RequestKind::response, R"({"model":"null","input":"Hi","max_output_tokens":5})");
+    open.response_id = "resp_1";
+    const std::string body = body_of(bench, open);
+    BOOST_TEST(body.starts_with(R"({"id":"resp_1","object":"response")"));
+    BOOST_TEST(body.find(R"("output_tokens":5)") != std::string::npos);
+    open.body.insert(open.body.size() - 1, R"(,"stream":true)");
+    const auto reply = bench.open(open);
+    bench.next(*reply);
+    const auto pieces = bench.rest(*reply).first;
+    BOOST_TEST(tokens_of(pieces) == 5U);
+    BOOST_TEST(pieces.front().bytes.starts_with("event: response.created\n"));
+    BOOST_TEST(pieces.back().bytes.find("event: response.incomplete\n") != std::string::npos);
+
+    // All tokens are there: so is the end.
+    bench.settle();
+    open.resumed = true;
+    open.choices.front().clear();
+    for (const wire::Data& piece : pieces)
+        open.choices.front().insert(open.choices.front().end(), piece.tokens.begin(), piece.tokens.end());
+    BOOST_TEST((std::get<wire::End>(bench.next(*bench.open(open))).code == wire::EndCode::ok));
+}
+
+BOOST_AUTO_TEST_CASE(embeddings_are_unit_vectors_of_their_own_inputs) {
+    Bench bench(chain_engine());
+    const auto vectors = [&](const char* input) {
+        const std::string body = body_of(
+            bench, open_of(wire::RequestKind::embedding, std::string(R"({"model":"null","input":)") + input + "}"));
+        const auto value = boost::json::parse(body);
+        std::vector<std::vector<double>> out;
+        for (const auto& item : value.at("data").as_array()) {
+            out.emplace_back();
+            for (const auto& number : item.at("embedding").as_array()) out.back().push_back(number.to_number<double>());
+        }
+        return out;
+    };
+    const auto three = vectors(R"(["one","two","one"])");
+    BOOST_TEST_REQUIRE(three.size() == 3U);
+    BOOST_TEST((three[0] == three[2]));
+    BOOST_TEST((three[0] != three[1]));
+    BOOST_TEST((vectors(R"("two")").front() == three[1]));
+    double squares = 0;
+    for (const double number : three[0]) squares += number * number;
+    BOOST_TEST(std::abs(squares - 1) < 1e-5);
+    BOOST_TEST(vectors(R"([[65,66],[67]])").size() == 2U);
+    BOOST_TEST(bench.stats->prompt_tokens > 0U);
+    bench.settle();
+}
+
+BOOST_AUTO_TEST_CASE(text_becomes_tokens_and_text_again_without_the_engine) {
+    Bench bench;
+    const auto kind = wire::RequestKind::tokenize;
+    const std::string tokens = body_of(bench, open_of(kind, R"({"prompt":"Hi there","add_special_tokens":false})"));
+    const auto value = boost::json::parse(tokens);
+    BOOST_TEST(value.at("max_model_len").as_int64() == 4096);
+    const std::string list = boost::json::serialize(value.at("tokens"));
+    BOOST_TEST(body_of(bench, open_of(wire::RequestKind::detokenize, R"({"tokens":)" + list + "}")) ==
+               R"({"prompt":"Hi there"})");
+    const char* messages = R"({"messages":[{"role":"user","content":"Hi"}],"add_generation_prompt":)";
+    BOOST_TEST(body_of(bench, open_of(kind, std::string(messages) + "true}")).size() >
+               body_of(bench, open_of(kind, std::string(messages) + "false}")).size());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_too_much_or_unknown_is_a_400_that_names_it) {
+    Bench bench(chain_engine());
+    const auto refused = [&](wire::RequestKind kind, std::string body, std::string_view name) {
+        const auto reply = bench.open(open_of(kind, std::move(body)));
+        BOOST_TEST(std::get<wire::Head>(bench.next(*reply)).status == 400, name);
+        const std::string error = std::get<wire::Data>(bench.next(*reply)).bytes;
+        BOOST_TEST(error.find("\"param\":\"" + std::string(name) + "\"") != std::string::npos, error);
+    };
+    using wire::RequestKind;
+    refused(RequestKind::tokenize, R"({"prompt":")" + std::string(app::text_bytes_max + 1, 'a') + "\"}", "prompt");
+    refused(RequestKind::detokenize, R"({"tokens":[0,4294967295]})", "tokens[1]");
+    std::string many = R"({"tokens":[0)";
+    for (std::size_t i = 0; i < app::detokenize_tokens_max; ++i) many += ",0";
+    refused(RequestKind::detokenize, many + "]}", "tokens");
+    refused(RequestKind::completion, R"({"model":"null","prompt":"x","logit_bias":{"99999":1}})", "logit_bias");
+    refused(RequestKind::completion, R"({"model":"null","prompt":[[65],[99999]]})", "prompt[1][0]");
+    const std::string half(app::text_bytes_max / 2 + 1, 'a');
+    refused(RequestKind::embedding, R"({"model":"null","input":[")" + half + "\",\"" + half + "\"]}", "input");
+    refused(RequestKind::embedding, R"({"model":"null","input":["a",")" + std::string(4097, 'a') + "\"]}", "input[1]");
+    BOOST_TEST(bench.stats->client_errors == 7U);
+    // The null engine has no model to be curious about.
+    Bench null;
+    const auto reply = null.open(open_of(RequestKind::completion, R"({"model":"null","prompt":"x","logprobs":1})"));
+    BOOST_TEST(std::get<wire::Head>(null.next(*reply)).status == 400);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -195,4 +195,22 @@ BOOST_AUTO_TEST_CASE(stopped_host_answers_busy_and_keeps_no_sink) {
     BOOST_TEST(host->load().in_flight == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(a_place_is_free_when_its_last_holder_lets_go) {
+    Ears ears;
+    auto host = make_host();
+    auto place = host->take_place().value();
+    BOOST_TEST(host->submit(request(1, 5), ears.sink(), place).has_value());
+    ears.wait_for_ends(1);
+    // Held for the next, which needs no other.
+    BOOST_TEST(host->submit(request(2, endless), ears.sink()).has_value());
+    BOOST_TEST((host->submit(request(3, 1), ears.sink()).error().code == engine::errc::busy));
+    BOOST_TEST((host->take_place().error().code == engine::errc::busy));
+    BOOST_TEST(host->submit(request(4, 5), ears.sink(), std::move(place)).has_value());
+    ears.wait_for_ends(2);
+    while (host->load().in_flight != 1) std::this_thread::yield();
+    auto late = host->take_place().value();
+    host.reset();
+    late.reset();
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -16,12 +16,18 @@ BOOST_AUTO_TEST_CASE(method_and_path_choose_the_route) {
     BOOST_TEST((chat.route->resource == Resource::answer));
     BOOST_TEST((chat.route->kind == wire::RequestKind::chat));
     BOOST_TEST((find_route("POST", "/v1/completions").route->kind == wire::RequestKind::completion));
+    BOOST_TEST((find_route("POST", "/v1/responses").route->kind == wire::RequestKind::response));
+    BOOST_TEST((find_route("POST", "/v1/embeddings").route->kind == wire::RequestKind::embedding));
+    BOOST_TEST((find_route("POST", "/tokenize").route->kind == wire::RequestKind::tokenize));
+    BOOST_TEST((find_route("POST", "/detokenize").route->kind == wire::RequestKind::detokenize));
+    BOOST_TEST((find_route("GET", "/health/live").route->resource == Resource::live));
+    BOOST_TEST((find_route("GET", "/health/ready").route->resource == Resource::ready));
     BOOST_TEST((find_route("GET", "/exaserve/v1/keys").route->resource == Resource::keys));
     BOOST_TEST((find_route("POST", "/exaserve/v1/keys").route->resource == Resource::change_keys));
 }
 
 BOOST_AUTO_TEST_CASE(head_goes_where_get_does) {
-    BOOST_TEST((find_route("HEAD", "/health").route->resource == Resource::health));
+    BOOST_TEST((find_route("HEAD", "/health").route->resource == Resource::ready));
     BOOST_TEST(find_route("HEAD", "/v1/completions").route == nullptr);
 }
 

@@ -299,28 +299,4 @@ BOOST_AUTO_TEST_CASE(what_is_not_built_is_refused_in_completions_too) {
     BOOST_TEST(parse_completion(completion(R"(,"echo":false,"suffix":"","best_of":1,"logprobs":null)")).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(a_peek_owns_what_the_scan_shows) {
-    openai::Peek peeked;
-    {
-        const std::string body = chat(R"(,"stream":true,"seed":5,"max_tokens":9,"user":"u\n","prompt_cache_key":"k")");
-        peeked = openai::peek(body).value();
-    }
-    BOOST_TEST(peeked.model == "m");
-    BOOST_TEST(peeked.stream);
-    BOOST_TEST(peeked.seed.value() == 5u);
-    BOOST_TEST(peeked.max_tokens.value() == 9u);
-    BOOST_TEST(peeked.user.value() == "u\n");
-    BOOST_TEST(peeked.prompt_cache_key.value() == "k");
-    BOOST_TEST(peeked.leading == "user\nhi\n");
-    BOOST_TEST(peeked.prompt_tokens_estimate == 4u);
-}
-
-BOOST_AUTO_TEST_CASE(a_peek_needs_a_model) {
-    BOOST_TEST(openai::peek("{").error().code.value() == "invalid_json");
-    for (const char* body : {"{}", R"({"model":""})", R"({"model":null})"})
-        BOOST_TEST(openai::peek(body).error().code.value() == "missing_required_parameter", body);
-    BOOST_TEST(openai::peek(R"({"model":1})").error().code.value() == "invalid_type");
-    BOOST_TEST(!openai::peek(R"({"model":"m","user":""})").value().user.has_value());
-}
-
 BOOST_AUTO_TEST_SUITE_END()

@@ -4,15 +4,12 @@
 
 namespace {
 
-using exa::openai::Peek;
 using exa::openai::pick_session;
+using exa::openai::Session;
 using exa::openai::SessionSource;
 
-Peek peeked(std::optional<std::string> prompt_cache_key, std::optional<std::string> user) {
-    Peek peek;
-    peek.prompt_cache_key = std::move(prompt_cache_key);
-    peek.user = std::move(user);
-    return peek;
+Session pick(std::string_view header, const char* body) {
+    return pick_session(header, exa::openai::scan(body).value());
 }
 
 }  // namespace
@@ -20,28 +17,17 @@ Peek peeked(std::optional<std::string> prompt_cache_key, std::optional<std::stri
 BOOST_AUTO_TEST_SUITE(session)
 
 BOOST_AUTO_TEST_CASE(the_header_beats_the_key_and_the_key_beats_the_user) {
-    BOOST_TEST(pick_session("h", peeked("k", "u")).id == "h");
-    BOOST_TEST((pick_session("h", peeked("k", "u")).source == SessionSource::header));
-    BOOST_TEST(pick_session("", peeked("k", "u")).id == "k");
-    BOOST_TEST((pick_session("", peeked("k", "u")).source == SessionSource::prompt_cache_key));
-    BOOST_TEST(pick_session("", peeked(std::nullopt, "u")).id == "u");
-    BOOST_TEST((pick_session("", peeked(std::nullopt, "u")).source == SessionSource::user));
+    BOOST_TEST(pick("h", R"({"prompt_cache_key":"k","user":"u"})").id == "h");
+    BOOST_TEST((pick("h", R"({"prompt_cache_key":"k","user":"u"})").source == SessionSource::header));
+    BOOST_TEST(pick("", R"({"prompt_cache_key":"k\n","user":"u"})").id == "k\n");
+    BOOST_TEST((pick("", R"({"prompt_cache_key":"k","user":"u"})").source == SessionSource::prompt_cache_key));
+    BOOST_TEST(pick("", R"({"user":"u"})").id == "u");
+    BOOST_TEST((pick("", R"({"user":"u"})").source == SessionSource::user));
 }
 
 BOOST_AUTO_TEST_CASE(an_empty_id_counts_as_absent) {
-    BOOST_TEST(pick_session("", peeked("", "u")).id == "u");
-    BOOST_TEST((pick_session("", peeked("", "")).source == SessionSource::none));
-}
-
-BOOST_AUTO_TEST_CASE(a_scan_is_picked_from_like_a_peek) {
-    const auto pick = [](std::string_view header, const char* body) {
-        return pick_session(header, exa::openai::scan(body).value());
-    };
-    BOOST_TEST(pick("h", R"({"prompt_cache_key":"k","user":"u"})").id == "h");
-    BOOST_TEST(pick("", R"({"prompt_cache_key":"k\n","user":"u"})").id == "k\n");
-    BOOST_TEST((pick("", R"({"prompt_cache_key":"k"})").source == SessionSource::prompt_cache_key));
     BOOST_TEST(pick("", R"({"prompt_cache_key":"","user":"u"})").id == "u");
-    BOOST_TEST((pick("", R"({"user":""})").source == SessionSource::none));
+    BOOST_TEST((pick("", R"({"prompt_cache_key":"","user":""})").source == SessionSource::none));
 }
 
 BOOST_AUTO_TEST_CASE(sources_are_named_as_clients_write_them) {

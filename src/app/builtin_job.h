@@ -1,0 +1,58 @@
+// Jobs: what a client's body asks of an engine of this process, once it has been parsed and its text tokenised.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/replica.h"
+#include "model/chat_template.h"
+#include "model/tokenizer.h"
+#include "openai/embeddings.h"
+#include "openai/error.h"
+#include "openai/options.h"
+#include "openai/responses_request.h"
+#include "wire/link_messages.h"
+
+namespace exa::app {
+
+// Of one request, where no context bounds it: tokenising takes the data plane's thread.
+inline constexpr std::size_t text_bytes_max = 1024 * 1024;
+inline constexpr std::size_t detokenize_tokens_max = 256 * 1024;
+
+// What requests are read with.
+struct JobModel {
+    const model::Tokenizer& tokenizer;
+    const std::optional<model::ChatTemplate>& chat_template;
+    std::uint32_t context_tokens;
+    engine::Abilities abilities;
+};
+
+using Tokens = std::vector<engine::TokenId>;
+
+// Text that goes on behind prompts.
+struct AnswerJob {
+    openai::Options options;
+    std::vector<Tokens> prompts;    // not empty, each shorter than the context; options.n choices each
+    std::vector<std::string> echo;  // none, or what the choices of each prompt begin with
+    std::optional<openai::ResponseSettings> response;  // of the responses API
+};
+
+// `open` is of a chat, a completion or a response.
+openai::ApiResult<AnswerJob> make_answer_job(const wire::Open& open, const JobModel& with);
+
+struct EmbeddingJob {
+    openai::EmbeddingsRequest request;
+    std::vector<Tokens> inputs;  // not empty, each within the context
+};
+
+openai::ApiResult<EmbeddingJob> make_embedding_job(const wire::Open& open, const JobModel& with);
+
+// The JSON that answers a request to tokenize or to detokenize.
+openai::ApiResult<std::string> tokenize(const wire::Open& open, const JobModel& with);
+openai::ApiResult<std::string> detokenize(const wire::Open& open, const JobModel& with);
+
+}  // namespace exa::app

@@ -1,0 +1,69 @@
+#include "app/embedding_reply.h"
+
+#include <utility>
+
+#include "io/errc.h"
+
+namespace exa::app {
+
+using engine::FinishReason;
+
+EmbeddingReply::EmbeddingReply(std::shared_ptr<ReplicaHost> host, EmbeddingAnswer answer, ReplyContext context)
+    : host_(std::move(host)), answer_(std::move(answer)), context_(std::move(context)) {}
+
+EmbeddingReply::~EmbeddingReply() {
+    on_ready_ = nullptr;
+    EmbeddingReply::cancel();
+}
+
+Result<void> EmbeddingReply::start(std::vector<Generations::Item> generations) {
+    missing_ = generations.size();
+    vectors_.resize(missing_);
+    generations_ = std::make_shared<Generations>(host_, context_.executor, std::move(generations));
+    auto started = generations_->start(
+        [this](std::size_t index, const std::vector<engine::TokenEvent>& events) { take(index, events.back()); });
+    if (!started) generations_.reset();
+    return started;
+}
+
+void EmbeddingReply::take(std::size_t index, const engine::TokenEvent& last) {
+    if (!parts_.empty() || !last.finish) return;
+    if (last.embedding) {
+        vectors_[index] = *last.embedding;
+        if (--missing_ == 0) finish(std::nullopt);
+    } else {
+        finish(last.finish);
+    }
+    if (!parts_.empty() && on_ready_) on_ready_();
+}
+
+void EmbeddingReply::finish(std::optional<FinishReason> failure) {
+    if (failure == FinishReason::cancelled) {
+        ++context_.stats->cancelled;
+        parts_ = {wire::End{wire::EndCode::cancelled, "", host_->load()}};
+    } else if (failure) {
+        parts_ = {wire::End{wire::EndCode::failed, "the engine gave up", host_->load()}};
+    } else {
+        context_.stats->prompt_tokens += answer_.prompt_tokens;
+        std::string body = openai::embeddings_json(answer_.model, vectors_, answer_.format, answer_.prompt_tokens);
+        parts_ = {wire::Head{200, "application/json", host_->load()}, wire::Data{0, {}, std::move(body)},
+                  wire::End{wire::EndCode::ok, "", host_->load()}};
+    }
+    vectors_.clear();
+}
+
+std::optional<Result<ReplyPart>> EmbeddingReply::poll() {
+    if (cancelled_) return Result<ReplyPart>(error(io::errc::cancelled));
+    if (parts_.empty()) return std::nullopt;
+    if (next_part_ == parts_.size()) return Result<ReplyPart>(error(io::errc::closed, "the reply has ended"));
+    return Result<ReplyPart>(std::move(parts_[next_part_++]));
+}
+
+void EmbeddingReply::cancel() {
+    if (std::exchange(cancelled_, true)) return;
+    if (generations_ && parts_.empty()) ++context_.stats->cancelled;
+    if (generations_) generations_->cancel();
+    if (on_ready_) on_ready_();
+}
+
+}  // namespace exa::app

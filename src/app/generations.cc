@@ -1,0 +1,112 @@
+#include "app/generations.h"
+
+#include <boost/asio/post.hpp>
+#include <tuple>
+#include <utility>
+
+#include "base/check.h"
+
+namespace exa::app {
+
+namespace {
+
+using engine::FinishReason;
+using engine::TokenEvent;
+
+}  // namespace
+
+Generations::Generations(std::shared_ptr<ReplicaHost> host, boost::asio::any_io_executor executor,
+                         std::vector<Item> items)
+    : host_(std::move(host)), executor_(std::move(executor)) {
+    items_.reserve(items.size());
+    for (Item& item : items) {
+        State& state = items_.emplace_back();
+        state.begun = !item.request;
+        state.item = std::move(item);
+    }
+    skip_idle();
+}
+
+Result<void> Generations::start(Handler handler) {
+    handler_ = std::move(handler);
+    if (next_ == items_.size()) return success();
+    EXA_TRY(ReplicaHost::Place place, host_->take_place());
+    EXA_TRY(submit(next_, std::move(place)));
+    submit_more();
+    return success();
+}
+
+Result<void> Generations::submit(std::size_t index, ReplicaHost::Place place) {
+    State& state = items_[index];
+    // Weak, so that no reply ever ends on the engine's thread.
+    auto sink = [executor = executor_, weak = weak_from_this(), index](std::vector<TokenEvent> batch) {
+        boost::asio::post(executor, [weak, index, batch = std::move(batch)]() mutable {
+            if (const auto alive = weak.lock()) alive->take(index, std::move(batch));
+        });
+    };
+    EXA_TRY(state.id, host_->submit(std::move(*state.item.request), std::move(sink), place));
+    ++next_;
+    ++running_;
+    skip_idle();
+    if (next_ < items_.size()) state.place = std::move(place);
+    return success();
+}
+
+void Generations::submit_more() {
+    while (next_ < items_.size() && running_ < running_max) {
+        const std::size_t index = next_;
+        const std::size_t leader = items_[index].item.leader;
+        if (leader != index && !items_[leader].begun) break;
+        ReplicaHost::Place place;
+        if (!spare_.empty()) {
+            place = std::move(spare_.back());
+            spare_.pop_back();
+        } else if (auto taken = host_->take_place()) {
+            place = std::move(taken).value();
+        } else {
+            EXA_CHECK(running_ > 0);
+            break;
+        }
+        if (submit(index, std::move(place))) continue;
+        // The replica stops, and takes none of the others either.
+        next_ = items_.size();
+        boost::asio::post(executor_, [weak = weak_from_this(), index] {
+            const auto alive = weak.lock();
+            if (!alive || !alive->handler_) return;
+            std::vector<TokenEvent> ended(1);
+            ended.front().finish = FinishReason::cancelled;
+            ended.front().has_token = false;
+            alive->handler_(index, std::move(ended));
+        });
+    }
+    if (next_ == items_.size()) spare_.clear();
+}
+
+void Generations::skip_idle() {
+    while (next_ < items_.size() && !items_[next_].item.request) ++next_;
+}
+
+void Generations::take(std::size_t index, std::vector<TokenEvent> events) {
+    State& state = items_[index];
+    state.begun = true;
+    if (events.back().finish) {
+        state.id.reset();
+        --running_;
+        if (state.place) spare_.push_back(std::exchange(state.place, {}));
+    }
+    submit_more();
+    if (handler_) handler_(index, std::move(events));
+}
+
+void Generations::cancel(std::size_t index) {
+    if (const auto id = items_[index].id) host_->cancel(*id);
+}
+
+void Generations::cancel() {
+    handler_ = nullptr;
+    next_ = items_.size();
+    spare_.clear();
+    for (std::size_t index = 0; index < items_.size(); ++index) cancel(index);
+}
+
+}  // namespace exa::app

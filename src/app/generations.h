@@ -1,0 +1,75 @@
+// Generations: the requests to one engine that one reply is made of, a few of them at a time.
+//
+// The first takes a place of the replica or is refused; others take more places while there are some, and whoever ends
+// leaves his place to the next. So a reply of many generations always comes to its end, and never fills a replica.
+// Those of one prompt begin when the first of them has begun its answer: then the prompt's pages are there to share.
+//
+// Belongs to the executor of its reply, but for being told by the engine's thread.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "app/replica_host.h"
+#include "engine/replica.h"
+
+namespace exa::app {
+
+class Generations : public std::enable_shared_from_this<Generations> {
+  public:
+    // At once, of one reply.
+    static constexpr std::size_t running_max = 4;
+
+    struct Item {
+        // Nothing: it has ended elsewhere, or there is nothing to do.
+        std::optional<engine::GenerateRequest> request;
+        std::size_t leader = 0;  // the first item of the same prompt, perhaps this one
+    };
+    // The events of item `index`, in order; the last carries its finish.
+    using Handler = std::function<void(std::size_t index, std::vector<engine::TokenEvent> events)>;
+
+    Generations(std::shared_ptr<ReplicaHost> host, boost::asio::any_io_executor executor, std::vector<Item> items);
+    ~Generations() { cancel(); }
+    Generations(const Generations&) = delete;
+    Generations& operator=(const Generations&) = delete;
+
+    // Begins; once. Errors as of ReplicaHost::submit(), then nothing was begun. The handler is called by the executor,
+    // never from in here, until all items have ended or cancel(). When the replica takes no more, because it stops, one
+    // of those that wait ends as cancelled, and of the rest nothing is heard.
+    Result<void> start(Handler handler);
+
+    // The item ends soon, as cancelled.
+    void cancel(std::size_t index);
+    // All of them, and nothing more is heard.
+    void cancel();
+
+    // Whether the engine has, or will get, anything to do.
+    bool busy() const { return running_ > 0 || next_ < items_.size(); }
+
+  private:
+    struct State {
+        Item item;
+        std::optional<engine::RequestId> id;  // while it runs
+        ReplicaHost::Place place;             // while it runs, if others wait for it
+        bool begun = false;                   // its first token is there, or it never runs here
+    };
+
+    Result<void> submit(std::size_t index, ReplicaHost::Place place);
+    void submit_more();
+    void skip_idle();
+    void take(std::size_t index, std::vector<engine::TokenEvent> events);
+
+    const std::shared_ptr<ReplicaHost> host_;
+    const boost::asio::any_io_executor executor_;
+    std::vector<State> items_;
+    Handler handler_;
+    std::size_t next_ = 0;  // to be submitted
+    std::size_t running_ = 0;
+    std::vector<ReplicaHost::Place> spare_;  // of items that have ended
+};
+
+}  // namespace exa::app
