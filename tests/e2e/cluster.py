@@ -156,14 +156,14 @@ class Peer:
 class Cluster:
     """Peers that know one another. Use as a context manager: it ends them."""
 
-    def __init__(self, directory: pathlib.Path, model: pathlib.Path, peers: int = 3, replicas: int = 2,
+    def __init__(self, directory: pathlib.Path, model: pathlib.Path, peers: int = 3, replicas: int | list[int] = 2,
                  flags: list[str] | None = None, admin_key: str | None = None):
-        self.replicas = replicas
+        self.replicas = replicas if isinstance(replicas, list) else [replicas] * peers
         ports = free_ports(peers)
         self.peers = []
         for i, own in enumerate(ports):
             seeds = ",".join(f"127.0.0.1:{other[2]}" for other in ports if other is not own)
-            every = [f"--model-path={model}", f"--model-replicas={replicas}", f"--rack=rack-{i + 1}",
+            every = [f"--model-path={model}", f"--model-replicas={self.replicas[i]}", f"--rack=rack-{i + 1}",
                      "--drain-seconds=30", *(flags or [])]
             if seeds:
                 every.append(f"--seeds={seeds}")
@@ -186,8 +186,7 @@ class Cluster:
                 peer.kill()
 
     def wait_ready(self, seconds: float = 120) -> None:
-        peers = len(self.peers)
-        wait_for(lambda: all(peer.sees(peers, peers * self.replicas) for peer in self.peers), seconds,
+        wait_for(lambda: all(peer.sees(len(self.peers), sum(self.replicas)) for peer in self.peers), seconds,
                  "every peer sees every peer and replica")
 
     @property
