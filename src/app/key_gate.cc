@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
-#include <optional>
 #include <utility>
 
 #include "app/warm_up_header.h"
@@ -26,9 +24,11 @@ std::optional<std::string_view> credential(const io::HttpHeaders& headers) {
     return std::nullopt;
 }
 
-const Tenant* find_tenant(const ApiKeyFile& file, std::string_view name) {
+// Where a tenant stands in the file.
+std::optional<std::size_t> find_tenant(const ApiKeyFile& file, std::string_view name) {
     const auto found = std::ranges::lower_bound(file.tenants, name, {}, &Tenant::name);
-    return found == file.tenants.end() || found->name != name ? nullptr : &*found;
+    if (found == file.tenants.end() || found->name != name) return std::nullopt;
+    return static_cast<std::size_t>(found - file.tenants.begin());
 }
 
 openai::ApiError too_many(const router::Shortage& shortage, const router::TenantLimits& limits) {
@@ -56,20 +56,21 @@ KeyGate::KeyGate(const Crypto& crypto, const io::SystemClock& clock, std::string
 
 std::shared_ptr<const KeyGate::State> KeyGate::next_state(ApiKeyFile file, const State* before) {
     auto state = std::make_shared<State>();
-    for (const Tenant& tenant : file.tenants) {
-        std::shared_ptr<Account> account;
-        if (before != nullptr)
-            if (const auto known = before->accounts.find(tenant.name); known != before->accounts.end())
-                account = known->second;
-        if (account == nullptr) {
-            account = std::make_shared<Account>(tenant.limits);
-        } else {
-            const std::lock_guard lock(account->mutex);
-            account->budget.set_limits(tenant.limits);
-        }
-        state->accounts.emplace(tenant.name, std::move(account));
-    }
     state->file = std::move(file);
+    for (const Tenant& tenant : state->file.tenants) {
+        const auto known = before == nullptr ? std::nullopt : find_tenant(before->file, tenant.name);
+        if (!known) {
+            state->accounts.push_back(std::make_shared<Account>(tenant.limits));
+            continue;
+        }
+        state->accounts.push_back(before->accounts[*known]);
+        const std::lock_guard lock(state->accounts.back()->mutex);
+        state->accounts.back()->budget.set_limits(tenant.limits);
+    }
+    for (const ApiKeyEntry& key : state->file.keys) {
+        const auto tenant = find_tenant(state->file, key.tenant);
+        state->key_tenants.push_back(tenant ? &state->file.tenants[*tenant] : nullptr);
+    }
     return state;
 }
 
@@ -77,13 +78,13 @@ void KeyGate::replace(ApiKeyFile file) {
     state_.store(next_state(std::move(file), state_.load().get()));
 }
 
-const ApiKeyEntry* KeyGate::find_key(const State& state, const io::HttpRequest& request) const {
+std::optional<std::size_t> KeyGate::find_key(const ApiKeyFile& file, const io::HttpRequest& request) const {
     const auto text = credential(request.headers);
     const auto key = text ? parse_api_key(*text) : std::nullopt;
-    if (!key) return nullptr;
-    const auto found = std::ranges::lower_bound(state.file.keys, key->id, {}, &ApiKeyEntry::id);
-    if (found == state.file.keys.end() || found->id != key->id || !matches(crypto_, found->hash, *key)) return nullptr;
-    return &*found;
+    if (!key) return std::nullopt;
+    const auto found = std::ranges::lower_bound(file.keys, key->id, {}, &ApiKeyEntry::id);
+    if (found == file.keys.end() || found->id != key->id || !matches(crypto_, found->hash, *key)) return std::nullopt;
+    return static_cast<std::size_t>(found - file.keys.begin());
 }
 
 openai::ApiResult<Caller> KeyGate::check(const io::HttpRequest& request, const Route& route) {
@@ -91,46 +92,45 @@ openai::ApiResult<Caller> KeyGate::check(const io::HttpRequest& request, const R
     // The entry looks at the header again, and goes nowhere but to that replica.
     if (route.resource == Resource::answer && warm_up_target(request, warm_up_secret_)) return Caller{};
     const auto state = state_.load();
-    const ApiKeyEntry* key = find_key(*state, request);
-    if (key == nullptr) return openai::unauthorized();
-    if (route.access != Access::client && !key->admin)
+    const auto key = find_key(state->file, request);
+    if (!key) return openai::unauthorized();
+    if (route.access != Access::client && !state->file.keys[*key].admin)
         return openai::forbidden("may not operate the cluster: that takes an admin's key");
-    if (key->tenant.empty()) {
-        if (route.access == Access::client)
-            return openai::forbidden("belongs to no tenant: it operates the cluster only");
-        return Caller{};
-    }
-    return Caller{key->tenant, find_tenant(state->file, key->tenant)->priority};
+    if (const Tenant* tenant = state->key_tenants[*key]) return Caller{tenant->name, tenant->priority};
+    if (route.access == Access::client) return openai::forbidden("belongs to no tenant: it operates the cluster only");
+    return Caller{};
 }
 
 bool KeyGate::may_use(const Caller& caller, std::string_view model) {
     const auto state = state_.load();
-    const Tenant* tenant = find_tenant(state->file, caller.tenant);
-    return tenant != nullptr && app::may_use(*tenant, model);
+    const auto tenant = find_tenant(state->file, caller.tenant);
+    return tenant && app::may_use(state->file.tenants[*tenant], model);
 }
 
 openai::ApiResult<void> KeyGate::admit(const Caller& caller, std::string_view model, std::uint64_t prompt_tokens) {
     const auto state = state_.load();
-    const Tenant* tenant = find_tenant(state->file, caller.tenant);
+    const auto at = find_tenant(state->file, caller.tenant);
     // Taken out of the file while the request's body was read.
-    if (tenant == nullptr) return openai::unauthorized();
-    if (!app::may_use(*tenant, model)) return openai::forbidden("may not use the model '" + std::string(model) + "'");
-    Account& account = *state->accounts.find(tenant->name)->second;
+    if (!at) return openai::unauthorized();
+    const Tenant& tenant = state->file.tenants[*at];
+    if (!app::may_use(tenant, model)) return openai::forbidden("may not use the model '" + std::string(model) + "'");
+    Account& account = *state->accounts[*at];
     std::optional<router::Shortage> shortage;
     {
         const std::lock_guard lock(account.mutex);
         shortage = account.budget.admit(clock_.now(), clock_.wall(), prompt_tokens);
     }
-    if (shortage) return too_many(*shortage, tenant->limits);
+    if (shortage) return too_many(*shortage, tenant.limits);
     return boost::outcome_v2::success();
 }
 
 void KeyGate::spend(const Caller& caller, std::uint64_t tokens) {
     const auto state = state_.load();
-    const auto found = state->accounts.find(caller.tenant);
-    if (found == state->accounts.end() || tokens == 0) return;
-    const std::lock_guard lock(found->second->mutex);
-    found->second->budget.spend(clock_.now(), clock_.wall(), tokens);
+    const auto at = find_tenant(state->file, caller.tenant);
+    if (!at || tokens == 0) return;
+    Account& account = *state->accounts[*at];
+    const std::lock_guard lock(account.mutex);
+    account.budget.spend(clock_.now(), clock_.wall(), tokens);
 }
 
 }  // namespace exa::app

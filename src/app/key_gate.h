@@ -6,11 +6,12 @@
 #pragma once
 
 #include <atomic>
-#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/api_key_file.h"
 #include "app/gate.h"
@@ -44,11 +45,13 @@ class KeyGate final : public Gate {
     };
     struct State {
         ApiKeyFile file;
-        std::map<std::string, std::shared_ptr<Account>, std::less<>> accounts;
+        std::vector<std::shared_ptr<Account>> accounts;  // of file.tenants, in their order
+        std::vector<const Tenant*> key_tenants;          // of file.keys, in their order; null: of none
     };
 
     static std::shared_ptr<const State> next_state(ApiKeyFile file, const State* before);
-    const ApiKeyEntry* find_key(const State& state, const io::HttpRequest& request) const;
+    // Where the key of a request stands in the file; nothing without a good one.
+    std::optional<std::size_t> find_key(const ApiKeyFile& file, const io::HttpRequest& request) const;
 
     const Crypto& crypto_;
     const io::SystemClock& clock_;

@@ -56,7 +56,8 @@ constexpr const char* up_footer =
 constexpr const char* peer_footer =
     "Example, the first peer of a cluster and one more:\n"
     "  exaserve peer --listen-http 0.0.0.0:8000 --listen-gossip 0.0.0.0:7946 --listen-link 0.0.0.0:7947 \\\n"
-    "    --advertise-http 10.0.0.1:8000 --advertise-gossip 10.0.0.1:7946 --advertise-link 10.0.0.1:7947\n"
+    "    --advertise-http 10.0.0.1:8000 --advertise-gossip 10.0.0.1:7946 --advertise-link 10.0.0.1:7947 \\\n"
+    "    --security-cluster-key-file cluster.key --security-api-keys-file api-keys.toml\n"
     "  exaserve peer --config peer.toml --seeds 10.0.0.1:7946\n\n"
     "Every flag is also a key of the file: --listen-http is http in the table [listen]. Flags win. SIGTERM, SIGINT and "
     "'exaserve leave' let running answers finish before the peer ends; a second signal ends it at once.";

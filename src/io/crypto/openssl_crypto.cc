@@ -20,6 +20,7 @@ namespace {
 struct Deleter {
     void operator()(EVP_CIPHER* cipher) const { EVP_CIPHER_free(cipher); }
     void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
+    void operator()(EVP_MD* digest) const { EVP_MD_free(digest); }
     void operator()(EVP_KDF* kdf) const { EVP_KDF_free(kdf); }
     void operator()(EVP_KDF_CTX* context) const { EVP_KDF_CTX_free(context); }
 };
@@ -42,6 +43,12 @@ const EVP_CIPHER* aes_256_gcm() {
     static const std::unique_ptr<EVP_CIPHER, Deleter> cipher(EVP_CIPHER_fetch(nullptr, "AES-256-GCM", nullptr));
     EXA_CHECK(cipher != nullptr);
     return cipher.get();
+}
+
+const EVP_MD* sha_256() {
+    static const std::unique_ptr<EVP_MD, Deleter> digest(EVP_MD_fetch(nullptr, "SHA256", nullptr));
+    EXA_CHECK(digest != nullptr);
+    return digest.get();
 }
 
 class OpenSslAead final : public Aead {
@@ -94,7 +101,7 @@ class OpenSslAead final : public Aead {
 
 Digest OpenSslCrypto::sha256(ByteView message) const {
     Digest digest;
-    EXA_CHECK(EVP_Digest(message.data(), message.size(), digest.data(), nullptr, EVP_sha256(), nullptr) == 1);
+    EXA_CHECK(EVP_Digest(message.data(), message.size(), digest.data(), nullptr, sha_256(), nullptr) == 1);
     return digest;
 }
 
@@ -104,8 +111,7 @@ Digest OpenSslCrypto::hmac_sha256(ByteView key, ByteView message) const {
     // A null key would mean "the last one"; an empty one is a key.
     static const std::uint8_t nothing = 0;
     const std::uint8_t* bytes = key.empty() ? &nothing : key.data();
-    EXA_CHECK(HMAC(EVP_sha256(), bytes, length_of(key), message.data(), message.size(), digest.data(), &size) !=
-              nullptr);
+    EXA_CHECK(HMAC(sha_256(), bytes, length_of(key), message.data(), message.size(), digest.data(), &size) != nullptr);
     EXA_CHECK(size == digest.size());
     return digest;
 }

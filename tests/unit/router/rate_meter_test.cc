@@ -27,6 +27,7 @@ BOOST_AUTO_TEST_CASE(a_burst_fits_at_once_and_the_next_waits_for_its_turn) {
 
 BOOST_AUTO_TEST_CASE(a_rest_earns_a_burst_and_no_more) {
     RateMeter meter(60, 5);
+    meter.charge(start, 5);
     const TimePoint later = start + 24h;
     for (int i = 0; i < 5; ++i) meter.charge(later, 1);
     BOOST_TEST(meter.wait(later, 1).count() == 1'000'000);
