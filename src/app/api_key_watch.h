@@ -6,12 +6,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <thread>
 #include <tuple>
+#include <utility>
 
 #include "app/api_key_file.h"
-#include "app/key_gate.h"
-#include "base/log.h"
 #include "base/result.h"
 
 namespace exa::app {
@@ -31,24 +29,6 @@ class ApiKeyWatch {
 
     std::string path_;
     std::optional<Stamp> read_;
-};
-
-// Gives the gate what the file says, a second or so after it says it. A file that is bad changes nothing, loudly.
-class ApiKeyReload {
-  public:
-    // Both outlive it.
-    ApiKeyReload(ApiKeyWatch watch, KeyGate& gate, Log& log);
-    ~ApiKeyReload();
-    ApiKeyReload(const ApiKeyReload&) = delete;
-    ApiKeyReload& operator=(const ApiKeyReload&) = delete;
-
-  private:
-    void run(const std::stop_token& stopping);
-
-    ApiKeyWatch watch_;
-    KeyGate& gate_;
-    Log& log_;
-    std::jthread thread_;
 };
 
 }  // namespace exa::app

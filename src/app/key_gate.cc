@@ -133,4 +133,26 @@ void KeyGate::spend(const Caller& caller, std::uint64_t tokens) {
     account.budget.spend(clock_.now(), clock_.wall(), tokens);
 }
 
+std::vector<TenantUse> KeyGate::use() const {
+    const auto state = state_.load();
+    std::vector<TenantUse> use;
+    for (std::size_t at = 0; at < state->accounts.size(); ++at) {
+        const Tenant& tenant = state->file.tenants[at];
+        if (tenant.limits.tokens_per_day == 0) continue;
+        const std::lock_guard lock(state->accounts[at]->mutex);
+        use.push_back({tenant.name, state->accounts[at]->budget.day_use()});
+    }
+    return use;
+}
+
+void KeyGate::add_use(const std::vector<TenantUse>& use) {
+    const auto state = state_.load();
+    for (const TenantUse& of : use) {
+        const auto at = find_tenant(state->file, of.tenant);
+        if (!at) continue;
+        const std::lock_guard lock(state->accounts[*at]->mutex);
+        state->accounts[*at]->budget.add_use(of.use);
+    }
+}
+
 }  // namespace exa::app

@@ -15,6 +15,7 @@
 
 #include "app/api_key_file.h"
 #include "app/gate.h"
+#include "app/tenant_use.h"
 #include "base/crypto.h"
 #include "io/clock/system_clock.h"
 #include "router/tenant_budget.h"
@@ -34,6 +35,11 @@ class KeyGate final : public Gate {
     // Thread-safe, but for one call at a time. What the file says holds for every request that comes after; tenants
     // keep what they have used. Requests under way are not touched.
     void replace(ApiKeyFile file);
+
+    // Of the tenants that have a quota. Thread-safe.
+    std::vector<TenantUse> use() const;
+    // What the tenants used before this gate was made; of others it is forgotten.
+    void add_use(const std::vector<TenantUse>& use);
 
   private:
     // What a tenant has used, over all changes of the file.

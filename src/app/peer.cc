@@ -32,6 +32,7 @@
 #include "app/data_plane.h"
 #include "app/errc.h"
 #include "app/gate.h"
+#include "app/gate_keeper.h"
 #include "app/key_gate.h"
 #include "app/key_store.h"
 #include "io/crypto/openssl_crypto.h"
@@ -308,13 +309,13 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
     entry.warm_up_secret = fmt::format("{:016x}{:016x}", io::random_u64(), io::random_u64());
     OpenGate open_gate;
     std::optional<KeyGate> key_gate;
-    std::optional<ApiKeyReload> key_reload;
+    std::optional<GateKeeper> gate_keeper;
     if (!config.api_keys_file.empty()) {
         ApiKeyWatch watch(config.api_keys_file);
         auto keys = watch.poll();
         if (!*keys) return error(errc::usage, "security.api_keys_file: " + keys->error().detail);
         key_gate.emplace(crypto, clock, entry.warm_up_secret, std::move(*keys).value());
-        key_reload.emplace(std::move(watch), *key_gate, *log);
+        gate_keeper.emplace(std::move(watch), *key_gate, directory, *log);
     }
 
     SharedView view;

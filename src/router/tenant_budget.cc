@@ -33,8 +33,8 @@ void TenantBudget::set_limits(const TenantLimits& limits) {
 
 std::optional<Shortage> TenantBudget::admit(TimePoint now, WallTime wall, std::uint64_t prompt_tokens) {
     begin_day(wall);
-    if (limits_.tokens_per_day > 0 && day_tokens_ >= limits_.tokens_per_day)
-        return Shortage{Scarce::quota, Duration((day_ + 1) * day_us - wall.unix_us)};
+    if (limits_.tokens_per_day > 0 && day_.tokens >= limits_.tokens_per_day)
+        return Shortage{Scarce::quota, Duration((day_.day + 1) * day_us - wall.unix_us)};
     if (const Duration wait = tokens_.wait(now, 1); wait > Duration::zero()) return Shortage{Scarce::tokens, wait};
     if (const Duration wait = requests_.wait(now, 1); wait > Duration::zero()) return Shortage{Scarce::requests, wait};
     requests_.charge(now, 1);
@@ -45,18 +45,17 @@ std::optional<Shortage> TenantBudget::admit(TimePoint now, WallTime wall, std::u
 void TenantBudget::spend(TimePoint now, WallTime wall, std::uint64_t tokens) {
     begin_day(wall);
     tokens_.charge(now, tokens);
-    day_tokens_ += tokens;
+    day_.tokens += tokens;
 }
 
-std::uint64_t TenantBudget::tokens_of_day(WallTime wall) const {
-    return day_of(wall) > day_ ? 0 : day_tokens_;
+void TenantBudget::add_use(const DayUse& use) {
+    if (use.day > day_.day) day_ = {use.day, 0};
+    if (use.day == day_.day) day_.tokens += use.tokens;
 }
 
 // A clock that is set back gives no second day.
 void TenantBudget::begin_day(WallTime wall) {
-    if (day_of(wall) <= day_) return;
-    day_ = day_of(wall);
-    day_tokens_ = 0;
+    if (day_of(wall) > day_.day) day_ = {day_of(wall), 0};
 }
 
 }  // namespace exa::router

@@ -31,6 +31,14 @@ struct Shortage {
     Duration wait{0};
 };
 
+// Tokens of one day of UTC, which is counted since 1970-01-01.
+struct DayUse {
+    std::int64_t day = INT64_MIN;
+    std::uint64_t tokens = 0;
+
+    bool operator==(const DayUse&) const = default;
+};
+
 class TenantBudget {
   public:
     explicit TenantBudget(const TenantLimits& limits);
@@ -43,7 +51,10 @@ class TenantBudget {
     // Tokens of an answer, whatever is left.
     void spend(TimePoint now, WallTime wall, std::uint64_t tokens);
 
-    std::uint64_t tokens_of_day(WallTime wall) const;
+    // Of the last day on which it was asked.
+    DayUse day_use() const { return day_; }
+    // What was used before this budget was made.
+    void add_use(const DayUse& use);
 
   private:
     void begin_day(WallTime wall);
@@ -51,8 +62,7 @@ class TenantBudget {
     TenantLimits limits_;
     RateMeter requests_;
     RateMeter tokens_;
-    std::int64_t day_ = INT64_MIN;  // since 1970-01-01
-    std::uint64_t day_tokens_ = 0;
+    DayUse day_;
 };
 
 }  // namespace exa::router

@@ -257,12 +257,21 @@ def test_no_key_is_in_a_log_or_in_the_file(file, cluster):
         assert key.split("-")[3] not in text
 
 
-def test_a_restarted_peer_warms_up_behind_its_keys(cluster):
+def test_a_restarted_peer_warms_up_behind_its_keys_and_gives_no_new_quota(file, cluster, tenant):
+    name, key = tenant
+    model = model_of(cluster, key)
+    read_anew(cluster, lambda: file.set_tenant(name, "tokens_per_day = 20"))
     peer = cluster.peers[1]
+    with pytest.raises(openai.RateLimitError):
+        for _ in range(30):
+            ask(peer, key, model)
     peer.terminate()
     assert peer.wait(60) == 0
     peer.start()
     cluster.wait_ready(60)
+    with pytest.raises(openai.RateLimitError) as refused:
+        ask(peer, key, model)
+    assert refused.value.code == "insufficient_quota"
 
 
 def test_beyond_loopback_a_door_needs_keys_or_a_waiver(tmp_path, tiny_model, file):

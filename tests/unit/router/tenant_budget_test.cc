@@ -58,9 +58,8 @@ BOOST_AUTO_TEST_CASE(a_quota_ends_with_the_day_of_utc) {
     BOOST_TEST_REQUIRE(shortage.has_value());
     BOOST_TEST((shortage->what == Scarce::quota));
     BOOST_TEST((shortage->wait == 12h));
-    BOOST_TEST(budget.tokens_of_day(noon) == 100U);
+    BOOST_TEST((budget.day_use() == DayUse{20'000, 100}));
     const WallTime midnight{noon.unix_us + day / 2};
-    BOOST_TEST(budget.tokens_of_day(midnight) == 0U);
     BOOST_TEST(!budget.admit(start, midnight, 1).has_value());
 }
 
@@ -69,6 +68,17 @@ BOOST_AUTO_TEST_CASE(a_clock_set_back_gives_no_second_day) {
     budget.spend(start, noon, 100);
     BOOST_TEST(budget.admit(start, WallTime{noon.unix_us - day}, 1).has_value());
     BOOST_TEST(budget.admit(start, noon, 1).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(use_of_before_counts_on_its_own_day_only) {
+    TenantBudget budget(limits(0, 0, 100));
+    budget.add_use({20'000, 60});
+    BOOST_TEST(!budget.admit(start, noon, 30).has_value());
+    budget.add_use({20'000, 10});
+    budget.add_use({19'999, 10});
+    BOOST_TEST((budget.day_use() == DayUse{20'000, 100}));
+    BOOST_TEST((budget.admit(start, noon, 1)->what == Scarce::quota));
+    BOOST_TEST(!budget.admit(start, WallTime{noon.unix_us + day}, 1).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(other_limits_begin_rested_and_keep_what_the_day_used) {
