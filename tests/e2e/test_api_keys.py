@@ -201,7 +201,7 @@ def test_only_an_admins_key_operates_the_cluster(cluster, tenant, admin):
     assert done.returncode == 0, done.stderr
     assert len(json.loads(done.stdout)["members"]) == 2
     for command in ("members", "status", "leave", "accept-losses"):
-        for wrong, said in (("", "API key"), (key, "admin")):
+        for wrong, said in (("", "--admin-key"), (key + "0", "does not know"), (key, "admin's key")):
             done = exaserve(command, f"--peer={url}", EXASERVE_ADMIN_KEY=wrong)
             assert done.returncode == 5, (command, done.stdout, done.stderr)
             assert said in done.stderr

@@ -61,6 +61,10 @@ Outcome<json::value> AdminClient::call(std::string method, std::string target, s
                                              "). Start one with 'exaserve up', or name another with --peer URL."};
     json::error_code errc;
     json::value value = json::parse(reply.value().body, errc);
+    if (reply.value().status == 401)
+        return Failure{exit_refused, url_ + " wants an admin's API key" +
+                                         (key_.empty() ? "; give it with --admin-key or EXASERVE_ADMIN_KEY"
+                                                       : ", and does not know the one that was sent")};
     if (reply.value().status >= 300)
         return Failure{exit_refused, url_ + ": " + error_message(reply.value().status, errc ? json::value() : value)};
     if (errc) return Failure{exit_refused, url_ + " does not answer like a peer of exaserve: " + errc.message()};

@@ -62,6 +62,12 @@ Outcome<std::vector<PlannedPeer>> plan_peers(const UpOptions& options) {
     if (options.base_port + 2 * port_stride(options.peers) + options.peers - 1 > 65535)
         return Failure{exit_usage, "--base-port: " + std::to_string(options.base_port) +
                                        " leaves no room for the peers' ports below 65536"};
+    const bool has_keys = std::ranges::any_of(
+        options.settings, [](const auto& setting) { return setting.first == "security.api_keys_file"; });
+    if (has_keys && options.admin_key.empty())
+        return Failure{exit_usage,
+                       "security.api_keys_file: whether the peers are ready is asked with an admin's key; "
+                       "give it with --admin-key or EXASERVE_ADMIN_KEY"};
     std::vector<PlannedPeer> peers;
     for (std::uint32_t i = 0; i < options.peers; ++i) peers.push_back(plan_peer(options, i));
     return peers;

@@ -51,7 +51,7 @@ constexpr std::uint32_t port_stride(std::uint32_t peers) {
     return peers <= 100 ? 100 : 1000;
 }
 
-// exit_usage when the ports do not fit below 65536.
+// exit_usage when the ports do not fit below 65536, or peers would not say whether they are ready.
 Outcome<std::vector<PlannedPeer>> plan_peers(const UpOptions& options);
 
 // The flag of a configuration key: "listen.http" is "--listen-http".

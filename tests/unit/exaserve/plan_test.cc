@@ -62,6 +62,17 @@ BOOST_AUTO_TEST_CASE(a_cluster_of_one_has_no_seeds) {
     BOOST_TEST(!flag(plan_peers(one).value()[0], "--seeds").has_value());
 }
 
+BOOST_AUTO_TEST_CASE(a_cluster_with_api_keys_is_not_started_without_an_admins) {
+    UpOptions with_keys = options();
+    with_keys.settings.emplace_back("security.api_keys_file", "keys.toml");
+    BOOST_TEST(plan_peers(with_keys).error().exit_code == exit_usage);
+    with_keys.admin_key = "sk-exa-1";
+    const auto plan = plan_peers(with_keys);
+    BOOST_TEST_REQUIRE(plan.has_value());
+    for (const PlannedPeer& peer : plan.value())
+        for (const std::string& argument : peer.arguments) BOOST_TEST(argument.find("sk-exa-1") == std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(a_setting_takes_the_place_of_the_planned_one) {
     auto more = options();
     more.settings = {{"model.replicas", "5"}, {"log.level", "debug"}};
