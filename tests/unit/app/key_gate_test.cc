@@ -1,7 +1,10 @@
 #include "app/key_gate.h"
 
+#include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "io/crypto/openssl_crypto.h"
 
@@ -192,6 +195,30 @@ BOOST_AUTO_TEST_CASE(a_new_file_counts_at_once_and_forgets_no_use) {
     BOOST_TEST_REQUIRE(!refused.has_value());
     BOOST_TEST(refused.error().status == 401);
     gate.spend(acme, 5);
+}
+
+BOOST_AUTO_TEST_CASE(threads_that_ask_while_the_file_changes_see_one_whole_file_and_lose_no_token) {
+    constexpr int requests = 2'000;
+    gate.replace(limited({0, 0, 1'000'000, 60}));
+    std::atomic<int> refused = 0;
+    {
+        std::vector<std::jthread> askers;
+        for (int i = 0; i < 2; ++i)
+            askers.emplace_back([&] {
+                for (int request = 0; request < requests; ++request) {
+                    refused += chat(with_key(1)) != 0;
+                    refused += !gate.admit(acme, "small", 1);
+                    gate.spend(acme, 2);
+                }
+            });
+        for (std::uint32_t change = 1; change <= 200; ++change) {
+            ApiKeyFile file = limited({0, 0, 1'000'000, change});
+            file.tenants.insert(file.tenants.begin(), {"aaa", {}, {}, {}});
+            gate.replace(change % 2 == 0 ? file : limited({0, 0, 1'000'000, change}));
+        }
+    }
+    BOOST_TEST(refused == 0);
+    BOOST_TEST(gate.use().back().use.tokens == 2U * requests * 3U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
