@@ -76,4 +76,11 @@ std::string AnswerWriter::end(const openai::PromptUsage& usage) {
     return std::get<openai::AnswerStream>(writer_).end(usage);
 }
 
+std::string AnswerWriter::error_event(const openai::ApiError& error) const {
+    const auto* response = std::get_if<Response>(&writer_);
+    if (response == nullptr) return openai::error_event(error);
+    // Behind those of all events so far: four before the first token, and at most one a token.
+    return openai::response_error_event(error, response->stream.tokens() + std::uint64_t{4});
+}
+
 }  // namespace exa::app

@@ -10,6 +10,7 @@
 
 #include "openai/answer.h"
 #include "openai/answer_stream.h"
+#include "openai/error.h"
 #include "openai/logprobs.h"
 #include "openai/responses_stream.h"
 
@@ -27,7 +28,7 @@ class AnswerWriter {
     bool finished(std::uint32_t choice) const;
     bool all_finished() const;
     std::uint32_t tokens(std::uint32_t choice) const;
-    std::uint32_t completion_tokens() const;
+    std::uint32_t completion_tokens() const;  // replayed ones included
 
     void replay(std::uint32_t choice, std::string_view bytes);
     void replay_finish(std::uint32_t choice, openai::Finish reason);
@@ -35,6 +36,9 @@ class AnswerWriter {
                       const openai::TokenLogprobs* logprobs);
     std::string finish(std::uint32_t choice, openai::Finish reason);
     std::string end(const openai::PromptUsage& usage);
+
+    // Of a stream: what its client gets last instead of more.
+    std::string error_event(const openai::ApiError& error) const;
 
   private:
     // Its one choice finishes in end().

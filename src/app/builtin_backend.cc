@@ -147,9 +147,10 @@ std::shared_ptr<ReplyReader> BuiltinBackend::open_answer(const wire::Open& open,
     auto made = make_answer_job(open, with);
     if (!made) return error_reply(made.error(), context);
     const AnswerJob& job = made.value();
-    BuiltinAnswer answer{make_writer(job, open, numerics_), 0, static_cast<std::uint32_t>(job.prompts.size())};
+    BuiltinAnswer answer{make_writer(job, open, numerics_), 0, static_cast<std::uint32_t>(job.prompts.size()), 0};
     for (const Tokens& prompt : job.prompts) answer.prompt_tokens += static_cast<std::uint32_t>(prompt.size());
     std::vector<Generations::Item> items = make_generations(job, open, with, answer.text);
+    answer.replayed = answer.text.completion_tokens();
     if (answer.text.all_finished()) {
         // A stream's last tokens carried its end: the client has got everything.
         if (answer.text.is_stream()) return reply_of({wire::End{wire::EndCode::ok, "", load()}});

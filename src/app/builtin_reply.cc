@@ -119,8 +119,13 @@ void BuiltinReply::render() {
     }
     // With the last token: a reader who has got all tokens has got all of the answer.
     if (answer_.text.is_stream() && answer_.text.all_finished()) data.bytes += answer_.text.end(usage());
+    if (wire::data_payload_size(data) > wire::frame_payload_max(wire::FrameType::data)) {
+        // Such as a last event that repeats a megabyte of spaces. It would fit nowhere else either.
+        cut_ = true;
+        data.bytes = answer_.text.error_event(openai::internal("the next event of this stream is larger than 1 MiB"));
+    }
     if (!data.tokens.empty() || !data.bytes.empty()) data_ = std::move(data);
-    if (failure_ || answer_.text.all_finished()) finish();
+    if (failure_ || cut_ || answer_.text.all_finished()) finish();
 }
 
 void BuiltinReply::add(std::uint32_t index, const TokenEvent& event, wire::Data& out) {
@@ -150,12 +155,12 @@ void BuiltinReply::add(std::uint32_t index, const TokenEvent& event, wire::Data&
 void BuiltinReply::finish() {
     generations_->cancel();
     account();
-    if (failure_ == FinishReason::cancelled) {
+    if (!cut_ && failure_ == FinishReason::cancelled) {
         ++context_.stats->cancelled;
         end_ = wire::End{wire::EndCode::cancelled, "", host_->load()};
         return;
     }
-    if (failure_) {
+    if (!cut_ && failure_) {
         end_ = wire::End{wire::EndCode::failed, "the engine gave up", host_->load()};
         return;
     }
@@ -180,7 +185,7 @@ void BuiltinReply::account() {
     const openai::PromptUsage sum = usage();
     context_.stats->prompt_tokens += sum.prompt_tokens;
     context_.stats->cached_tokens += sum.cached_tokens;
-    context_.stats->completion_tokens += answer_.text.completion_tokens();
+    context_.stats->completion_tokens += answer_.text.completion_tokens() - answer_.replayed;
 }
 
 void BuiltinReply::cancel() {

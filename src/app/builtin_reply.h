@@ -23,6 +23,7 @@ struct BuiltinAnswer {
     AnswerWriter text;                // with the tokens of a resumed answer replayed
     std::uint32_t prompt_tokens = 0;  // of all prompts
     std::uint32_t prompts = 1;        // as many choices each, those of the first prompt first
+    std::uint32_t replayed = 0;       // tokens of all choices
 };
 
 class BuiltinReply final : public ReplyReader, public std::enable_shared_from_this<BuiltinReply> {
@@ -68,6 +69,7 @@ class BuiltinReply final : public ReplyReader, public std::enable_shared_from_th
     std::vector<Choice> choices_;
     std::uint32_t last_choice_;  // that was rendered
     std::optional<engine::FinishReason> failure_;
+    bool cut_ = false;  // by an event that fits no frame
     bool cancelled_ = false;
     bool accounted_ = false;
 

@@ -48,12 +48,20 @@ wire::Open Relay::begin(router::Attempt attempt) {
     head_ = {};
     whole_body_.clear();
     load_.reset();
-    if (!exchange_->started()) answer_tokens_ = 0;
+    if (!exchange_->started() && (attempt_.numerics == 0 || attempt_.numerics != numerics_))
+        open_.choices.assign(1, {});
+    numerics_ = attempt_.numerics;
     wire::Open open = open_;
     open.replica = attempt_.replica;
     open.session_position = attempt_.position;
-    open.resumed = exchange_->started();
+    open.resumed = exchange_->started() || answer_tokens() > 0;
     return open;
+}
+
+std::uint64_t Relay::answer_tokens() const {
+    std::uint64_t tokens = 0;
+    for (const auto& choice : open_.choices) tokens += choice.size();
+    return tokens;
 }
 
 std::string Relay::error_event(const openai::ApiError& error) const {
@@ -85,21 +93,23 @@ asio::awaitable<std::optional<Outcome>> Relay::take_head(wire::Head head) {
 }
 
 asio::awaitable<std::optional<Outcome>> Relay::take_data(wire::Data data) {
-    answer_tokens_ += data.tokens.size();
-    if (!exchange_->started()) {
-        whole_body_ += data.bytes;
-        co_return std::nullopt;
-    }
     if (!data.tokens.empty()) {
         // How many choices there are the target knows.
         if (data.choice < wire::choices_max && data.choice >= open_.choices.size())
             open_.choices.resize(data.choice + std::size_t{1});
+        // A target may begin an answer in one piece anew, such as one with logprobs.
+        if (data.offset == 0 && data.choice < open_.choices.size() && !exchange_->started())
+            open_.choices[data.choice].clear();
         if (data.choice >= open_.choices.size() || data.offset != open_.choices[data.choice].size()) {
             failure_ = "the answer's token offsets are not contiguous";
             co_return Outcome::failed;
         }
         std::vector<std::uint32_t>& tokens = open_.choices[data.choice];
         tokens.insert(tokens.end(), data.tokens.begin(), data.tokens.end());
+    }
+    if (!exchange_->started()) {
+        whole_body_ += data.bytes;
+        co_return std::nullopt;
     }
     if (!data.bytes.empty() && !co_await exchange_->write(std::move(data.bytes))) co_return Outcome::client_gone;
     co_return std::nullopt;

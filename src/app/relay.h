@@ -38,7 +38,7 @@ class Relay {
     // What rode on the end of the last attempt, if anything did.
     const std::optional<wire::LoadReport>& load() const { return load_; }
     // Of the answer as the client has it, in all its choices; what an attempt made in vain does not count.
-    std::uint64_t answer_tokens() const { return answer_tokens_; }
+    std::uint64_t answer_tokens() const;
     // Why the last attempt failed, for people.
     const std::string& failure() const { return failure_; }
     void set_failure(std::string failure) { failure_ = std::move(failure); }
@@ -46,8 +46,8 @@ class Relay {
     // What the client of a stream that breaks gets last.
     std::string error_event(const openai::ApiError& error) const;
 
-    // Begins an attempt; returns what to send. A stream that the client has seen a part of resumes from
-    // the tokens of each of its choices.
+    // Begins an attempt; returns what to send. A stream that the client has seen a part of resumes from the tokens of
+    // each of its choices. So does an answer in one piece, if the replica is of the same numerics.
     wire::Open begin(router::Attempt attempt);
 
     // Takes one part of the reply and passes on to the client what can be passed on. Nothing while more is to come.
@@ -60,12 +60,12 @@ class Relay {
     io::HttpHeaders headers() const;
 
     std::shared_ptr<io::HttpExchange> exchange_;
-    wire::Open open_;            // its tokens are what the client has got
+    wire::Open open_;            // its tokens are what the client has got, or will with the rest of its one piece
     std::string session_token_;  // minted here; empty when the client brought a session
     router::Attempt attempt_;
-    wire::Head head_;         // of the current attempt, once it came
-    std::string whole_body_;  // of an answer that is not a stream
-    std::uint64_t answer_tokens_ = 0;
+    std::uint64_t numerics_ = 0;  // under which the tokens were made
+    wire::Head head_;             // of the current attempt, once it came
+    std::string whole_body_;      // of an answer that is not a stream
     std::optional<wire::LoadReport> load_;
     std::string failure_;
 };

@@ -246,7 +246,8 @@ Attempt Dispatcher::make_attempt(std::uint32_t index, const Pool& pool, const Ch
                     .link = entry.member->record->link,
                     .local = entry.local,
                     .number = request.attempts,
-                    .reason = choice.reason};
+                    .reason = choice.reason,
+                    .numerics = book_.numerics(choice.slot)};
     if (request.unplaced) {
         request.position = pool.ring->position_in_arc_of(choice.slot - pool.first, rng_.next());
         attempt.session_token = tokens_.mint(request.position, request.wall, request.tenant, pool.key);

@@ -72,6 +72,7 @@ struct Attempt {
     std::uint32_t number = 1;
     Reason reason = Reason::least_loaded;
     std::uint64_t position = 0;  // of the session on the ring
+    std::uint64_t numerics = 0;  // of the replica, a hash: equal ones go on with one another's tokens; 0: none declared
     // For the response header when the session is minted here; empty when the client brought one, or has seen the
     // header already.
     std::string session_token{};

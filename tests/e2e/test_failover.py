@@ -1,8 +1,10 @@
 """kill -9 of one peer of three: what clients of the other two entries notice, and the peer's return."""
 
+import json
+import threading
 import time
 
-from cluster import wait_for
+from cluster import post_json, wait_for
 from load import Client, Load
 
 
@@ -52,3 +54,29 @@ def test_a_stream_under_way_goes_on_elsewhere_without_a_seam(cluster, answers):
     client.close()
     assert text == reference.texts[0]
     assert entry.metric("retries_total") > retries, "the answer was complete before the kill"
+
+
+def test_an_answer_in_one_piece_goes_on_too(cluster):
+    entry, victim = cluster.peers[0], cluster.peers[2]
+    request = {"model": cluster.model, "messages": [{"role": "user", "content": "Hello there"}], "temperature": 0.8,
+               "seed": 4, "max_tokens": 1500}
+    began = time.monotonic()
+    reference = json.loads(post_json(entry.url + "/v1/chat/completions", request)[2])
+    took = time.monotonic() - began
+
+    made = sum(peer.metric("completion_tokens_total") for peer in cluster.peers[:2])
+    session = entry.session_at(victim.name)
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(
+        post_json(entry.url + "/v1/chat/completions", {**request, "prompt_cache_key": session})))
+    thread.start()
+    wait_for(lambda: victim.metric("replica_in_flight") >= 1, 30, "the victim is at work", interval=0.01)
+    began = time.monotonic()
+    wait_for(lambda: time.monotonic() - began > took / 2, 60, "about half of the answer is there")
+    victim.kill()
+    thread.join()
+    status, _, body = answers[0]
+    assert status == 200
+    assert json.loads(body)["choices"] == reference["choices"]
+    made = sum(peer.metric("completion_tokens_total") for peer in cluster.peers[:2]) - made
+    assert 0 < made < reference["usage"]["completion_tokens"], "it began anew, or was complete before the kill"

@@ -340,6 +340,47 @@ BOOST_AUTO_TEST_CASE(choices_go_on_wherever_their_stream_was_cut) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(an_answer_in_one_piece_goes_on_too_but_for_logprobs) {
+    for (const bool logprobs : {false, true}) {
+        Bench bench(chain_engine());
+        wire::Open open = several(logprobs ? R"(,"logprobs":1)" : "");
+        const auto reply = bench.open(open);
+        bench.next(*reply);
+        const auto pieces = bench.rest(*reply).first;
+        const std::string whole = pieces.back().bytes;
+        bench.settle();
+        const std::uint64_t made = bench.stats->completion_tokens;
+        for (std::size_t cut = 1; cut < pieces.size(); cut += 5) {
+            Got got;
+            for (std::size_t i = 0; i < cut; ++i) got.add(pieces[i]);
+            std::size_t had = 0;
+            for (const auto& tokens : got.tokens) had += tokens.size();
+            open.resumed = true;
+            open.choices = got.tokens;
+            bench.stats->completion_tokens = 0;
+            std::string body = body_of(bench, open);
+            // Whoever resumes finds other tokens in its cache.
+            const auto without_usage = [](const std::string& text) { return text.substr(0, text.find(R"("usage")")); };
+            BOOST_TEST(without_usage(body) == without_usage(whole));
+            BOOST_TEST(bench.stats->completion_tokens == (logprobs ? made : made - had));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_event_that_fits_no_frame_is_an_error_of_its_stream_alone) {
+    Bench bench(chain_engine());
+    const std::string large(600 * 1024, 'x');
+    wire::Open open = open_of(wire::RequestKind::response,
+                              R"({"model":"null","input":"Hi","stream":true,"metadata":{"k":")" + large + "\"}}");
+    const auto reply = bench.open(open);
+    bench.next(*reply);
+    const auto [pieces, end] = bench.rest(*reply);
+    BOOST_TEST_REQUIRE(pieces.size() == 1U);
+    BOOST_TEST(pieces[0].bytes.starts_with("event: error\n"));
+    BOOST_TEST((end.code == wire::EndCode::ok));
+    bench.settle();
+}
+
 BOOST_AUTO_TEST_CASE(more_resumed_choices_than_were_asked_for_are_left_alone) {
     Bench bench(chain_engine());
     wire::Open open = completion(4, true);

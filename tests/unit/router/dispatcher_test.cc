@@ -286,6 +286,8 @@ BOOST_AUTO_TEST_CASE(a_resumable_stream_goes_on_only_on_equal_numerics) {
         dispatcher.handle_first_byte(first.id);
         const Attempt second = attempt_of(dispatcher.handle_failed(start, first.id, Failure::link_broken));
         BOOST_TEST(cluster.replica(first.peer.value, 0).numerics == cluster.replica(second.peer.value, 0).numerics);
+        BOOST_TEST(first.numerics == second.numerics);
+        BOOST_TEST(first.numerics != 0U);
         if (cluster.replica(first.peer.value, 0).numerics == "n") {
             const Decision third = dispatcher.handle_failed(start, second.id, Failure::link_broken);
             BOOST_TEST(std::holds_alternative<Broken>(third));
