@@ -19,6 +19,8 @@ GenerateRequest random_request() {
     GenerateRequest request = make_request(*rc::gen::inRange(1U, 80U), *rc::gen::inRange(1U, 30U),
                                            *rc::gen::inRange<std::uint64_t>(0, 3), vocab);
     request.sampling = {*rc::gen::element(0.0F, 0.9F), *rc::gen::element(0.7F, 1.0F), *rc::gen::inRange(0U, 9U)};
+    request.sampling.presence_penalty = *rc::gen::element(0.0F, 0.0F, 1.5F);
+    request.sampling.frequency_penalty = *rc::gen::element(0.0F, -0.5F);
     if (*rc::gen::inRange(0, 4) == 0) request.stop_tokens = {*rc::gen::inRange(0U, vocab)};
     return request;
 }

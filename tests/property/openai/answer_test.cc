@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "openai/answer_stream.h"
-#include "openai/completion.h"
 #include "openai/embeddings.h"
 #include "openai/request.h"
 #include "openai/responses_stream.h"
+#include "openai/scan.h"
 #include "openai/text.h"
 #include "openai/tokenize.h"
 #include "openai/utf8.h"
+#include "unit/openai/completion_stream.h"
 
 namespace {
 
@@ -268,11 +269,11 @@ BOOST_AUTO_TEST_CASE(no_body_however_mangled_does_more_than_fail) {
         if (!embeddings) RC_ASSERT(embeddings.error().status == 400);
         const auto tokenize = openai::parse_tokenize(body);
         if (!tokenize) RC_ASSERT(tokenize.error().status == 400);
-        const auto peeked = openai::peek(body);
+        const auto scanned = openai::scan(body);
         // The entry never refuses what the target would take.
-        if (chat || completion || response || embeddings) RC_ASSERT(peeked.has_value());
-        if (!peeked) {
-            const auto error = boost::json::parse(peeked.error().body());
+        if (chat || completion || response || embeddings) RC_ASSERT(scanned.has_value());
+        if (!scanned) {
+            const auto error = boost::json::parse(scanned.error().body());
             RC_ASSERT(error.at("error").at("message").is_string());
         }
     }));

@@ -1,4 +1,4 @@
-#include "openai/completion.h"
+#include "unit/openai/completion_stream.h"
 
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>

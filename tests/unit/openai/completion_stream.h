@@ -1,4 +1,4 @@
-// CompletionStream: an answer of one choice; see AnswerStream, whose order of calls it keeps.
+// CompletionStream: an AnswerStream of one choice with short names, for the many tests that need no more.
 #pragma once
 
 #include <cstdint>
