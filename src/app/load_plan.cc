@@ -5,6 +5,7 @@
 #include <boost/asio/io_context.hpp>
 #include <optional>
 
+#include "app/errc.h"
 #include "io/http/client.h"
 #include "io/resolve.h"
 
@@ -31,6 +32,7 @@ Result<Endpoint> resolve_one(const std::string& host_port) {
 
 Result<LoadTarget> make_load_target(std::string_view url, bench::Api api, const HeaderFields& headers) {
     EXA_TRY(const auto call, io::parse_http_url(url));
+    if (call.https) return error(errc::usage, std::string(url) + ": load is not made over https");
     const bool literal_v6 = call.host.find(':') != std::string::npos;
     const std::string host_port = (literal_v6 ? "[" + call.host + "]" : call.host) + ":" + std::to_string(call.port);
     LoadTarget target;

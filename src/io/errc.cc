@@ -33,6 +33,10 @@ class Category final : public std::error_category {
                 return "one end of the link is sealed and the other is not";
             case errc::wrong_key:
                 return "the other end does not hold the key";
+            case errc::bad_certificate:
+                return "the certificate cannot be used";
+            case errc::untrusted:
+                return "the server's certificate is not trusted";
             case errc::too_large:
                 return "the message is too large";
             case errc::too_many:

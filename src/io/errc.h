@@ -19,6 +19,8 @@ enum class errc {
     malformed,          // the other side broke the protocol; the connection is closed
     wrong_seal,         // link: one end is sealed and the other is not; nothing was sent
     wrong_key,          // link: sealed with a key that the other end does not hold; nothing was sent
+    bad_certificate,    // TLS: a certificate or its key cannot be used
+    untrusted,          // TLS: the server's certificate is not one that this end trusts for that name; nothing was sent
     too_large,          // a message is past its bound; nothing was sent
     too_many,           // a limit on links, streams or connections; nothing was sent
     broken,             // the connection ended underneath; what was sent may or may not have arrived

@@ -89,6 +89,7 @@ Outcome<std::string> check_target(const std::string& url, const app::HeaderField
     auto parsed = io::parse_http_url(url);
     if (!parsed) return Failure{exit_usage, "--target: " + parsed.error().message()};
     io::HttpCall call = parsed.value();
+    if (call.https) return Failure{exit_usage, "--target: " + url + ": load is not made over https"};
     while (call.target.ends_with('/')) call.target.pop_back();
     call.target = (call.target.empty() ? "/v1" : call.target) + "/models";
     for (const auto& [name, value] : headers) call.headers.add(name, value);

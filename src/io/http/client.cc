@@ -15,11 +15,11 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include "io/async.h"
 #include "io/errc.h"
+#include "io/tls/stream.h"
 
 namespace exa::io {
 
@@ -44,9 +44,12 @@ class Exchange {
 
   private:
     Awaitable<Result<void>> connect();
+    Awaitable<Result<void>> shake_hands();
     Awaitable<Result<void>> send();
+    Awaitable<boost::system::error_code> write(std::string_view bytes);
+    Awaitable<boost::system::error_code> flush_tls();
     Awaitable<Result<HttpReply>> receive();
-    Awaitable<Result<std::size_t>> receive_some(std::span<char> into);
+    Awaitable<Result<bool>> receive_some();
     std::unique_ptr<Parser> make_parser() const;
     bool pass_on(Parser& parser) const;
 
@@ -60,7 +63,8 @@ class Exchange {
     tcp::resolver resolver_;
     tcp::socket socket_;
     asio::steady_timer timer_;
-    std::string inbox_;
+    std::optional<TlsStream> tls_;
+    std::string inbox_;  // plain
     bool late_ = false;
 };
 
@@ -101,7 +105,49 @@ Awaitable<Result<void>> Exchange::connect() {
     if (code || late_) co_return fault(errc::connect_failed, code);
     boost::system::error_code ignored;
     socket_.set_option(tcp::no_delay(true), ignored);
+    if (call_.https) co_return co_await shake_hands();
     co_return success();
+}
+
+Awaitable<Result<void>> Exchange::shake_hands() {
+    auto trust = call_.trust;
+    if (!trust) {
+        EXA_CO_TRY(trust, TlsSettings::trust({}));
+    }
+    tls_.emplace(std::move(trust), call_.host);
+    set_deadline(call_.connect_timeout);
+    std::array<char, 16 * 1024> chunk;
+    while (true) {
+        const auto sent = co_await flush_tls();
+        if (sent || late_) co_return fault(errc::connect_failed, sent);
+        if (tls_->established()) co_return success();
+        const auto [code, bytes] = co_await socket_.async_read_some(asio::buffer(chunk), as_result);
+        if (code) co_return fault(errc::connect_failed, code);
+        if (auto taken = tls_->take(as_bytes({chunk.data(), bytes}), inbox_); !taken) {
+            co_await flush_tls();
+            Error why = std::move(taken).error();
+            // Nothing of the request was sent yet.
+            if (why.code == make_error_code(errc::untrusted))
+                co_return error(errc::untrusted, where() + ": " + why.detail);
+            co_return error(errc::connect_failed, where() + " (" + why.message() + ")");
+        }
+    }
+}
+
+Awaitable<boost::system::error_code> Exchange::flush_tls() {
+    const Bytes sealed = tls_->take_output();
+    const auto [code, bytes] = co_await asio::async_write(socket_, asio::buffer(sealed), as_result);
+    co_return code;
+}
+
+Awaitable<boost::system::error_code> Exchange::write(std::string_view bytes) {
+    if (tls_) {
+        const std::array pieces{as_bytes(bytes)};
+        if (!tls_->write(pieces)) co_return asio::error::broken_pipe;
+        co_return co_await flush_tls();
+    }
+    const auto [code, sent] = co_await asio::async_write(socket_, asio::buffer(bytes), as_result);
+    co_return code;
 }
 
 Awaitable<Result<void>> Exchange::send() {
@@ -113,7 +159,7 @@ Awaitable<Result<void>> Exchange::send() {
         request += "content-length: " + std::to_string(call_.body.size()) + "\r\n";
     request += "connection: close\r\n\r\n" + call_.body;
     set_deadline(call_.idle_timeout);
-    const auto [code, bytes] = co_await asio::async_write(socket_, asio::buffer(request), as_result);
+    const auto code = co_await write(request);
     // A server that refuses early may close its side before it has read everything: its answer still comes.
     if (code && late_) co_return fault(errc::broken, code);
     co_return success();
@@ -138,7 +184,6 @@ bool Exchange::pass_on(Parser& parser) const {
 
 Awaitable<Result<HttpReply>> Exchange::receive() {
     auto parser = make_parser();
-    std::array<char, 16 * 1024> chunk;
     while (!parser->is_done()) {
         boost::system::error_code code;
         const std::size_t taken = inbox_.empty() ? 0 : parser->put(asio::buffer(inbox_), code);
@@ -152,11 +197,8 @@ Awaitable<Result<HttpReply>> Exchange::receive() {
         }
         if (!pass_on(*parser)) break;
         if (parser->is_done() || (taken > 0 && !inbox_.empty())) continue;
-        EXA_CO_TRY(const std::size_t bytes, co_await receive_some(chunk));
-        if (bytes > 0) {
-            inbox_.append(chunk.data(), bytes);
-            continue;
-        }
+        EXA_CO_TRY(const bool more, co_await receive_some());
+        if (more) continue;
         if (parser->got_some()) parser->put_eof(code);
         if (code || !parser->got_some()) co_return error(errc::broken, "answer of " + where());
     }
@@ -168,13 +210,21 @@ Awaitable<Result<HttpReply>> Exchange::receive() {
     co_return reply;
 }
 
-// 0 at the end of the stream.
-Awaitable<Result<std::size_t>> Exchange::receive_some(std::span<char> into) {
+// False at the end of the stream, which of HTTPS is what the server says and not where the bytes end.
+Awaitable<Result<bool>> Exchange::receive_some() {
+    if (tls_ && tls_->ended()) co_return false;
     set_deadline(call_.idle_timeout);
-    const auto [code, bytes] = co_await socket_.async_read_some(asio::buffer(into.data(), into.size()), as_result);
-    if (code == asio::error::eof) co_return std::size_t{0};
+    std::array<char, 16 * 1024> chunk;
+    const auto [code, bytes] = co_await socket_.async_read_some(asio::buffer(chunk), as_result);
+    if (code == asio::error::eof && !tls_) co_return false;
     if (code) co_return fault(errc::broken, code);
-    co_return bytes;
+    if (!tls_) {
+        inbox_.append(chunk.data(), bytes);
+        co_return true;
+    }
+    const std::size_t before = inbox_.size();
+    EXA_CO_TRY(tls_->take(as_bytes({chunk.data(), bytes}), inbox_));
+    co_return inbox_.size() > before || !tls_->ended();
 }
 
 Result<HttpReply> run_call(const HttpCall& call, const Sink* sink) {
@@ -190,14 +240,18 @@ Result<HttpReply> run_call(const HttpCall& call, const Sink* sink) {
 
 Result<HttpCall> parse_http_url(std::string_view url) {
     const std::string whole(url);
-    constexpr std::string_view scheme = "http://";
-    if (url.starts_with("https://")) return error(errc::name_not_resolved, whole + ": https is not spoken here");
-    if (url.starts_with(scheme)) url.remove_prefix(scheme.size());
+    constexpr std::string_view plain = "http://";
+    constexpr std::string_view secure = "https://";
     HttpCall call;
+    call.https = url.starts_with(secure);
+    if (call.https)
+        url.remove_prefix(secure.size());
+    else if (url.starts_with(plain))
+        url.remove_prefix(plain.size());
     const auto slash = url.find('/');
     if (slash != std::string_view::npos) call.target = std::string(url.substr(slash));
     std::string_view authority = url.substr(0, slash);
-    call.port = 80;
+    call.port = call.https ? 443 : 80;
     const auto bracket = authority.rfind(']');
     const auto colon = authority.find(':', bracket == std::string_view::npos ? 0 : bracket);
     if (colon != std::string_view::npos) {

@@ -4,18 +4,22 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
 #include "base/time.h"
 #include "io/http/message.h"
+#include "io/tls/settings.h"
 
 namespace exa::io {
 
 struct HttpCall {
     std::string host = "127.0.0.1";  // name or address, IPv6 without brackets
     std::uint16_t port = 0;
+    bool https = false;
+    std::shared_ptr<const TlsSettings> trust = nullptr;  // of HTTPS; null: what the system trusts
     std::string method = "GET";
     std::string target = "/";
     HttpHeaders headers;  // host, content-length and connection are the client's
@@ -31,11 +35,12 @@ struct HttpReply {
     std::string body;
 };
 
-// "http://host:port/path", "host:port" or "[::1]:port": host, port (80 when absent) and target of a call.
+// "http://host:port/path", "https://...", "host:port" or "[::1]:port": host, port (80 or 443 when absent) and target of
+// a call.
 Result<HttpCall> parse_http_url(std::string_view url);
 
-// errc::name_not_resolved, connect_failed, timed_out, broken (cut in the middle), malformed, too_large (a body over
-// 64 MiB). Any status is a reply.
+// errc::name_not_resolved, connect_failed, untrusted, timed_out, broken (cut in the middle), malformed, too_large (a
+// body over 64 MiB). Any status is a reply.
 Result<HttpReply> http_call(const HttpCall& call);
 
 // As above, but hands the body of a 2xx over piece by piece as it arrives; the reply's body is then empty. The sink

@@ -75,6 +75,7 @@ HttpConnection::HttpConnection(std::shared_ptr<HttpContext> context, tcp::socket
       socket_(std::move(socket)),
       incoming_(socket_.get_executor()),
       written_(socket_.get_executor()) {
+    if (context_->tls) tls_ = std::make_unique<TlsStream>(context_->tls);
     boost::system::error_code code;
     socket_.set_option(tcp::no_delay(true), code);
     if (const auto remote = socket_.remote_endpoint(code); !code) remote_ = from_asio(remote);
@@ -84,6 +85,7 @@ HttpConnection::HttpConnection(std::shared_ptr<HttpContext> context, tcp::socket
 
 Awaitable<void> HttpConnection::run() {
     const auto self = shared_from_this();
+    if (tls_) co_await shake_hands();
     while (!closing_ && !gone_) {
         RequestParser parser(context_->config.header_bytes_max, context_->config.body_bytes_max);
         auto request = co_await read_request(parser);
@@ -93,6 +95,10 @@ Awaitable<void> HttpConnection::run() {
         answer->head_only = request->method == "HEAD";
         answer->keep_alive = request->keep_alive;
         answer->request_id = request->id;
+        if (wants_outcomes()) {
+            answer->method = request->method;
+            answer->path = request->path;
+        }
         co_await answer_request(std::move(*request), std::move(answer));
     }
     co_await linger();
@@ -100,6 +106,22 @@ Awaitable<void> HttpConnection::run() {
     context_->connections.erase(self);
     --context_->stats.connections_now;
     if (context_->on_connection_closed) context_->on_connection_closed();
+}
+
+Awaitable<void> HttpConnection::shake_hands() {
+    set_read_deadline(context_->draining ? context_->config.drain_linger : context_->config.handshake_timeout);
+    while (tls_ && !tls_->established() && !gone_ && !end_of_input_ && !expired_) {
+        arm_read(read_bytes_small);
+        co_await incoming_.wait();
+    }
+    if (tls_ && tls_->established()) co_return;
+    ++context_->stats.unshaken;
+    closing_ = true;
+    // A plain request, most likely: it is told what to do.
+    if (!tls_ && !gone_) {
+        idle_ = false;
+        co_await refuse({400, "HTTPS is spoken here, and this is not TLS.", "https_required"}, request_id({}));
+    }
 }
 
 Awaitable<std::optional<HttpRequest>> HttpConnection::read_request(RequestParser& parser) {
@@ -166,6 +188,7 @@ Awaitable<void> HttpConnection::answer_request(HttpRequest request, std::shared_
     }
     while (!answer->complete && !gone_) co_await written_.wait();
     answer->on_disconnect = nullptr;
+    report(*answer);
     --stats.requests_now;
     current_.reset();
     if (!answer->keep_alive) closing_ = true;
@@ -181,11 +204,35 @@ Awaitable<void> HttpConnection::refuse(HttpFault fault, std::string request_id) 
     if (append(answer, response.body)) end(answer);
     // Whether the client is still there to read it changes nothing here.
     static_cast<void>(co_await flushed_to(answer, 0));
+    report(*answer);
     current_.reset();
     closing_ = true;
 }
 
+void HttpConnection::report(const HttpAnswer& answer) {
+    if (!wants_outcomes()) return;
+    const auto since = [&](Clock::time_point time) {
+        return std::chrono::duration_cast<Duration>(time - answer.begun);
+    };
+    HttpOutcome outcome{.id = answer.request_id,
+                        .method = answer.method,
+                        .path = answer.path,
+                        .remote = remote_,
+                        .status = answer.status,
+                        .body_bytes = answer.body_bytes,
+                        .took = since(Clock::now()),
+                        .complete = answer.finished && !answer.deserted,
+                        .notes = answer.notes};
+    if (answer.first_byte) outcome.first_byte = since(*answer.first_byte);
+    context_->on_outcome(outcome);
+}
+
 Awaitable<void> HttpConnection::linger() {
+    if (tls_ && !gone_) {
+        tls_->finish();
+        kick_write();
+        while (writing_ && !gone_) co_await written_.wait();
+    }
     // Nobody waits for an answer on an idle connection.
     if (gone_ || end_of_input_ || idle_) co_return;
     boost::system::error_code ignored;
@@ -243,10 +290,28 @@ void HttpConnection::on_read(const boost::system::error_code& code, std::size_t 
         if (code != asio::error::eof) break_off();
         client_left();
     } else {
-        inbox_.append(chunk_.data(), bytes);
+        if (tls_)
+            unseal({chunk_.data(), bytes});
+        else
+            inbox_.append(chunk_.data(), bytes);
         if (current_ && inbox_.size() < context_->config.pipeline_bytes_max) arm_read(read_bytes_small);
     }
     incoming_.notify();
+}
+
+void HttpConnection::unseal(std::string_view bytes) {
+    constexpr char tls_handshake_record = 22;
+    if (!tls_->begun() && bytes.front() != tls_handshake_record) {
+        tls_.reset();
+        inbox_.append(bytes);
+        return;
+    }
+    const auto taken = tls_->take(as_bytes(bytes), inbox_);
+    if (tls_->has_output()) kick_write();
+    if (taken && !tls_->ended()) return;
+    if (!taken) context_->log.debug("http", "TLS ended", {{"reason", taken.error().message()}});
+    end_of_input_ = true;
+    client_left();
 }
 
 void HttpConnection::client_left() {
@@ -274,6 +339,7 @@ void HttpConnection::begin(const std::shared_ptr<HttpAnswer>& answer, int status
                            std::optional<std::size_t> length) {
     EXA_CHECK(!answer->started);
     answer->started = true;
+    answer->status = status;
     if (answer != current_ || gone_) return;
     if (context_->draining || closing_) answer->keep_alive = false;
     const bool bodiless = has_no_body(status);
@@ -284,8 +350,9 @@ void HttpConnection::begin(const std::shared_ptr<HttpAnswer>& answer, int status
     head_ += "HTTP/1.1 " + std::to_string(status) + " ";
     head_.append(reason_phrase(status)).append("\r\ndate: ").append(context_->date());
     head_.append("\r\nx-request-id: ").append(answer->request_id).append("\r\n");
-    for (const auto& [name, value] : headers.fields())
-        if (may_pass(name, value)) head_.append(name).append(": ").append(value).append("\r\n");
+    for (const HttpHeaders* const list : {&headers, &std::as_const(answer->fields)})
+        for (const auto& [name, value] : list->fields())
+            if (may_pass(name, value)) head_.append(name).append(": ").append(value).append("\r\n");
     if (answer->chunked)
         head_ += "transfer-encoding: chunked\r\n";
     else if (length && !bodiless)
@@ -300,6 +367,8 @@ Result<void> HttpConnection::append(const std::shared_ptr<HttpAnswer>& answer, s
     if (answer != current_ || gone_) return error(errc::broken, "http client " + to_string(remote_));
     EXA_CHECK(answer->started && !answer->finished);
     if (answer->head_only || chunk.empty()) return success();
+    answer->body_bytes += chunk.size();
+    if (!answer->first_byte && wants_outcomes()) answer->first_byte = Clock::now();
     if (body_.empty())
         body_ = std::move(chunk);
     else
@@ -367,6 +436,7 @@ void HttpConnection::write_more() {
             tail = tail.empty() ? last_chunk : std::string_view("\r\n0\r\n\r\n");
         out_ = {asio::buffer(head_out_), asio::buffer(size_out_), asio::buffer(body_out_), asio::buffer(tail)};
         out_bytes_ = asio::buffer_size(out_);
+        if (tls_) seal_output();
         if (out_bytes_ == 0) {
             writing_ = false;
             write_deadline_ = Clock::time_point::max();
@@ -378,6 +448,20 @@ void HttpConnection::write_more() {
     write_deadline_ = Clock::now() + context_->config.write_timeout;
     socket_.async_write_some(
         out_, [self = shared_from_this()](const auto& code, std::size_t bytes) { self->on_written(code, bytes); });
+}
+
+void HttpConnection::seal_output() {
+    if (out_bytes_ > 0) {
+        std::array<ByteView, out_size> pieces;
+        std::ranges::transform(out_, pieces.begin(), [](const asio::const_buffer& buffer) {
+            return ByteView(static_cast<const std::uint8_t*>(buffer.data()), buffer.size());
+        });
+        // What cannot be sealed is not sent: the client sees an end without a goodbye.
+        if (!tls_->write(pieces)) end_of_input_ = true;
+    }
+    sealed_out_ = tls_->take_output(std::move(sealed_out_));
+    out_ = {asio::buffer(sealed_out_), asio::const_buffer(), asio::const_buffer(), asio::const_buffer()};
+    out_bytes_ = sealed_out_.size();
 }
 
 void HttpConnection::on_written(const boost::system::error_code& code, std::size_t bytes) {

@@ -24,6 +24,7 @@
 #include "io/http/message.h"
 #include "io/http/request_parser.h"
 #include "io/http/server.h"
+#include "io/tls/stream.h"
 
 namespace exa::io {
 
@@ -36,8 +37,10 @@ struct HttpContext {
     HttpServer::Handler handler;
     Log& log;
     HttpStats stats;
+    std::shared_ptr<const TlsSettings> tls;  // of connections to come; null: plain
     std::set<std::shared_ptr<HttpConnection>> connections;
     std::function<void()> on_connection_closed;
+    std::function<void(const HttpOutcome&)> on_outcome;
     bool draining = false;
 
     // "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110 section 5.6.7), made once a second.
@@ -50,7 +53,10 @@ struct HttpContext {
 
 // One answer in the making. It outlives its turn on the connection when somebody keeps the exchange.
 struct HttpAnswer {
+    using Clock = std::chrono::steady_clock;
+
     std::string request_id;
+    HttpHeaders fields;  // beside those that the head begins with
     bool knows_chunks = true;
     bool head_only = false;   // the request was HEAD
     bool keep_alive = false;  // as the client asked; the head decides
@@ -60,6 +66,15 @@ struct HttpAnswer {
     bool complete = false;  // and the socket took it, or the client is gone
     bool deserted = false;  // the client went away first
     std::function<void()> on_disconnect;
+
+    // For an HttpOutcome.
+    std::string method;
+    std::string path;
+    int status = 0;
+    std::uint64_t body_bytes = 0;
+    Clock::time_point begun = Clock::now();
+    std::optional<Clock::time_point> first_byte;
+    std::vector<std::pair<std::string_view, std::string>> notes;
 };
 
 class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
@@ -85,15 +100,18 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     Awaitable<Result<void>> flushed_to(std::shared_ptr<HttpAnswer> answer, std::size_t bytes);
     void abandon(const std::shared_ptr<HttpAnswer>& answer);
     bool client_gone() const { return gone_ || end_of_input_; }
+    bool wants_outcomes() const { return context_->on_outcome != nullptr; }
     std::size_t write_buffer_bytes() const { return context_->config.write_buffer_bytes; }
     boost::asio::any_io_executor executor() { return socket_.get_executor(); }
 
   private:
     using Clock = std::chrono::steady_clock;
 
+    Awaitable<void> shake_hands();
     Awaitable<std::optional<HttpRequest>> read_request(RequestParser& parser);
     Awaitable<void> refuse(HttpFault fault, std::string request_id);
     Awaitable<void> answer_request(HttpRequest request, std::shared_ptr<HttpAnswer> answer);
+    void report(const HttpAnswer& answer);
     Awaitable<void> linger();
 
     void arm_read(std::size_t bytes_max);
@@ -101,6 +119,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     void kick_write();
     void write_more();
     void on_written(const boost::system::error_code& code, std::size_t bytes);
+    void unseal(std::string_view bytes);
+    void seal_output();
     void client_left();
     void break_off();
     std::size_t waiting() const;
@@ -109,6 +129,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     std::shared_ptr<HttpContext> context_;
     boost::asio::ip::tcp::socket socket_;
     Endpoint remote_;
+
+    std::unique_ptr<TlsStream> tls_;  // null: plain
 
     // Input.
     std::string inbox_;        // read and not yet parsed
@@ -124,7 +146,9 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     std::string head_;  // status line, fields, or "100 Continue"
     std::string body_;  // framed when it is written
     std::string head_out_, size_out_, body_out_;
-    std::array<boost::asio::const_buffer, 4> out_{};
+    static constexpr std::size_t out_size = 4;
+    std::array<boost::asio::const_buffer, out_size> out_{};
+    Bytes sealed_out_;           // what `out_` points to instead, of HTTPS
     std::size_t out_bytes_ = 0;  // of `out_` that the socket has yet to take
     bool last_chunk_sent_ = false;
     bool writing_ = false;

@@ -43,6 +43,24 @@ Awaitable<Result<void>> HttpExchange::finish() {
     co_return co_await connection->flushed_to(answer, 0);
 }
 
+void HttpExchange::add_field(std::string name, std::string value) {
+    answer_->fields.add(std::move(name), std::move(value));
+}
+
+bool HttpExchange::takes_notes() const {
+    return connection_->wants_outcomes();
+}
+
+void HttpExchange::note(std::string_view key, std::string value) {
+    if (!takes_notes()) return;
+    for (auto& [noted, text] : answer_->notes) {
+        if (noted != key) continue;
+        text = std::move(value);
+        return;
+    }
+    answer_->notes.emplace_back(key, std::move(value));
+}
+
 bool HttpExchange::started() const {
     return answer_->started;
 }

@@ -22,8 +22,8 @@ namespace {
 
 // How often deadlines are looked at: a quarter of the shortest, so that none is late by more than that.
 Duration sweep_interval(const HttpConfig& config) {
-    const Duration shortest = std::min(
-        {config.header_timeout, config.body_timeout, config.idle_timeout, config.write_timeout, config.drain_linger});
+    const Duration shortest = std::min({config.handshake_timeout, config.header_timeout, config.body_timeout,
+                                        config.idle_timeout, config.write_timeout, config.drain_linger});
     return std::clamp<Duration>(shortest / 4, std::chrono::milliseconds(5), std::chrono::seconds(1));
 }
 
@@ -109,6 +109,14 @@ HttpServer::~HttpServer() {
     state_->shared->connections.clear();
     state_->sweep_timer.cancel();
     state_->closed_one.notify();
+}
+
+void HttpServer::set_tls(std::shared_ptr<const TlsSettings> tls) {
+    state_->shared->tls = std::move(tls);
+}
+
+void HttpServer::on_outcome(std::function<void(const HttpOutcome&)> handler) {
+    state_->shared->on_outcome = std::move(handler);
 }
 
 Result<void> HttpServer::listen(Endpoint endpoint) {

@@ -1,4 +1,4 @@
-// HTTP/1.1 server (RFC 9112): requests in, whole or streamed answers out.
+// HTTP/1.1 server (RFC 9112), over TLS or not: requests in, whole or streamed answers out.
 //
 // A connection is one coroutine: read a request, run the handler, go on with the next. While the handler runs the
 // socket is still read, so a client that goes away is noticed at once and pipelined bytes wait for their turn, within
@@ -13,7 +13,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/endpoint.h"
 #include "base/log.h"
@@ -21,6 +25,7 @@
 #include "base/time.h"
 #include "io/async.h"
 #include "io/http/message.h"
+#include "io/tls/settings.h"
 
 namespace exa::io {
 
@@ -31,6 +36,8 @@ struct HttpConfig {
     std::uint64_t body_bytes_max = 16ULL * 1024 * 1024;
     // From the first byte of a request to the end of its header; later is 408. Default 10 s.
     Duration header_timeout = std::chrono::seconds(10);
+    // Of HTTPS, from the accept to the end of the handshake. Default 10 s.
+    Duration handshake_timeout = std::chrono::seconds(10);
     // Between two reads of a body; later is 408. Default 30 s.
     Duration body_timeout = std::chrono::seconds(30);
     // A keep-alive connection without a request is closed after this. Default 75 s.
@@ -56,10 +63,25 @@ struct HttpStats {
     std::uint64_t connections = 0;
     std::uint64_t requests = 0;
     std::uint64_t refused = 0;       // answered 4xx by the server itself
+    std::uint64_t unshaken = 0;      // connections whose TLS handshake failed or took too long
     std::uint64_t disconnected = 0;  // clients that went away before their answer was complete
     std::uint64_t bytes_in = 0;
     std::uint64_t bytes_out = 0;
     std::uint64_t writes = 0;  // system calls; many chunks share one
+};
+
+// What became of a request, for whoever keeps a log. All views are valid during the call only.
+struct HttpOutcome {
+    std::string_view id;
+    std::string_view method;  // empty when the request was not understood, like the path
+    std::string_view path;    // without the query
+    Endpoint remote;
+    int status = 0;  // 0: the client left before there was one
+    std::uint64_t body_bytes = 0;
+    Duration took{0};                      // from the whole request to the last byte that the socket took
+    std::optional<Duration> first_byte{};  // of the body
+    bool complete = false;                 // false: the client left, or the answer was cut
+    std::span<const std::pair<std::string_view, std::string>> notes{};  // HttpExchange::note()
 };
 
 class HttpConnection;
@@ -85,6 +107,14 @@ class HttpExchange {
     // Ends the body; completes when the socket took everything.
     Awaitable<Result<void>> finish();
 
+    // One more field of the answer's head, whatever becomes of the request. Before respond() or start().
+    void add_field(std::string name, std::string value);
+    // Something about the request for its HttpOutcome, in place of an earlier note of that key, whose text outlives
+    // the server. Nothing where nobody listens.
+    void note(std::string_view key, std::string value);
+    // False where nobody listens.
+    bool takes_notes() const;
+
     // True once the head of an answer was given to respond() or start().
     bool started() const;
     // True once the client is gone.
@@ -108,6 +138,13 @@ class HttpServer {
     ~HttpServer();
     HttpServer(const HttpServer&) = delete;
     HttpServer& operator=(const HttpServer&) = delete;
+
+    // Connections that are accepted from now on speak HTTPS with these settings; those that are open keep theirs. On
+    // the server's thread, the first time before listen().
+    void set_tls(std::shared_ptr<const TlsSettings> tls);
+
+    // Called when a request has been answered, refused or given up. Before listen().
+    void on_outcome(std::function<void(const HttpOutcome&)> handler);
 
     // Starts to accept. Port 0 takes a free one. errc::port_taken, errc::address_unusable.
     Result<void> listen(Endpoint endpoint);

@@ -1,18 +1,17 @@
 #include "io/link/tls_session.h"
 
-#include <openssl/bio.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <string>
 #include <utility>
 
 #include "base/check.h"
 #include "io/errc.h"
+#include "io/tls/memory_bio.h"
 #include "wire/frame.h"
 
 namespace exa::io {
@@ -33,39 +32,23 @@ constexpr std::array<std::uint8_t, 2> aes_256_gcm_sha384{0x13, 0x02};
 constexpr std::uint8_t tls_handshake_record = 22;
 constexpr std::uint8_t tls_version_major = 3;
 
-struct Free {
-    void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
-    void operator()(SSL* ssl) const { SSL_free(ssl); }
-    void operator()(BIO_METHOD* method) const { BIO_meth_free(method); }
-    void operator()(SSL_SESSION* session) const { SSL_SESSION_free(session); }
-};
-
 bool looks_like_plain_hello(ByteView first) {
     if (first.size() < wire::frame_header_size) return false;
     return wire::decode_frame_header(first.first<wire::frame_header_size>()).has_value() &&
            first[4] == static_cast<std::uint8_t>(wire::FrameType::hello);
 }
 
-// What OpenSSL thinks of the last call that failed; empties its queue.
-std::string take_reason() {
-    const unsigned long code = ERR_peek_error();
-    const char* text = code == 0 ? nullptr : ERR_reason_error_string(code);
-    std::string reason = text == nullptr ? "unknown" : text;
-    ERR_clear_error();
-    return reason;
-}
-
 }  // namespace
 
 struct TlsContext::Parts {
-    std::unique_ptr<BIO_METHOD, Free> bio;
-    std::unique_ptr<SSL_CTX, Free> dialler;
-    std::unique_ptr<SSL_CTX, Free> acceptor;
+    MemoryBio bio;
+    std::unique_ptr<SSL_CTX, FreeSsl> dialler;
+    std::unique_ptr<SSL_CTX, FreeSsl> acceptor;
 };
 
 struct TlsSession::Engine {
     std::shared_ptr<const TlsContext> context;
-    std::unique_ptr<SSL, Free> ssl;
+    std::unique_ptr<SSL, FreeSsl> ssl;
     FindPsk find;  // acceptor
     std::optional<PskIdentity> identity;
     std::array<std::uint8_t, psk_identity_size> identity_bytes{};  // what OpenSSL is given a pointer to
@@ -73,10 +56,8 @@ struct TlsSession::Engine {
     std::optional<Error> refusal;                                  // why a callback refused
 
     Bytes in;
-    std::size_t in_begin = 0;
-    std::size_t in_end = 0;
+    TlsWire wire;  // its `in` is the part of the above that is not read yet
     std::size_t read_size = read_size_min;
-    Bytes out;
     std::size_t handshake_bytes = 0;
     bool first_seen = false;
     bool established = false;
@@ -95,9 +76,6 @@ struct TlsSession::Engine {
 
     // Callbacks of OpenSSL.
     static Engine& of(const SSL* ssl) { return *static_cast<Engine*>(SSL_get_app_data(ssl)); }
-    static int bio_read(BIO* bio, char* into, std::size_t size, std::size_t* taken);
-    static int bio_write(BIO* bio, const char* bytes, std::size_t size, std::size_t* written);
-    static long bio_control(BIO*, int command, long, void*) { return command == BIO_CTRL_FLUSH ? 1 : 0; }
     static int judge_client_hello(SSL* ssl, int* alert, void*);
     static int find_session(SSL* ssl, const unsigned char* identity, std::size_t size, SSL_SESSION** session);
     static int use_session(SSL* ssl, const EVP_MD* digest, const unsigned char** identity, std::size_t* size,
@@ -106,29 +84,6 @@ struct TlsSession::Engine {
 };
 
 // OpenSSL's side.
-
-int TlsSession::Engine::bio_read(BIO* bio, char* into, std::size_t size, std::size_t* taken) {
-    BIO_clear_retry_flags(bio);
-    Engine& self = *static_cast<Engine*>(BIO_get_data(bio));
-    *taken = std::min(size, self.in_end - self.in_begin);
-    if (*taken == 0) {
-        BIO_set_retry_read(bio);
-        return 0;
-    }
-    std::memcpy(into, self.in.data() + self.in_begin, *taken);
-    self.in_begin += *taken;
-    return 1;
-}
-
-int TlsSession::Engine::bio_write(BIO* bio, const char* bytes, std::size_t size, std::size_t* written) {
-    BIO_clear_retry_flags(bio);
-    Engine& self = *static_cast<Engine*>(BIO_get_data(bio));
-    // As the vector's own type: a range of char would be copied byte by byte.
-    const auto* const from = reinterpret_cast<const std::uint8_t*>(bytes);
-    self.out.insert(self.out.end(), from, from + size);
-    *written = size;
-    return 1;
-}
 
 // The identity is looked at before any key exchange, and an unknown one is answered in the words the standard has for
 // it, which OpenSSL by itself would not use.
@@ -162,7 +117,7 @@ int TlsSession::Engine::judge_client_hello(SSL* ssl, int* alert, void*) {
 }
 
 SSL_SESSION* TlsSession::Engine::psk_session() const {
-    std::unique_ptr<SSL_SESSION, Free> session(SSL_SESSION_new());
+    std::unique_ptr<SSL_SESSION, FreeSsl> session(SSL_SESSION_new());
     const SSL_CIPHER* const cipher = SSL_CIPHER_find(ssl.get(), aes_256_gcm_sha384.data());
     if (!session || cipher == nullptr || SSL_SESSION_set1_master_key(session.get(), psk->data(), psk->size()) != 1 ||
         SSL_SESSION_set_cipher(session.get(), cipher) != 1 ||
@@ -188,12 +143,6 @@ int TlsSession::Engine::use_session(SSL* ssl, const EVP_MD*, const unsigned char
 
 TlsContext::TlsContext() : parts_(std::make_unique<Parts>()) {
     using Engine = TlsSession::Engine;
-    BIO_METHOD* const bio = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "link");
-    EXA_CHECK(bio != nullptr);
-    parts_->bio.reset(bio);
-    EXA_CHECK(BIO_meth_set_read_ex(bio, Engine::bio_read) == 1);
-    EXA_CHECK(BIO_meth_set_write_ex(bio, Engine::bio_write) == 1);
-    EXA_CHECK(BIO_meth_set_ctrl(bio, Engine::bio_control) == 1);
     for (auto* slot : {&parts_->dialler, &parts_->acceptor}) {
         slot->reset(SSL_CTX_new(slot == &parts_->dialler ? TLS_client_method() : TLS_server_method()));
         SSL_CTX* const context = slot->get();
@@ -227,11 +176,7 @@ TlsSession::TlsSession(std::unique_ptr<Engine> engine) : engine_(std::move(engin
     Engine& self = *engine_;
     const auto& parts = *self.context->parts_;
     self.ssl.reset(SSL_new(self.find ? parts.acceptor.get() : parts.dialler.get()));
-    BIO* const bio = BIO_new(parts.bio.get());
-    EXA_CHECK(self.ssl != nullptr && bio != nullptr);
-    BIO_set_data(bio, engine_.get());
-    BIO_set_init(bio, 1);
-    SSL_set_bio(self.ssl.get(), bio, bio);
+    parts.bio.attach(self.ssl.get(), self.wire);
     SSL_set_app_data(self.ssl.get(), engine_.get());
     if (self.find)
         SSL_set_accept_state(self.ssl.get());
@@ -260,9 +205,9 @@ std::unique_ptr<TlsSession> TlsSession::accept(std::shared_ptr<const TlsContext>
 }
 
 Result<void> TlsSession::Engine::judge_first_bytes() {
-    if (first_seen || in_begin == in_end) return success();
+    if (first_seen || wire.in.empty()) return success();
     first_seen = true;
-    const ByteView first = ByteView(in).subspan(in_begin, in_end - in_begin);
+    const ByteView first = wire.in;
     if (looks_like_plain_hello(first)) return error(errc::wrong_seal, "the other end is not sealed: it has no key");
     if (find && first[0] != tls_handshake_record) return error(errc::malformed, "neither TLS nor a link");
     return success();
@@ -271,7 +216,7 @@ Result<void> TlsSession::Engine::judge_first_bytes() {
 Error TlsSession::Engine::explain(int result) {
     const int kind = SSL_get_error(ssl.get(), result);
     const int reason = ERR_GET_REASON(ERR_peek_error());
-    std::string text = take_reason();
+    std::string text = take_tls_reason();
     if (refusal) return *std::exchange(refusal, std::nullopt);
     if (kind == SSL_ERROR_ZERO_RETURN) return error(errc::closed, "by the other side");
     if (!established && identity) {
@@ -311,8 +256,7 @@ const std::optional<PskIdentity>& TlsSession::identity() const {
 
 std::span<std::uint8_t> TlsSession::prepare() {
     Engine& self = *engine_;
-    EXA_CHECK(self.in_begin == self.in_end);
-    self.in_begin = self.in_end = 0;
+    EXA_CHECK(self.wire.in.empty());
     const std::size_t size = self.established ? self.read_size : handshake_bytes_max - self.handshake_bytes;
     if (self.in.size() < size || self.in.size() > std::max(size, read_size_min)) {
         self.in.resize(std::max(size, read_size_min));
@@ -323,7 +267,7 @@ std::span<std::uint8_t> TlsSession::prepare() {
 
 void TlsSession::commit(std::size_t count) {
     Engine& self = *engine_;
-    self.in_end += count;
+    self.wire.in = ByteView(self.in).first(count);
     if (!self.established)
         self.handshake_bytes += count;
     else if (count == self.read_size)
@@ -334,11 +278,11 @@ void TlsSession::commit(std::size_t count) {
 
 Result<std::size_t> TlsSession::read(std::span<std::uint8_t> into) {
     Engine& self = *engine_;
-    const std::size_t waiting = self.out.size();
+    const std::size_t waiting = self.wire.out.size();
     ERR_clear_error();
     std::size_t size = 0;
     const int result = SSL_read_ex(self.ssl.get(), into.data(), into.size(), &size);
-    if (self.out.size() > waiting && self.out.size() > unsolicited_bytes_max)
+    if (self.wire.out.size() > waiting && self.wire.out.size() > unsolicited_bytes_max)
         return error(errc::malformed, "TLS: too many key updates");
     if (result == 1) return size;
     if (SSL_get_error(self.ssl.get(), result) == SSL_ERROR_WANT_READ) return std::size_t{0};
@@ -348,7 +292,7 @@ Result<std::size_t> TlsSession::read(std::span<std::uint8_t> into) {
 Result<void> TlsSession::Engine::seal(ByteView plain, std::uint64_t rekey_records) {
     if (records >= rekey_records) {
         // The other side follows without being asked; it need not replace its own.
-        if (SSL_key_update(ssl.get(), SSL_KEY_UPDATE_NOT_REQUESTED) != 1) return error(errc::broken, take_reason());
+        if (SSL_key_update(ssl.get(), SSL_KEY_UPDATE_NOT_REQUESTED) != 1) return error(errc::broken, take_tls_reason());
         records = 0;
         ++rekeys;
     }
@@ -364,7 +308,7 @@ Result<void> TlsSession::write(std::span<const ByteView> pieces, std::uint64_t r
     Engine& self = *engine_;
     std::size_t total = 0;
     for (const ByteView piece : pieces) total += piece.size();
-    self.out.reserve(self.out.size() + total + (total / record_bytes + 2) * record_overhead);
+    self.wire.out.reserve(self.wire.out.size() + total + (total / record_bytes + 2) * record_overhead);
     Bytes gathered;
     gathered.reserve(std::min(total, record_bytes));
     for (ByteView piece : pieces) {
@@ -395,7 +339,7 @@ void TlsSession::finish_writing() {
 
 Bytes TlsSession::take_output(Bytes reuse) {
     reuse.clear();
-    return std::exchange(engine_->out, std::move(reuse));
+    return std::exchange(engine_->wire.out, std::move(reuse));
 }
 
 std::uint64_t TlsSession::rekeys() const {

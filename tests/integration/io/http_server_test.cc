@@ -2,6 +2,8 @@
 
 #include <boost/asio/post.hpp>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "io/errc.h"
 #include "support.h"
@@ -373,6 +375,53 @@ BOOST_AUTO_TEST_CASE(every_answer_carries_the_requests_id) {
         BOOST_TEST(id_of(co_await whole_answer("POST / HTTP/1.1\r\nX-Request-Id: big\r\nHost: h\r\nContent-Length: "
                                                "99999999\r\n\r\n")) == "big");
         BOOST_TEST(id_of(co_await whole_answer("nonsense\r\n\r\n")).starts_with("req-"));
+    });
+}
+
+BOOST_AUTO_TEST_CASE(outcome_says_what_the_client_got) {
+    std::vector<std::string> outcomes;
+    server.emplace(
+        io, config,
+        [](HttpRequest request, std::shared_ptr<HttpExchange> exchange) -> Awaitable<void> {
+            exchange->note("who", "first");
+            exchange->note("who", "last");
+            exchange->add_field("x-more", "yes");
+            exchange->add_field("x-bad", "a\r\nb: c");
+            if (request.path == "/stream") {
+                static_cast<void>(co_await exchange->start(200, {}));
+                static_cast<void>(co_await exchange->write("abc"));
+                if (request.query == "finish") static_cast<void>(co_await exchange->finish());
+                co_return;
+            }
+            HttpResponse response{404, {}, "not found"};
+            static_cast<void>(co_await exchange->respond(std::move(response)));
+        },
+        log);
+    server->on_outcome([&](const HttpOutcome& outcome) {
+        std::string text = std::string(outcome.id) + " " + std::string(outcome.method) + " " +
+                           std::string(outcome.path) + " " + std::to_string(outcome.status) + " " +
+                           std::to_string(outcome.body_bytes) + (outcome.complete ? " complete" : " cut");
+        for (const auto& [key, value] : outcome.notes) text += " " + std::string(key) + "=" + value;
+        BOOST_TEST(outcome.first_byte.has_value() == (outcome.body_bytes > 0));
+        BOOST_TEST((outcome.took >= outcome.first_byte.value_or(exa::Duration{0})));
+        outcomes.push_back(std::move(text));
+    });
+    BOOST_TEST_REQUIRE(server->listen(any_port).has_value());
+    drive(io, [&]() -> Awaitable<void> {
+        const std::string rest = " HTTP/1.1\r\nHost: h\r\nX-Request-Id: r\r\nConnection: close\r\n\r\n";
+        const auto answer = co_await whole_answer("GET /a?secret=1" + rest);
+        BOOST_TEST(contains(answer, "x-more: yes\r\n"));
+        BOOST_TEST(!contains(answer, "x-bad"));
+        co_await whole_answer("HEAD /a" + rest);
+        co_await whole_answer("GET /stream?finish" + rest);
+        co_await whole_answer("GET /stream" + rest);
+        co_await whole_answer("GET /a HTTP/1.1\r\nX-Request-Id: bad\r\n\r\n");
+        co_await eventually([&] { return outcomes.size() == 5; }, "all are told");
+        BOOST_TEST(outcomes[0] == "r GET /a 404 9 complete who=last");
+        BOOST_TEST(outcomes[1] == "r HEAD /a 404 0 complete who=last");
+        BOOST_TEST(outcomes[2] == "r GET /stream 200 3 complete who=last");
+        BOOST_TEST(outcomes[3] == "r GET /stream 200 3 cut who=last");
+        BOOST_TEST(outcomes[4].starts_with("bad   400 "));
     });
 }
 
