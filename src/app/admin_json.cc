@@ -192,7 +192,16 @@ json::value status_json(const PeerFacts& facts, const membership::View& view) {
         {"gossip_ignored", facts.gossip_ignored},
         {"links_refused", facts.links_refused},
         {"alarms", std::move(alarms)},
+        {"https", nullptr},
     };
+    if (facts.https) {
+        const std::string& failure = facts.https->failure;
+        status["https"] = json::object{
+            {"subject", facts.https->facts.subject},
+            {"not_after_unix", facts.https->facts.not_after_unix_s},
+            {"failure", failure.empty() ? json::value(nullptr) : json::value(valid_utf8(failure))},
+        };
+    }
     if (const membership::Member* self = view.find(view.self)) {
         status["self"] = json::object{
             {"id", to_string(self->record->id)},      {"name", valid_utf8(self->record->name)},

@@ -15,10 +15,12 @@
 
 #include <boost/json/value.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "app/certificates.h"
 #include "base/time.h"
 #include "membership/view.h"
 #include "openai/error.h"
@@ -40,6 +42,7 @@ struct PeerFacts {
     std::uint64_t gossip_ignored = 0;
     // Connections on the link port that did not speak our protocol.
     std::uint64_t links_refused = 0;
+    std::optional<CertificateView> https{};  // nothing: the door speaks plain HTTP
 };
 
 // {"cluster","self","view","members":[{"id","name","liveness","state","generation","incarnation","version",
@@ -49,7 +52,8 @@ boost::json::value members_json(TimePoint now, const PeerFacts& facts, const mem
 // {"cluster","software","uptime_seconds","self":{"id","name","state","generation","rack","http"},"view",
 //  "peers":{"alive","suspect","dead","lost","left"},"replicas","replicas_ready",
 //  "models":[{"model","replicas","replicas_ready"}],
-//  "requests":{"total","failed","in_flight"},"gossip_ignored","links_refused","alarms":["losses_held","udp_blocked"]}
+//  "requests":{"total","failed","in_flight"},"gossip_ignored","links_refused","alarms":["losses_held","udp_blocked"],
+//  "https":null or {"subject","not_after_unix","failure":null or text}}
 // Replicas count on peers that are alive or suspect.
 boost::json::value status_json(const PeerFacts& facts, const membership::View& view);
 

@@ -120,6 +120,7 @@ void WarmUp::run(const std::stop_token& stopping) {
 
 Result<void> WarmUp::generate(const LocalReplica& replica) const {
     EXA_TRY(io::HttpCall call, io::parse_http_url(config_.door));
+    if (config_.trust) call.trust = config_.trust();
     call.method = "POST";
     call.target = "/v1/completions";
     call.headers.add("content-type", "application/json");

@@ -15,6 +15,7 @@
 #include "app/model_loader.h"
 #include "base/log.h"
 #include "io/clock/system_clock.h"
+#include "io/tls/settings.h"
 
 namespace exa::app {
 
@@ -23,8 +24,10 @@ LocalReplicas::List make_replicas(const PeerConfig& config, const LoadedModel& m
                                   const io::SystemClock& clock);
 
 struct WarmUpConfig {
-    std::string door;    // advertised HTTP address, "host:port"
+    std::string door;    // URL of the advertised HTTP address
     std::string secret;  // EntryConfig::warm_up_secret
+    // Whom to trust of an HTTPS door, asked for each call.
+    std::function<std::shared_ptr<const io::TlsSettings>()> trust = nullptr;
     std::uint32_t generations = 3;
     std::chrono::milliseconds retry = std::chrono::milliseconds(500);
 };

@@ -115,6 +115,8 @@ Result<void> complete_config(PeerConfig& config, const Environment& environment)
             file.resize(dot);
         config.model_name = file;
     }
+    if (config.http_certificate_file.empty() != config.http_key_file.empty())
+        return error(errc::usage, "http.certificate_file and http.key_file are needed together");
     if (config.context_tokens != 0 && config.context_tokens > config.kv_tokens)
         return error(errc::usage, fmt::format("model.context_tokens: {} is more than model.kv_tokens, {}",
                                               config.context_tokens, config.kv_tokens));

@@ -49,6 +49,10 @@ struct PeerConfig {
     std::uint32_t null_answer_tokens = 0;
 
     std::uint32_t http_threads = 1;
+    std::string http_certificate_file;
+    std::string http_key_file;
+    std::string http_cors_origins;
+    std::string http_access_log;
     std::uint32_t drain_seconds = 60;
     LogLevel log_level = LogLevel::info;
     bool log_json = false;

@@ -2,14 +2,39 @@
 
 #include "app/config_keys.h"
 #include "app/config_setters.h"
+#include "app/cors.h"
 
 namespace exa::app {
 
 namespace {
 
+Result<void> set_origins(PeerConfig& config, std::string_view text) {
+    if (const auto cors = Cors::parse(text); !cors) return cors.error();
+    config.http_cors_origins = text;
+    return success();
+}
+
 constexpr std::array keys = {
     ConfigKey{"http.threads", "N", "Threads that serve clients and links. Default: 1. Range: 1 to 64.",
               set_number<&PeerConfig::http_threads, 1, 64>},
+    ConfigKey{"http.certificate_file", "FILE",
+              "File with the certificate of this peer's door as PEM text, those that signed it behind it: clients then "
+              "speak HTTPS, TLS 1.2 or 1.3. Read again on SIGHUP and every 10 s; open connections go on with what they "
+              "have, and a pair that cannot be used leaves the old one in place. Default: none, plain HTTP.",
+              set_text<&PeerConfig::http_certificate_file>},
+    ConfigKey{"http.key_file", "FILE",
+              "File with the key of that certificate as PEM text, unencrypted and readable by this user only. Default: "
+              "none; needed with http.certificate_file.",
+              set_text<&PeerConfig::http_key_file>},
+    ConfigKey{"http.cors_origins", "ORIGIN,...",
+              "Web pages that may use the API from a browser, each as https://host or http://host:port, or * for any. "
+              "Never the paths below /exaserve/. Default: none.",
+              set_origins},
+    ConfigKey{
+        "http.access_log", "FILE",
+        "File that gets a line of JSON for every request, or stderr. Never what was asked or answered, queries or "
+        "keys. Opened again on SIGHUP. Default: none.",
+        set_text<&PeerConfig::http_access_log>},
 };
 
 }  // namespace

@@ -30,7 +30,7 @@ struct DataPlane::State {
           link_server(context, link_config(parts), parts.identity, parts.log, parts.sealing),
           serving(parts.replicas, context.get_executor()),
           entry(parts.entry, parts.gate, dispatcher, links, serving, parts.view, parts.clock),
-          door(entry, parts.gate, dispatcher, parts.view, parts.clock, actions()),
+          door(entry, parts.gate, parts.cors, dispatcher, parts.view, parts.clock, actions()),
           http(
               context, http_config(parts),
               [this](io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange) {
@@ -88,6 +88,10 @@ struct DataPlane::State {
     }
 
     void set_handlers() {
+        if (shared.access_log != nullptr)
+            http.on_outcome([this](const io::HttpOutcome& outcome) {
+                shared.access_log->write(access_line(outcome, shared.clock.wall()));
+            });
         links.on_broken([this](PeerId peer, Generation life) {
             dispatcher.handle_view(shared.view.load()->routing);
             dispatcher.handle_peer_broken(shared.clock.now(), peer);
@@ -125,6 +129,7 @@ DataPlane::~DataPlane() {
 
 Result<void> DataPlane::bind(Endpoint http, Endpoint link) {
     state_->set_handlers();
+    state_->http.set_tls(state_->shared.tls);
     EXA_TRY(state_->http.listen(http));
     EXA_TRY(state_->link_server.bind(link));
     return success();
@@ -148,6 +153,10 @@ std::future<std::weak_ptr<const void>> DataPlane::close_epoch() {
 
 std::future<bool> DataPlane::drain_door(Duration deadline) {
     return asio::co_spawn(state_->context, state_->http.drain(deadline), asio::use_future);
+}
+
+void DataPlane::set_tls(std::shared_ptr<const io::TlsSettings> tls) {
+    asio::post(state_->context, [state = state_.get(), tls = std::move(tls)] { state->http.set_tls(tls); });
 }
 
 void DataPlane::set_keys(std::shared_ptr<const LinkKeys> keys) {

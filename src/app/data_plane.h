@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "app/access_log.h"
 #include "app/door.h"
 #include "app/entry.h"
 #include "app/gate.h"
@@ -31,11 +32,14 @@ struct DataPlaneShared {
     const SharedView& view;
     const router::SessionTokens& tokens;
     Gate& gate;
+    const Cors& cors;
     const io::SystemClock& clock;
     Totals& totals;
     Log& log;
-    bool reuse_port = false;  // more than one thread
-    io::LinkSealing sealing;  // as it is at the start
+    bool reuse_port = false;                     // more than one thread
+    io::LinkSealing sealing;                     // as it is at the start
+    std::shared_ptr<const io::TlsSettings> tls;  // of the door, as it is at the start; null: plain HTTP
+    AccessLog* access_log = nullptr;             // null: none
     // Into the control strand; thread-safe.
     std::function<void(PeerId from, Bytes message)> on_sync;
     std::function<void(PeerId peer, Generation life)> on_link_broken;
@@ -66,6 +70,9 @@ class DataPlane {
     std::future<std::weak_ptr<const void>> close_epoch();
 
     std::future<bool> drain_door(Duration deadline);
+    // Thread-safe: what connections of clients are made with from now on. Of a door that has spoken HTTPS from the
+    // start.
+    void set_tls(std::shared_ptr<const io::TlsSettings> tls);
     // Thread-safe: what links are made with from now on.
     void set_keys(std::shared_ptr<const LinkKeys> keys);
     // After run(), thread-safe. Ready when what was queued on links and a goodbye have left, within a second or so.

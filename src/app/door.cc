@@ -9,8 +9,10 @@
 #include <tuple>
 #include <utility>
 
+#include "app/access_log.h"
 #include "app/keys_json.h"
 #include "app/responses.h"
+#include "app/traceparent.h"
 #include "base/bytes.h"
 #include "openai/error.h"
 #include "openai/models.h"
@@ -59,6 +61,14 @@ std::string query_value(std::string_view query, std::string_view name) {
 
 asio::awaitable<void> Door::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange) {
     const RouteMatch match = find_route(request.method, request.path);
+    for (auto& [name, value] : cors_.fields(request)) exchange->add_field(std::move(name), std::move(value));
+    if (exchange->takes_notes()) {
+        if (const auto trace = trace_id(request.headers)) exchange->note(notes::trace_id, std::string(*trace));
+    }
+    if (request.method == "OPTIONS" && (request.path == "*" || !match.allow.empty())) {
+        std::ignore = co_await exchange->respond(options(match, request));
+        co_return;
+    }
     if (match.route == nullptr) {
         const openai::ApiError error = match.allow.empty()
                                            ? openai::not_found(request.path)
@@ -71,6 +81,7 @@ asio::awaitable<void> Door::handle(io::HttpRequest request, std::shared_ptr<io::
         std::ignore = co_await exchange->respond(to_response(caller.error()));
         co_return;
     }
+    if (!caller.value().tenant.empty()) exchange->note(notes::tenant, caller.value().tenant);
     if (match.route->resource == Resource::answer) {
         co_await entry_.handle(std::move(request), exchange, match.route->kind, std::move(caller).value());
         co_return;
@@ -80,6 +91,12 @@ asio::awaitable<void> Door::handle(io::HttpRequest request, std::shared_ptr<io::
         co_return;
     }
     std::ignore = co_await exchange->respond(answer(match, request, caller.value()));
+}
+
+io::HttpResponse Door::options(const RouteMatch& match, const io::HttpRequest& request) const {
+    const std::string methods = request.path == "*" ? "GET, POST" : match.allow;
+    if (auto allowed = cors_.preflight(request, methods)) return std::move(*allowed);
+    return {204, {{"allow", methods + ", OPTIONS"}}, {}};
 }
 
 asio::awaitable<io::HttpResponse> Door::change_keys(std::string body) const {

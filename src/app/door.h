@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/admin_json.h"
+#include "app/cors.h"
 #include "app/entry.h"
 #include "app/gate.h"
 #include "app/key_order.h"
@@ -34,10 +35,12 @@ struct DoorActions {
 
 class Door {
   public:
-    Door(Entry& entry, Gate& gate, router::Dispatcher& dispatcher, const SharedView& shared,
+    // All but the actions outlive this object.
+    Door(Entry& entry, Gate& gate, const Cors& cors, router::Dispatcher& dispatcher, const SharedView& shared,
          const io::SystemClock& clock, DoorActions actions)
         : entry_(entry),
           gate_(gate),
+          cors_(cors),
           dispatcher_(dispatcher),
           shared_(shared),
           clock_(clock),
@@ -47,6 +50,8 @@ class Door {
     boost::asio::awaitable<void> handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange);
 
   private:
+    // Of OPTIONS: what may be asked, and what a browser wants to know before it asks.
+    io::HttpResponse options(const RouteMatch& match, const io::HttpRequest& request) const;
     // Of every resource but those that take time.
     io::HttpResponse answer(const RouteMatch& match, const io::HttpRequest& request, const Caller& caller);
     io::HttpResponse models(std::string_view id, const Caller& caller) const;
@@ -58,6 +63,7 @@ class Door {
 
     Entry& entry_;
     Gate& gate_;
+    const Cors& cors_;
     router::Dispatcher& dispatcher_;
     const SharedView& shared_;
     const io::SystemClock& clock_;

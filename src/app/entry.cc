@@ -6,7 +6,9 @@
 #include <variant>
 #include <vector>
 
+#include "app/access_log.h"
 #include "app/responses.h"
+#include "app/traceparent.h"
 #include "app/warm_up_header.h"
 #include "base/hash.h"
 #include "io/errc.h"
@@ -67,6 +69,7 @@ wire::Open make_open(const io::HttpRequest& request, wire::RequestKind kind, con
     open.created_unix_s = wall.unix_seconds();
     open.seed = scan.seed ? *scan.seed : io::random_u64();
     open.body = request.body;
+    open.headers = trace_fields(request.headers);
     return open;
 }
 
@@ -83,6 +86,13 @@ class Bill {
     const Caller& caller_;
     const Relay& relay_;
 };
+
+void note_attempt(io::HttpExchange& exchange, const router::Attempt& attempt) {
+    if (!exchange.takes_notes()) return;
+    exchange.note(notes::replica, to_string(attempt.replica));
+    exchange.note(notes::peer, to_string(attempt.replica.peer));
+    exchange.note(notes::attempts, std::to_string(attempt.number));
+}
 
 }  // namespace
 
@@ -153,6 +163,7 @@ asio::awaitable<void> Entry::handle(io::HttpRequest request, std::shared_ptr<io:
 
 asio::awaitable<Outcome> Entry::attempt(Relay& relay, router::Attempt attempt) {
     wire::Open request = relay.begin(std::move(attempt));
+    note_attempt(relay.exchange(), relay.attempt());
     auto opened = co_await open(relay.attempt(), std::move(request));
     io::HttpExchange& exchange = relay.exchange();
     if (exchange.disconnected()) co_return Outcome::client_gone;

@@ -156,6 +156,8 @@ std::string metrics_text(const MetricsInput& input) {
     families.counter("http_refused_total", "HTTP requests refused by the server itself.", input.http.refused, thread);
     families.counter("http_disconnected_total", "Clients that went away before their answer was complete.",
                      input.http.disconnected, thread);
+    families.counter("http_unshaken_total", "Connections whose TLS handshake failed or took too long.",
+                     input.http.unshaken, thread);
     add_links(families, thread, "dialled", input.links_dialled);
     add_links(families, thread, "accepted", input.links_accepted);
     return families.text();

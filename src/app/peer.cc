@@ -9,6 +9,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
@@ -24,10 +25,13 @@
 #include <utility>
 #include <vector>
 
+#include "app/access_log.h"
 #include "app/address.h"
 #include "app/api_key_watch.h"
 #include "app/bring_up.h"
+#include "app/certificates.h"
 #include "app/control.h"
+#include "app/cors.h"
 #include "app/data_dir.h"
 #include "app/data_plane.h"
 #include "app/errc.h"
@@ -166,10 +170,13 @@ void prepare_process() {
     setrlimit(RLIMIT_NOFILE, &files);
 }
 
+// How often files that may have been replaced are looked at.
+constexpr std::chrono::seconds look_again{10};
+
 // Turns a signal, an operator's order or a refusal into the reason to stop, on the main thread.
 class StopSwitch {
   public:
-    StopSwitch() : signals_(context_, SIGTERM, SIGINT) {
+    StopSwitch() : signals_(context_, SIGTERM, SIGINT), hangups_(context_), timer_(context_) {
         signals_.async_wait([this](const boost::system::error_code& cancelled, int) {
             if (!cancelled) context_.stop();
         });
@@ -182,6 +189,14 @@ class StopSwitch {
             refusal_ = why;
             context_.stop();
         });
+    }
+
+    // Calls `work` within wait(), now and then and for each SIGHUP, which without this ends the process.
+    void keep_up(std::function<void(bool hangup)> work) {
+        work_ = std::move(work);
+        hangups_.add(SIGHUP);
+        await_hangup();
+        await_time();
     }
 
     // Blocks until one of the above. A signal that comes more than signal_repeat later ends the process at once.
@@ -203,8 +218,27 @@ class StopSwitch {
     }
 
   private:
+    void await_hangup() {
+        hangups_.async_wait([this](const boost::system::error_code& cancelled, int) {
+            if (cancelled) return;
+            work_(true);
+            await_hangup();
+        });
+    }
+    void await_time() {
+        timer_.expires_after(look_again);
+        timer_.async_wait([this](const boost::system::error_code& cancelled) {
+            if (cancelled) return;
+            work_(false);
+            await_time();
+        });
+    }
+
     asio::io_context context_{1};
     asio::signal_set signals_;
+    asio::signal_set hangups_;
+    asio::steady_timer timer_;
+    std::function<void(bool)> work_;
     std::string refusal_;
     std::jthread rearm_;
 };
@@ -318,6 +352,17 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
         gate_keeper.emplace(std::move(watch), *key_gate, directory, *log);
     }
 
+    EXA_TRY(const Cors cors, Cors::parse(config.http_cors_origins));
+    std::unique_ptr<Certificates> certificates;
+    if (!config.http_certificate_file.empty()) {
+        EXA_TRY(certificates,
+                Certificates::load(config.http_certificate_file, config.http_key_file, clock.wall(), *log));
+    }
+    std::unique_ptr<AccessLog> access_log;
+    if (!config.http_access_log.empty()) {
+        EXA_TRY(access_log, AccessLog::open(config.http_access_log));
+    }
+
     SharedView view;
     Totals totals(config.http_threads);
     StopSwitch stop;
@@ -346,25 +391,30 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
         .view = view,
         .tokens = tokens,
         .gate = key_gate ? static_cast<Gate&>(*key_gate) : open_gate,
+        .cors = cors,
         .clock = clock,
         .totals = totals,
         .log = *log,
         .reuse_port = config.http_threads > 1,
         .sealing = sealing,
+        .tls = certificates ? certificates->serving() : nullptr,
+        .access_log = access_log.get(),
         .on_sync = [&control](PeerId from, Bytes message) { control.handle_sync(from, std::move(message)); },
         .on_link_broken = [&control](PeerId peer, Generation life) { control.handle_link_broken(peer, life); },
         .actions = {.facts =
                         [&] {
                             const Totals::Sum sum = totals.sum();
                             const auto now = view.load();
-                            return PeerFacts{.cluster = config.cluster,
-                                             .software = std::string(software),
-                                             .uptime = clock.now() - started,
-                                             .requests = sum.requests,
-                                             .requests_failed = sum.failed,
-                                             .requests_in_flight = sum.in_flight,
-                                             .gossip_ignored = now->gossip_refused + now->udp.oversized,
-                                             .links_refused = sum.links_refused};
+                            return PeerFacts{
+                                .cluster = config.cluster,
+                                .software = std::string(software),
+                                .uptime = clock.now() - started,
+                                .requests = sum.requests,
+                                .requests_failed = sum.failed,
+                                .requests_in_flight = sum.in_flight,
+                                .gossip_ignored = now->gossip_refused + now->udp.oversized,
+                                .links_refused = sum.links_refused,
+                                .https = certificates ? std::optional(certificates->view()) : std::nullopt};
                         },
                     .metrics = {},
                     .join = [&control](std::vector<std::string> seeds) { control.join(std::move(seeds)); },
@@ -409,7 +459,10 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
                {"api_keys", key_gate ? config.api_keys_file : "no"}});
 
     auto warm_up = std::make_unique<WarmUp>(
-        WarmUpConfig{.door = to_string(advertise.http), .secret = entry.warm_up_secret}, replicas->all(),
+        WarmUpConfig{.door = (certificates ? "https://" : "http://") + to_string(advertise.http),
+                     .secret = entry.warm_up_secret,
+                     .trust = [&] { return certificates ? certificates->trust() : nullptr; }},
+        replicas->all(),
         [&](ReplicaId id) {
             const auto replica = replicas->find(id);
             auto warming = wire::ReplicaState::warming;
@@ -420,6 +473,20 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
             log->info("peer", "replica ready", {{"replica", to_string(id)}});
         },
         *log);
+    if (certificates || access_log) {
+        stop.keep_up([&, dropped = std::uint64_t{0}](bool hangup) mutable {
+            if (certificates)
+                certificates->reload(clock.wall(), [&](const std::shared_ptr<const io::TlsSettings>& tls) {
+                    for (const auto& plane : planes) plane->set_tls(tls);
+                });
+            if (!access_log) return;
+            if (const auto now = access_log->dropped(); now > std::exchange(dropped, now))
+                log->warn("peer", "lines of the access log were dropped", {{"lines_in_all", std::to_string(now)}});
+            if (!hangup) return;
+            if (auto reopened = access_log->reopen(); !reopened)
+                log->error("peer", "the access log goes on to the old file", {{"reason", reopened.error().detail}});
+        });
+    }
     EXA_TRY(stop.wait());
     warm_up.reset();
     drain(config, *replicas, control, planes, *log);

@@ -2,6 +2,9 @@
 
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
+#include <boost/outcome/try.hpp>
+#include <fstream>
+#include <iterator>
 
 #include "exaserve/exit_code.h"
 #include "io/errc.h"
@@ -36,22 +39,34 @@ Outcome<json::value> AdminClient::post(std::string_view path, const json::value&
 }
 
 bool AdminClient::is_reachable() const {
-    auto parsed = io::parse_http_url(url_);
-    if (!parsed) return false;
-    io::HttpCall call = parsed.value();
+    const auto prepared = prepare();
+    if (!prepared) return false;
+    io::HttpCall call = prepared.value();
     call.target = "/health";
-    call.idle_timeout = idle_timeout_;
     const auto reply = io::http_call(call);
     return reply.has_value() || reply.error().code != make_error_code(io::errc::connect_failed);
 }
 
-Outcome<json::value> AdminClient::call(std::string method, std::string target, std::string body) const {
+Outcome<io::HttpCall> AdminClient::prepare() const {
     auto parsed = io::parse_http_url(url_);
     if (!parsed) return Failure{exit_usage, "--peer: " + parsed.error().message()};
-    io::HttpCall call = parsed.value();
+    io::HttpCall call = std::move(parsed).value();
+    call.idle_timeout = idle_timeout_;
+    if (!call.https || ca_file_.empty()) return call;
+    std::ifstream file(ca_file_, std::ios::binary);
+    const std::string pem(std::istreambuf_iterator<char>(file), {});
+    auto trust = io::TlsSettings::trust(pem);
+    if (pem.empty() || !trust)
+        return Failure{exit_usage, "--ca-file: " + ca_file_ + ": " +
+                                       (pem.empty() ? "cannot be read, or is empty" : trust.error().message())};
+    call.trust = std::move(trust).value();
+    return call;
+}
+
+Outcome<json::value> AdminClient::call(std::string method, std::string target, std::string body) const {
+    BOOST_OUTCOME_TRY(io::HttpCall call, prepare());
     call.method = std::move(method);
     call.target = std::move(target);
-    call.idle_timeout = idle_timeout_;
     if (!key_.empty()) call.headers.add("authorization", "Bearer " + key_);
     if (!body.empty()) call.headers.add("content-type", "application/json");
     call.body = std::move(body);

@@ -10,6 +10,7 @@
 
 #include "base/time.h"
 #include "exaserve/failure.h"
+#include "io/http/client.h"
 
 namespace exa::cli {
 
@@ -17,10 +18,12 @@ using Query = std::vector<std::pair<std::string, std::string>>;
 
 class AdminClient {
   public:
-    // `url`: "http://host:port", "host:port" or "[::1]:port". A call fails with exit_usage when it is none of these.
-    // `key`: an admin's API key; empty sends none.
-    explicit AdminClient(std::string url, std::string key = {}, Duration idle_timeout = std::chrono::seconds(10))
-        : url_(std::move(url)), key_(std::move(key)), idle_timeout_(idle_timeout) {}
+    // `url`: "http://host:port", "https://host:port", "host:port" or "[::1]:port". `key`: an admin's API key; empty
+    // sends none. `ca_file` is whom to trust of https, as PEM text; empty: what the system trusts. A call fails with
+    // exit_usage when these cannot be used.
+    explicit AdminClient(std::string url, std::string key = {}, Duration idle_timeout = std::chrono::seconds(10),
+                         std::string ca_file = {})
+        : url_(std::move(url)), key_(std::move(key)), idle_timeout_(idle_timeout), ca_file_(std::move(ca_file)) {}
 
     // `path` is "members" of /exaserve/v1/members. Members of `query` that are empty are left out.
     // exit_unreachable when nobody answers; exit_refused when the peer answers with an error, whose message it carries.
@@ -35,9 +38,13 @@ class AdminClient {
   private:
     Outcome<boost::json::value> call(std::string method, std::string target, std::string body) const;
 
+    // A call to the URL, without a method and a target.
+    Outcome<io::HttpCall> prepare() const;
+
     std::string url_;
     std::string key_;
     Duration idle_timeout_;
+    std::string ca_file_;
 };
 
 // RFC 3986, section 2.1: all but unreserved characters as %XX.

@@ -38,6 +38,7 @@ constexpr const char* footer =
     "Environment:\n"
     "  EXASERVE_PEER    URL for --peer, and for --target of bench\n"
     "  EXASERVE_ADMIN_KEY  for --admin-key\n"
+    "  EXASERVE_CA_FILE file for --ca-file\n"
     "  EXASERVE_API_KEY the key that bench sends\n"
     "  NO_COLOR         tables without colors\n"
     "  XDG_CACHE_HOME   exaserve/models below it holds the default model (default ~/.cache)\n"
@@ -77,6 +78,11 @@ void add_target(CLI::App& command, Target& target) {
         ->type_name("URL")
         ->capture_default_str();
     add_admin_key(command, target.admin_key);
+    command
+        .add_option("--ca-file", target.ca_file,
+                    "Certificates to trust of an https peer, as PEM text; default: what the system trusts")
+        ->envname("EXASERVE_CA_FILE")
+        ->type_name("FILE");
     command.add_flag("--json", target.json, "Print the peer's answer as JSON");
 }
 

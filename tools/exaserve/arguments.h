@@ -16,6 +16,7 @@ namespace exa::cli {
 struct Target {
     std::string url = "http://127.0.0.1:8000";
     std::string admin_key;  // empty: none is sent
+    std::string ca_file;    // of https; empty: what the system trusts
     bool json = false;
 };
 

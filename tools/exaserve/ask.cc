@@ -29,11 +29,15 @@ constexpr std::chrono::milliseconds gone_poll_interval{100};
 // Behind the drain: answers that go on elsewhere, the door, telling the cluster.
 constexpr std::chrono::seconds gone_margin{20};
 
+AdminClient client_of(const Target& target, Duration idle_timeout = std::chrono::seconds(10)) {
+    return AdminClient(target.url, target.admin_key, idle_timeout, target.ca_file);
+}
+
 using Show = std::string (*)(const json::value& reply, Style style);
 
 Outcome<std::string> get_and_show(const Target& target, std::string_view path, const Query& query, Style style,
                                   Show show) {
-    BOOST_OUTCOME_TRY(const auto reply, AdminClient(target.url, target.admin_key).get(path, query));
+    BOOST_OUTCOME_TRY(const auto reply, client_of(target).get(path, query));
     return target.json ? json::serialize(reply) + "\n" : show(reply, style);
 }
 
@@ -123,8 +127,7 @@ Outcome<std::string> ask(const KeysOptions& options, Style style) {
     }
     std::string text;
     for (const json::object& body : bodies) {
-        BOOST_OUTCOME_TRY(const auto reply,
-                          AdminClient(options.target.url, options.target.admin_key).post("keys", body));
+        BOOST_OUTCOME_TRY(const auto reply, client_of(options.target).post("keys", body));
         text += options.target.json ? json::serialize(reply) + "\n" : changed_text(options.action, reply);
     }
     return text;
@@ -132,15 +135,14 @@ Outcome<std::string> ask(const KeysOptions& options, Style style) {
 
 Outcome<std::string> ask(const JoinOptions& options, Style) {
     const json::object body{{"seeds", json::array(options.seeds.begin(), options.seeds.end())}};
-    BOOST_OUTCOME_TRY(const auto reply, AdminClient(options.target.url, options.target.admin_key).post("join", body));
+    BOOST_OUTCOME_TRY(const auto reply, client_of(options.target).post("join", body));
     if (options.target.json) return json::serialize(reply) + "\n";
     return "the peer asks " + std::to_string(options.seeds.size()) +
            " seeds from now on; see 'exaserve members --peer " + options.target.url + "'\n";
 }
 
 Outcome<std::string> ask(const AcceptLossesOptions& options, Style) {
-    BOOST_OUTCOME_TRY(const auto reply,
-                      AdminClient(options.target.url, options.target.admin_key).post("accept-losses", json::object{}));
+    BOOST_OUTCOME_TRY(const auto reply, client_of(options.target).post("accept-losses", json::object{}));
     if (options.target.json) return json::serialize(reply) + "\n";
     if (field_text(reply, "held") != "true") return std::string("no losses are held at this peer; nothing changed\n");
     return "the " + std::to_string(number_in(reply, "dead")) +
@@ -148,7 +150,7 @@ Outcome<std::string> ask(const AcceptLossesOptions& options, Style) {
 }
 
 Outcome<std::string> ask(const LeaveOptions& options, Style) {
-    const AdminClient client(options.target.url, options.target.admin_key, std::chrono::seconds(2));
+    const AdminClient client = client_of(options.target, std::chrono::seconds(2));
     BOOST_OUTCOME_TRY(const auto reply, client.post("leave", json::object{}));
     const std::chrono::seconds drain(number_in(reply, "drain_seconds"));
     const auto process = static_cast<pid_t>(number_in(reply, "pid"));

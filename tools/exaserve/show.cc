@@ -1,9 +1,11 @@
 #include "exaserve/show.h"
 
 #include <algorithm>
+#include <array>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
+#include <ctime>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -40,6 +42,15 @@ double number(const json::value& value, std::string_view key) {
 
 std::string duration(const json::value& value, std::string_view key) {
     return human_seconds(number(value, key));
+}
+
+// "2026-03-01" of seconds since 1970.
+std::string date(double unix_seconds) {
+    const auto seconds = static_cast<std::time_t>(unix_seconds);
+    std::tm parts{};
+    gmtime_r(&seconds, &parts);
+    std::array<char, 16> text{};
+    return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d", &parts)};
 }
 
 const json::array& list(const json::value& value, std::string_view key) {
@@ -135,6 +146,11 @@ std::string status_text(const json::value& reply, Style style) {
         out += line("alarm", text(alarm, "name") + key + ": " + text(alarm, "packets") + " packets, the last " +
                                  duration(alarm, "last_seconds") + " ago from " + text(alarm, "from"));
     }
+    const json::value& https = at(reply, "https");
+    if (!https.is_null())
+        out += line("https", text(https, "subject") + ", until " + date(number(https, "not_after_unix")));
+    if (!at(https, "failure").is_null())
+        out += line("alarm", "the new certificate is not used: " + text(https, "failure"));
     if (at(seal, "stored") == false) out += line("alarm", "the key ring cannot be stored; see the log");
     if (list(reply, "models").empty()) return out;
     Table table({{"MODEL"}, {"READY", Align::right}});

@@ -134,6 +134,16 @@ BOOST_AUTO_TEST_CASE(status_counts_replicas_of_peers_that_are_present) {
     BOOST_TEST(value.at("alarms").as_array().empty());
 }
 
+BOOST_AUTO_TEST_CASE(status_says_whose_certificate_the_door_shows_and_what_is_wrong_with_the_next) {
+    auto known = facts();
+    BOOST_TEST(app::status_json(known, view({Liveness::alive})).at("https").is_null());
+    known.https = app::CertificateView{{"CN=a", 1, 2}, ""};
+    BOOST_TEST((app::status_json(known, view({Liveness::alive})).at("https") ==
+                json::value{{"subject", "CN=a"}, {"not_after_unix", 2}, {"failure", nullptr}}));
+    known.https->failure = "no key";
+    BOOST_TEST((app::status_json(known, view({Liveness::alive})).at("https").at("failure") == "no key"));
+}
+
 BOOST_AUTO_TEST_CASE(status_names_the_alarms_and_accepting_losses_counts_the_dead) {
     auto seen = view({Liveness::alive, Liveness::dead, Liveness::dead});
     BOOST_TEST((app::accept_losses_json(seen) == json::value{{"held", false}, {"dead", 2}}));

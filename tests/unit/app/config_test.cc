@@ -71,6 +71,23 @@ BOOST_AUTO_TEST_CASE(context_must_fit_the_kv_cache) {
     BOOST_TEST(!complete_config(config, environment).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(certificate_needs_its_key) {
+    PeerConfig config;
+    BOOST_TEST(load("[http]\ncertificate_file = 'c'\n", config) == "");
+    BOOST_TEST(complete_config(config, environment).error().detail ==
+               "http.certificate_file and http.key_file are needed together");
+    BOOST_TEST(load("[http]\nkey_file = 'k'\n", config) == "");
+    BOOST_TEST(complete_config(config, environment).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(origins_are_a_list_of_origins) {
+    PeerConfig config;
+    BOOST_TEST(load("[http]\ncors_origins = ['https://a', 'http://b:1']\n", config) == "");
+    BOOST_TEST(config.http_cors_origins == "https://a,http://b:1");
+    BOOST_TEST(
+        load("[http]\ncors_origins = 'https://a/'\n", config).starts_with(":2: http.cors_origins: 'https://a/' is"));
+}
+
 BOOST_AUTO_TEST_CASE(every_key_has_help_with_its_default) {
     std::set<std::string_view> names;
     for (const ConfigKey& key : config_keys()) {

@@ -110,6 +110,14 @@ BOOST_AUTO_TEST_CASE(keys_show_who_lacks_them) {
     BOOST_TEST(has(keys_text(reply(R"({"sealed":false})"), Style::plain), "not sealed"));
 }
 
+BOOST_AUTO_TEST_CASE(status_shows_the_certificate_and_why_the_next_is_not_used) {
+    const std::string text =
+        status_text(reply(R"({"https":{"subject":"CN=a","not_after_unix":86400,"failure":"no key"}})"), Style::plain);
+    BOOST_TEST(has(text, "https           CN=a, until 1970-01-02"));
+    BOOST_TEST(has(text, "alarm           the new certificate is not used: no key"));
+    BOOST_TEST(!has(status_text(reply(R"({"https":null})"), Style::plain), "https"));
+}
+
 BOOST_AUTO_TEST_CASE(status_shows_the_seal_and_its_alarms) {
     const std::string text = status_text(reply(R"({"seal":{"sealed":true,"primary":"0000000a","stored":false,"alarms":[
         {"name":"hears plain gossip","packets":3,"from":"10.0.0.1:7946","key":null,"last_seconds":2}]}})"),
