@@ -85,9 +85,9 @@ struct Config {
     Duration record_interval = std::chrono::milliseconds{200};
     Duration record_interval_max = std::chrono::seconds{4};
 
-    // When own loads are told (see LoadNewsRule): a change by this part of what was told last, of a replica that was told
-    // to have this many in flight or that is busy now, at most this often; any other change this much later (both times
-    // n / 256 above 256 peers). Defaults 0.1, 4 (the router's load_floor), 1 s and 60 s.
+    // When own loads are told (see LoadNewsRule): a change by this part of what was told last, of a replica that was
+    // told to have this many in flight or that is busy now, at most this often; any other change about this much later
+    // (both times n / 256 above 256 peers). Defaults 0.1, 4 (the router's load_floor), 1 s and 60 s.
     double load_change = 0.1;
     std::uint32_t load_floor = 4;
     Duration load_interval = std::chrono::seconds{1};

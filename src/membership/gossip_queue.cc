@@ -35,6 +35,10 @@ void GossipQueue::drop(PeerId peer) {
     for (NewsQueue& queue : queues_) queue.drop(peer);
 }
 
+void GossipQueue::drop_backlog() {
+    if (records() > records_backlog) queues_[record].clear();
+}
+
 void GossipQueue::clear() {
     for (NewsQueue& queue : queues_) queue.clear();
     owed_.reset();

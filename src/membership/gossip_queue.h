@@ -27,6 +27,7 @@ class GossipQueue {
     // Records and loads that wait, each. More would take packets of many seconds: comparisons, which begin long before
     // that (Membership::gossip), bring the rest. Facts are small and all kept.
     static constexpr std::size_t state_max = 512;
+    static constexpr std::size_t records_backlog = 64;
 
     void tell_fact(PeerId subject) { queues_[fact].put({subject, 0}); }
     // `base`: the edition that was told before this one; 0 for a peer that is new.
@@ -35,6 +36,8 @@ class GossipQueue {
     // Its record and loads: of a dead peer nobody needs them.
     void drop_state(PeerId peer);
     void drop(PeerId peer);
+    // All records, when there are so many that comparisons are the faster way (records_backlog).
+    void drop_backlog();
     void clear();
 
     bool empty() const;

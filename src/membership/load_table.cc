@@ -47,18 +47,27 @@ bool same_load(wire::LoadReport a, const wire::LoadReport& b) {
     return a == b;
 }
 
+LoadReports idle_reports(LoadReports reports) {
+    for (wire::LoadReport& report : reports) report = {.replica = report.replica};
+    return reports;
+}
+
 }  // namespace
 
 std::size_t LoadTable::position(PeerId peer) const {
     return lower_bound(peers_, peer);
 }
 
-LoadTable::Held& LoadTable::held(PeerId peer) {
+LoadTable::Held& LoadTable::changed(PeerId peer) {
     const std::size_t at = position(peer);
+    const std::size_t shelf = at / LoadList::shelf_peers;
     if (at == peers_.size() || peers_[at] != peer) {
         peers_.insert(peers_.begin() + static_cast<std::ptrdiff_t>(at), peer);
         held_.emplace(held_.begin() + static_cast<std::ptrdiff_t>(at));
+        shelves_.resize(std::min(shelves_.size(), shelf));
     }
+    held_[at].published.reset();
+    if (shelf < shelves_.size()) shelves_[shelf].reset();
     return held_[at];
 }
 
@@ -70,16 +79,16 @@ const LoadTable::Part* LoadTable::find(NewsKey key) const {
 }
 
 bool LoadTable::apply(TimePoint now, const wire::LoadGroup& group) {
-    Held& held = this->held(group.peer);
+    if (const Part* last = find({group.peer, group.part});
+        last != nullptr && std::pair(group.generation, group.number) <= std::pair(last->generation, last->number))
+        return false;
+    Held& held = changed(group.peer);
     if (held.parts.size() <= group.part) held.parts.resize(group.part + std::size_t{1});
     Part& part = held.parts[group.part];
-    if (part.reports != nullptr && std::pair(group.generation, group.number) <= std::pair(part.generation, part.number))
-        return false;
     part.generation = group.generation;
     part.number = group.number;
     part.measured = now - group.age;
     part.reports = make_loads(pool_.get(), group);
-    held.published.reset();
     return true;
 }
 
@@ -88,16 +97,17 @@ void LoadTable::drop(PeerId peer) {
     if (at == peers_.size() || peers_[at] != peer) return;
     peers_.erase(peers_.begin() + static_cast<std::ptrdiff_t>(at));
     held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(at));
+    shelves_.resize(std::min(shelves_.size(), at / LoadList::shelf_peers));
 }
 
 void LoadTable::set_own(TimePoint now, PeerId self, Generation generation, std::span<const wire::LoadReport> reports) {
     LoadReports sorted(reports.begin(), reports.end());
     std::ranges::sort(sorted, {}, &wire::LoadReport::replica);
     sorted.resize(std::min(sorted.size(), wire::replicas_max));
-    Held& own = held(self);
-    own.published.reset();
+    Held& own = changed(self);
     const std::size_t parts = (sorted.size() + wire::load_group_max - 1) / wire::load_group_max;
     if (own.parts.size() < parts) own.parts.resize(parts);
+    told_.resize(own.parts.size(), {now, nullptr});
     for (std::size_t i = 0; i < own.parts.size(); ++i) {
         Part& part = own.parts[i];
         // A part that is empty now stays as an empty one, so that it is told and nobody keeps its replicas.
@@ -113,13 +123,15 @@ void LoadTable::set_own(TimePoint now, PeerId self, Generation generation, std::
 }
 
 std::optional<TimePoint> LoadTable::due(std::size_t part, const LoadReports& reports, const LoadNewsRule& rule) const {
-    if (part >= told_.size() || !told_[part]) return TimePoint::min();
-    const Told& told = *told_[part];
+    const Told& told = told_[part];
+    // Who has heard nothing takes a replica for idle.
+    const LoadReports idle = told.reports == nullptr ? idle_reports(reports) : LoadReports();
+    const LoadReports& last = told.reports == nullptr ? idle : *told.reports;
     const auto waits = [&](const wire::LoadReport& before, const wire::LoadReport& after) {
         return !is_soon(before, after, rule);
     };
-    if (!std::ranges::equal(*told.reports, reports, waits)) return told.at + rule.interval;
-    if (!std::ranges::equal(*told.reports, reports, same_load)) return told.at + rule.settle;
+    if (!std::ranges::equal(last, reports, waits)) return told.at + rule.interval;
+    if (told.reports == nullptr || !std::ranges::equal(last, reports, same_load)) return told.at + rule.settle;
     return std::nullopt;
 }
 
@@ -135,14 +147,15 @@ std::optional<TimePoint> LoadTable::own_news_due(PeerId self, const LoadNewsRule
 
 std::vector<NewsKey> LoadTable::take_own_news(TimePoint now, PeerId self, const LoadNewsRule& rule) {
     std::vector<NewsKey> news;
-    Held& own = held(self);
-    told_.resize(std::max(told_.size(), own.parts.size()));
-    for (std::size_t i = 0; i < own.parts.size(); ++i) {
-        Part& part = own.parts[i];
+    const std::size_t at = position(self);
+    if (at == peers_.size() || peers_[at] != self) return news;
+    std::vector<Part>& parts = held_[at].parts;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        Part& part = parts[i];
         const auto next = due(i, *part.reports, rule);
         if (!next || *next > now) continue;
         news.push_back({self, static_cast<std::uint16_t>(i)});
-        told_[i] = Told{now, part.reports};
+        told_[i] = {now, part.reports};
         part.number = ++number_;
     }
     return news;
@@ -177,34 +190,44 @@ std::vector<NewsKey> LoadTable::keys() const {
     return keys;
 }
 
-std::vector<std::shared_ptr<const PeerLoads>> LoadTable::by_peer() const {
-    std::vector<std::shared_ptr<const PeerLoads>> all;
-    all.reserve(peers_.size());
-    for (std::size_t i = 0; i < peers_.size(); ++i) {
-        const Held& held = held_[i];
-        if (!held.published) {
-            PeerLoads loads;
-            loads.peer = peers_[i];
-            loads.entries.reserve(held.parts.size() * wire::load_group_max);
-            for (const Part& part : held.parts)
-                if (part.reports != nullptr)
-                    for (const wire::LoadReport& report : *part.reports)
-                        loads.entries.push_back({report, part.measured});
-            const auto replica_of = [](const LoadEntry& entry) { return entry.report.replica; };
-            // While a peer's replicas move between its parts, one of them may stand in two.
-            if (std::ranges::adjacent_find(loads.entries, std::ranges::greater_equal{}, replica_of) !=
-                loads.entries.end()) {
-                std::ranges::sort(loads.entries, [](const LoadEntry& a, const LoadEntry& b) {
-                    return std::tie(a.report.replica, b.measured) < std::tie(b.report.replica, a.measured);
-                });
-                const auto twins = std::ranges::unique(loads.entries, {}, replica_of);
-                loads.entries.erase(twins.begin(), twins.end());
-            }
-            held.published = std::make_shared<const PeerLoads>(std::move(loads));
-        }
-        all.push_back(held.published);
+LoadList LoadTable::by_peer() {
+    shelves_.resize((held_.size() + LoadList::shelf_peers - 1) / LoadList::shelf_peers);
+    for (std::size_t shelf = 0; shelf < shelves_.size(); ++shelf)
+        if (shelves_[shelf] == nullptr) shelves_[shelf] = std::make_shared<const LoadList::Shelf>(publish(shelf));
+    return LoadList(shelves_);
+}
+
+LoadList::Shelf LoadTable::publish(std::size_t shelf) {
+    LoadList::Shelf all;
+    const std::size_t begin = shelf * LoadList::shelf_peers;
+    const std::size_t end = std::min(begin + LoadList::shelf_peers, held_.size());
+    all.reserve(end - begin);
+    for (std::size_t i = begin; i < end; ++i) {
+        std::shared_ptr<const PeerLoads>& published = held_[i].published;
+        if (published == nullptr) published = std::make_shared<const PeerLoads>(loads_of(i));
+        all.push_back(published);
     }
     return all;
+}
+
+PeerLoads LoadTable::loads_of(std::size_t at) const {
+    PeerLoads loads;
+    loads.peer = peers_[at];
+    const std::vector<Part>& parts = held_[at].parts;
+    loads.entries.reserve(parts.size() * wire::load_group_max);
+    for (const Part& part : parts)
+        if (part.reports != nullptr)
+            for (const wire::LoadReport& report : *part.reports) loads.entries.push_back({report, part.measured});
+    const auto replica_of = [](const LoadEntry& entry) { return entry.report.replica; };
+    // While a peer's replicas move between its parts, one of them may stand in two.
+    if (std::ranges::adjacent_find(loads.entries, std::ranges::greater_equal{}, replica_of) != loads.entries.end()) {
+        std::ranges::sort(loads.entries, [](const LoadEntry& a, const LoadEntry& b) {
+            return std::tie(a.report.replica, b.measured) < std::tie(b.report.replica, a.measured);
+        });
+        const auto twins = std::ranges::unique(loads.entries, {}, replica_of);
+        loads.entries.erase(twins.begin(), twins.end());
+    }
+    return loads;
 }
 
 }  // namespace exa::membership

@@ -55,7 +55,7 @@ class LoadTable {
     std::size_t parts(PeerId peer) const;
 
     // Sorted by peer. Shares what did not change since the last call.
-    std::vector<std::shared_ptr<const PeerLoads>> by_peer() const;
+    LoadList by_peer();
 
   private:
     struct Part {
@@ -66,25 +66,27 @@ class LoadTable {
     };
     struct Held {
         std::vector<Part> parts;
-        mutable std::shared_ptr<const PeerLoads> published;  // null when it is out of date
+        std::shared_ptr<const PeerLoads> published;  // null when it is out of date
     };
-
     struct Told {
-        TimePoint at;
-        std::shared_ptr<const LoadReports> reports;
+        TimePoint at;                                // or when there was first something to tell
+        std::shared_ptr<const LoadReports> reports;  // null: not yet
     };
 
     const Part* find(NewsKey key) const;
     std::optional<TimePoint> due(std::size_t part, const LoadReports& reports, const LoadNewsRule& rule) const;
-    // Made when it is new.
-    Held& held(PeerId peer);
+    // Made when it is new, and to be published again.
+    Held& changed(PeerId peer);
     std::size_t position(PeerId peer) const;
+    LoadList::Shelf publish(std::size_t shelf);
+    PeerLoads loads_of(std::size_t at) const;
 
     std::shared_ptr<StatePool> pool_;
     // Sorted by peer. Two arrays, because a search then reads a few cache lines.
     std::vector<PeerId> peers_;
     std::vector<Held> held_;
-    std::vector<std::optional<Told>> told_;  // of our own parts; nothing: not yet
+    LoadList::Shelves shelves_;  // published; null when one is out of date
+    std::vector<Told> told_;     // of our own parts
     std::uint64_t number_ = 0;
 };
 

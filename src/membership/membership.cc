@@ -18,8 +18,6 @@ namespace {
 constexpr std::size_t transmits_max = 4096;
 constexpr std::size_t syncs_max = 4096;
 constexpr std::size_t events_max = 65536;
-// Records still to be told, above which comparing is the faster way.
-constexpr std::size_t records_backlog = 64;
 // In a small cluster the logarithm alone leaves little against loss.
 constexpr std::uint32_t retransmits_min = 8;
 // One of them is enough to find the other side of a partition again.
@@ -402,8 +400,11 @@ void Membership::tell_loads(TimePoint now) {
     const auto stretched = [&](Duration wait) {
         return Duration{static_cast<Duration::rep>(static_cast<double>(wait.count()) * stretch)};
     };
+    // Peers that started together do not all tell at once.
+    const double spread = 0.75 + static_cast<double>(hash64(self().value, 0) >> 54) / 2048;
+    const Duration settle{static_cast<Duration::rep>(static_cast<double>(config_.load_settle.count()) * spread)};
     const LoadNewsRule rule{record().replicas, config_.load_change, config_.load_floor,
-                            stretched(config_.load_interval), stretched(config_.load_settle)};
+                            stretched(config_.load_interval), stretched(settle)};
     for (const NewsKey& key : loads_.take_own_news(now, self(), rule)) queue_.tell_load(key);
     if (const auto due = loads_.own_news_due(self(), rule))
         timers_.set({TimerKind::loads}, *due);
@@ -663,7 +664,7 @@ void Membership::gossip(TimePoint now) {
     // Alone there is nobody to tell: who joins later asks for everything anyway.
     if (fanout == 0) queue_.clear();
     // So much would take seconds this way; comparisons bring each peer each record once.
-    if (queue_.records() > records_backlog && sync_wait_ > config_.probe_interval) sync_sooner(now);
+    if (queue_.records() > GossipQueue::records_backlog && sync_wait_ > config_.probe_interval) sync_sooner(now);
     news(now);
 }
 

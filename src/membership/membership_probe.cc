@@ -55,7 +55,11 @@ std::uint32_t Membership::roster_digest() const {
 void Membership::compare_rosters(TimePoint now, PeerId with, std::uint32_t theirs) {
     const std::uint32_t ours = roster_digest();
     if (std::exchange(settled_digest_, ours) != ours) settled_since_ = now;
-    if (theirs == ours) differs_wait_ = config_.probe_interval;
+    if (theirs == ours) {
+        differs_wait_ = config_.probe_interval;
+        // One of many knows all records that we do: so do nearly all, and who does not will show it by its ping.
+        queue_.drop_backlog();
+    }
     if (!joined_ || stage_ != Stage::member || theirs == ours || theirs == 0) return;
     if (now - settled_since_ < settle_intervals * config_.gossip_interval || now < differs_sync_until_) return;
     differs_sync_until_ = now + differs_wait_;

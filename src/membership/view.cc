@@ -1,8 +1,19 @@
 #include "membership/view.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace exa::membership {
+
+void LoadList::push_back(std::shared_ptr<const PeerLoads> loads) {
+    Shelf last;
+    if (!shelves_.empty() && shelves_.back()->size() < shelf_peers) {
+        last = *shelves_.back();
+        shelves_.pop_back();
+    }
+    last.push_back(std::move(loads));
+    shelves_.push_back(std::make_shared<const Shelf>(std::move(last)));
+}
 
 const Member* View::find(PeerId id) const {
     const auto at = std::ranges::lower_bound(members, id, {}, [](const auto& member) { return member->record->id; });
@@ -10,9 +21,10 @@ const Member* View::find(PeerId id) const {
 }
 
 const LoadEntry* View::find_load(const ReplicaId& id) const {
-    const auto of_peer = std::ranges::lower_bound(loads, id.peer, {}, [](const auto& group) { return group->peer; });
-    if (of_peer == loads.end() || (*of_peer)->peer != id.peer) return nullptr;
-    const std::vector<LoadEntry>& entries = (*of_peer)->entries;
+    const auto places = std::views::iota(std::size_t{0}, loads.size());
+    const auto place = std::ranges::lower_bound(places, id.peer, {}, [&](std::size_t i) { return loads[i]->peer; });
+    if (place == places.end() || loads[*place]->peer != id.peer) return nullptr;
+    const std::vector<LoadEntry>& entries = loads[*place]->entries;
     const auto at = std::ranges::lower_bound(entries, id, {}, [](const auto& entry) { return entry.report.replica; });
     return at != entries.end() && at->report.replica == id ? &*at : nullptr;
 }

@@ -62,6 +62,32 @@ struct PeerLoads {
     std::vector<LoadEntry> entries;  // sorted by replica id, one each
 };
 
+// Sorted by peer id. In shelves, each shared by the views for which none of its peers reported anew: a view of many
+// peers differs from the one before in a few.
+class LoadList {
+  public:
+    using Shelf = std::vector<std::shared_ptr<const PeerLoads>>;
+    using Shelves = std::vector<std::shared_ptr<const Shelf>>;
+    static constexpr std::size_t shelf_peers = 32;  // of every shelf but the last, which may hold fewer
+
+    LoadList() = default;
+    explicit LoadList(Shelves shelves) : shelves_(std::move(shelves)) {}
+    // Of a higher id than all others.
+    void push_back(std::shared_ptr<const PeerLoads> loads);
+
+    std::size_t size() const {
+        return shelves_.empty() ? 0 : (shelves_.size() - 1) * shelf_peers + shelves_.back()->size();
+    }
+    bool empty() const { return shelves_.empty(); }
+    const std::shared_ptr<const PeerLoads>& operator[](std::size_t i) const {
+        return (*shelves_[i / shelf_peers])[i % shelf_peers];
+    }
+    const Shelves& shelves() const { return shelves_; }
+
+  private:
+    Shelves shelves_;
+};
+
 // What an operator should look at. The log says more when they begin and end.
 struct Alarms {
     bool losses_held = false;  // more than a third of the peers are dead at once, so none of them becomes lost
@@ -73,8 +99,8 @@ struct View {
     std::uint64_t number = 0;  // grows with every publication of this peer
     PeerId self;
     Alarms alarms;
-    MemberList members;                                   // self is one of them
-    std::vector<std::shared_ptr<const PeerLoads>> loads;  // of those that reported; sorted by peer id
+    MemberList members;  // self is one of them
+    LoadList loads;      // of those that reported
 
     // Null when the peer is unknown. O(log n).
     const Member* find(PeerId id) const;

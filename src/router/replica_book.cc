@@ -68,18 +68,22 @@ std::vector<std::uint32_t> ReplicaBook::handle_view(const RoutingView& view) {
     if (layout_ != view.layout()) {
         moved = adopt_layout(view.layout());
         // Slots that are new know nothing of loads that were adopted for others.
-        loads_.clear();
+        loads_ = {};
     }
     // Most peers' loads are those of the view before: only the others are looked at. Where peers came or went, all.
-    const auto loads = view.loads();
+    const membership::LoadList& loads = view.loads();
     bool same_peers = loads_.size() == loads.size();
-    for (std::size_t i = 0; i < loads.size(); ++i) {
-        if (same_peers && loads_[i] == loads[i]) continue;
-        same_peers = same_peers && loads_[i]->peer == loads[i]->peer;
-        adopt_loads(*loads[i]);
-        if (same_peers) loads_[i] = loads[i];
+    for (std::size_t s = 0; s < loads.shelves().size(); ++s) {
+        if (same_peers && loads_.shelves()[s] == loads.shelves()[s]) continue;
+        const membership::LoadList::Shelf& shelf = *loads.shelves()[s];
+        for (std::size_t i = 0; i < shelf.size(); ++i) {
+            const membership::PeerLoads* last = same_peers ? (*loads_.shelves()[s])[i].get() : nullptr;
+            if (last == shelf[i].get()) continue;
+            same_peers = same_peers && last->peer == shelf[i]->peer;
+            adopt_loads(*shelf[i]);
+        }
     }
-    if (!same_peers) loads_.assign(loads.begin(), loads.end());
+    loads_ = loads;
     return moved;
 }
 

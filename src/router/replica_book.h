@@ -133,7 +133,7 @@ class ReplicaBook {
 
     Config config_;
     std::shared_ptr<const RoutingView::Layout> layout_;
-    std::vector<std::shared_ptr<const membership::PeerLoads>> loads_;  // adopted last, by peer
+    membership::LoadList loads_;  // adopted last
     std::vector<Slot> slots_;
     std::vector<PoolSum> pools_;
     std::vector<BrokenPeer> broken_;

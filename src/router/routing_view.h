@@ -70,7 +70,7 @@ class RoutingView {
 
     std::span<const ReplicaEntry> replicas() const { return layout_->replicas; }
     // By peer; replicas of which it holds nothing never reported.
-    std::span<const std::shared_ptr<const membership::PeerLoads>> loads() const { return view_->loads; }
+    const membership::LoadList& loads() const { return view_->loads; }
 
   private:
     std::shared_ptr<const membership::View> view_;

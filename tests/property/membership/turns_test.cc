@@ -165,9 +165,12 @@ BOOST_AUTO_TEST_CASE(loads_reach_everyone_beside_a_flood_of_other_news) {
         cluster.run_for(seconds{1});
     }
     std::size_t fresh = 0;
-    for (std::size_t i = 0; i < 40; ++i)
-        for (const auto& loads : cluster.core(i).view()->loads)
-            for (const LoadEntry& entry : loads->entries) fresh += cluster.now() - entry.measured < seconds{4} ? 1 : 0;
+    for (std::size_t i = 0; i < 40; ++i) {
+        const auto view = cluster.core(i).view();
+        for (std::size_t j = 0; j < view->loads.size(); ++j)
+            for (const LoadEntry& entry : view->loads[j]->entries)
+                fresh += cluster.now() - entry.measured < seconds{4} ? 1 : 0;
+    }
     BOOST_TEST(fresh > 40U * 80U * 9 / 10);
 }
 

@@ -138,4 +138,16 @@ BOOST_AUTO_TEST_CASE(loads_are_told_three_times_and_the_rest_as_often_as_the_bud
     BOOST_TEST(groups == 3U);
 }
 
+BOOST_AUTO_TEST_CASE(only_a_backlog_of_records_is_dropped_as_one) {
+    for (std::uint64_t peer = 101; peer < 101 + GossipQueue::records_backlog; ++peer)
+        queue.tell_record(PeerId{peer}, 0);
+    queue.tell_fact(PeerId{101});
+    queue.drop_backlog();
+    BOOST_TEST(queue.records() == GossipQueue::records_backlog);
+    queue.tell_record(PeerId{300}, 0);
+    queue.drop_backlog();
+    BOOST_TEST(queue.records() == 0U);
+    BOOST_TEST(queue.size() == 1U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -20,9 +20,11 @@ wire::LoadGroup group(std::uint64_t number, std::vector<wire::LoadReport> report
     return {PeerId{9}, Generation{1}, number, 0, age, std::move(reports)};
 }
 
-std::vector<LoadEntry> entries(const LoadTable& table) {
+std::vector<LoadEntry> entries(LoadTable& table) {
     std::vector<LoadEntry> all;
-    for (const auto& of_peer : table.by_peer()) all.insert(all.end(), of_peer->entries.begin(), of_peer->entries.end());
+    const LoadList loads = table.by_peer();
+    for (std::size_t i = 0; i < loads.size(); ++i)
+        all.insert(all.end(), loads[i]->entries.begin(), loads[i]->entries.end());
     return all;
 }
 
@@ -86,6 +88,31 @@ BOOST_AUTO_TEST_CASE(loads_are_shared_until_their_peer_reports_again) {
     BOOST_TEST(first[1] == second[1]);
 }
 
+BOOST_AUTO_TEST_CASE(a_report_touches_the_shelf_of_its_peer_alone_and_all_peers_stay_in_order) {
+    LoadTable table;
+    std::vector<std::uint64_t> ids;
+    for (std::uint64_t i = 0; i < 100; ++i) ids.push_back(1 + (i * 37) % 100);
+    for (const std::uint64_t id : ids) {
+        wire::LoadGroup one{PeerId{id}, Generation{1}, 1, 0, Duration{0}, {report(PeerId{id}, 0, 3)}};
+        table.apply(start, one);
+        if (id % 7 == 0) table.by_peer();
+    }
+    const LoadList first = table.by_peer();
+    BOOST_REQUIRE(first.size() == 100U);
+    for (std::size_t i = 0; i < 100; ++i) BOOST_TEST((first[i]->peer == PeerId{i + 1}));
+    table.apply(start, {PeerId{40}, Generation{1}, 2, 0, Duration{0}, {report(PeerId{40}, 0, 5)}});
+    const LoadList second = table.by_peer();
+    for (std::size_t shelf = 0; shelf < 4; ++shelf)
+        BOOST_TEST((first.shelves()[shelf] == second.shelves()[shelf]) == (shelf != 1));
+    BOOST_TEST(second[39]->entries.at(0).report.in_flight == 5U);
+    table.drop(PeerId{64});
+    const LoadList third = table.by_peer();
+    BOOST_REQUIRE(third.size() == 99U);
+    BOOST_TEST((third[62]->peer == PeerId{63}));
+    BOOST_TEST((third[63]->peer == PeerId{65}));
+    BOOST_TEST(second.shelves()[0] == third.shelves()[0]);
+}
+
 BOOST_AUTO_TEST_CASE(a_part_without_those_before_it_is_held) {
     LoadTable table;
     wire::LoadGroup last = group(1, {report(PeerId{9}, 24, 3)});
@@ -103,11 +130,12 @@ struct OneReplica {
     LoadTable table;
     wire::LoadReport load = report(me, 0, 0);
 
-    explicit OneReplica(std::uint32_t limit, std::uint32_t told) {
+    OneReplica(std::uint32_t limit, std::uint32_t told) {
         records[0].id = load.replica;
         records[0].in_flight_limit = limit;
         rule.replicas = records;
-        set(told);
+        load.in_flight = told;
+        table.set_own(start - rule.settle, me, Generation{1}, std::span(&load, 1));
         BOOST_TEST(table.take_own_news(start, me, rule).size() == 1U);
         BOOST_TEST((wait() == std::nullopt));
     }
@@ -128,13 +156,28 @@ struct OneReplica {
 };
 
 BOOST_AUTO_TEST_CASE(a_replica_that_gets_busy_is_told_soon_and_one_with_room_at_leisure) {
-    OneReplica one(32, 0);
+    OneReplica one(32, 2);
     BOOST_TEST((one.wait(1) == one.rule.settle));
     BOOST_TEST((one.wait(23) == one.rule.settle));
     BOOST_TEST((one.wait(24) == one.rule.interval));
     BOOST_TEST(one.table.take_own_news(start + one.rule.interval - milliseconds{1}, me, one.rule).empty());
     BOOST_TEST(one.table.take_own_news(start + one.rule.interval, me, one.rule).size() == 1U);
     BOOST_TEST(entries(one.table).at(0).report.in_flight == 24U);
+}
+
+BOOST_AUTO_TEST_CASE(a_replica_of_which_nothing_was_told_counts_as_told_idle) {
+    LoadTable table;
+    const LoadNewsRule rule;
+    const wire::LoadReport idle[] = {report(me, 0, 0)};
+    table.set_own(start, me, Generation{1}, idle);
+    BOOST_TEST((table.own_news_due(me, rule) == start + rule.settle));
+    BOOST_TEST(table.take_own_news(start + rule.settle - milliseconds{1}, me, rule).empty());
+    const wire::LoadReport busy[] = {report(me, 0, 5)};
+    table.set_own(start, me, Generation{1}, busy);
+    BOOST_TEST((table.own_news_due(me, rule) == start + rule.interval));
+    table.set_own(start, me, Generation{1}, idle);
+    BOOST_TEST(table.take_own_news(start + rule.settle, me, rule).size() == 1U);
+    BOOST_TEST((table.own_news_due(me, rule) == std::nullopt));
 }
 
 BOOST_AUTO_TEST_CASE(what_was_told_to_have_little_room_is_told_again_until_it_has) {
@@ -147,7 +190,7 @@ BOOST_AUTO_TEST_CASE(what_was_told_to_have_little_room_is_told_again_until_it_ha
 }
 
 BOOST_AUTO_TEST_CASE(a_small_replica_is_busy_from_the_floor_on) {
-    OneReplica small(4, 0);
+    OneReplica small(4, 1);
     BOOST_TEST((small.wait(3) == small.rule.settle));
     BOOST_TEST((small.wait(4) == small.rule.interval));
 }
@@ -187,7 +230,7 @@ BOOST_AUTO_TEST_CASE(many_own_replicas_are_cut_into_parts_and_those_that_end_are
     const LoadNewsRule rule;
     std::vector<wire::LoadReport> reports;
     for (std::uint16_t slot = 0; slot < 20; ++slot) reports.push_back(report(me, slot, 1));
-    table.set_own(start, me, Generation{1}, reports);
+    table.set_own(start - rule.settle, me, Generation{1}, reports);
     BOOST_TEST(table.take_own_news(start, me, rule).size() == 3U);
     BOOST_TEST(table.group(start, {me, 2})->reports.size() == 4U);
     reports.resize(10);
