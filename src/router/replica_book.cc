@@ -70,17 +70,19 @@ std::vector<std::uint32_t> ReplicaBook::handle_view(const RoutingView& view) {
         // Slots that are new know nothing of loads that were adopted for others.
         loads_ = {};
     }
-    // Most peers' loads are those of the view before: only the others are looked at. Where peers came or went, all.
+    // Most peers' loads are those of the view before: only the others are looked at. Both lists are sorted by peer.
     const membership::LoadList& loads = view.loads();
-    bool same_peers = loads_.size() == loads.size();
+    std::size_t last = 0;
     for (std::size_t s = 0; s < loads.shelves().size(); ++s) {
-        if (same_peers && loads_.shelves()[s] == loads.shelves()[s]) continue;
-        const membership::LoadList::Shelf& shelf = *loads.shelves()[s];
-        for (std::size_t i = 0; i < shelf.size(); ++i) {
-            const membership::PeerLoads* last = same_peers ? (*loads_.shelves()[s])[i].get() : nullptr;
-            if (last == shelf[i].get()) continue;
-            same_peers = same_peers && last->peer == shelf[i]->peer;
-            adopt_loads(*shelf[i]);
+        const auto& shelf = loads.shelves()[s];
+        if (last == s * membership::LoadList::shelf_peers && s < loads_.shelves().size() &&
+            loads_.shelves()[s] == shelf) {
+            last += shelf->size();
+            continue;
+        }
+        for (const auto& of_peer : *shelf) {
+            while (last < loads_.size() && loads_[last]->peer < of_peer->peer) ++last;
+            if (last == loads_.size() || loads_[last] != of_peer) adopt_loads(*of_peer);
         }
     }
     loads_ = loads;
