@@ -19,6 +19,7 @@
 
 #include "io/async.h"
 #include "io/errc.h"
+#include "io/http/last_chunk.h"
 #include "io/tls/stream.h"
 
 namespace exa::io {
@@ -186,7 +187,8 @@ Awaitable<Result<HttpReply>> Exchange::receive() {
     auto parser = make_parser();
     while (!parser->is_done()) {
         boost::system::error_code code;
-        const std::size_t taken = inbox_.empty() ? 0 : parser->put(asio::buffer(inbox_), code);
+        const std::size_t taken =
+            inbox_.empty() || must_wait_for_more(*parser, inbox_.size()) ? 0 : parser->put(asio::buffer(inbox_), code);
         inbox_.erase(0, taken);
         if (code == http::error::body_limit) co_return error(errc::too_large, "answer of " + where());
         if (code && code != http::error::need_more) co_return error(errc::malformed, where() + ": " + code.message());

@@ -8,6 +8,8 @@
 #include <boost/beast/http/string_body.hpp>
 #include <utility>
 
+#include "io/http/last_chunk.h"
+
 namespace exa::io {
 
 namespace http = boost::beast::http;
@@ -187,6 +189,7 @@ std::optional<std::size_t> RequestParser::feed(std::string_view bytes) {
     while (taken < bytes.size() && !impl_->parser.is_done()) {
         boost::system::error_code code;
         const std::string_view rest = bytes.substr(taken);
+        if (must_wait_for_more(impl_->parser, rest.size())) break;
         taken += impl_->parser.put(boost::asio::buffer(rest), code);
         if (code && code != http::error::need_more) {
             impl_->fault = impl_->fault_of(code);

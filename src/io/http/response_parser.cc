@@ -5,6 +5,8 @@
 #include <boost/beast/http/error.hpp>
 #include <limits>
 
+#include "io/http/last_chunk.h"
+
 namespace exa::io {
 
 namespace http = boost::beast::http;
@@ -81,6 +83,7 @@ std::optional<std::size_t> ResponseParser::feed(std::string_view bytes) {
     while (taken < bytes.size() && !impl_->parser->is_done()) {
         Code code;
         const std::string_view rest = bytes.substr(taken);
+        if (must_wait_for_more(*impl_->parser, rest.size())) break;
         const std::size_t some = impl_->parser->put(boost::asio::buffer(rest), code);
         taken += some;
         if (code && code != http::error::need_more) {

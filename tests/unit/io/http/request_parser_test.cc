@@ -59,6 +59,22 @@ BOOST_AUTO_TEST_CASE(chunks_come_together_however_they_are_cut) {
     }
 }
 
+// It once ended the process: the last chunk's size, and then a byte at a time.
+BOOST_AUTO_TEST_CASE(last_chunk_may_be_the_first_and_come_in_pieces) {
+    for (const char* body : {"0\r\n\r\n", "0\r\nT: t\r\n\r\n", "0;a=b\r\n\r\n", "1\r\nx\r\n0\r\n\r\n"})
+        for (const std::size_t step : {1UL, 2UL, 3UL, 4UL, 5UL}) {
+            RequestParser parser(1'000, 100);
+            BOOST_TEST(
+                feed_all(parser, std::string("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n") + body,
+                         step),
+                body << " by " << step);
+        }
+    RequestParser parser(1'000, 100);
+    BOOST_TEST(
+        !feed_all(parser, "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nx\r\n0\r\n\r\n", 1));
+    BOOST_TEST(parser.fault().status == 400);
+}
+
 BOOST_AUTO_TEST_CASE(limits_have_their_own_status) {
     BOOST_TEST(status_of("GET / HTTP/1.1\r\nHost: h\r\nX: " + std::string(2'000, 'x') + "\r\n\r\n") == 431);
     BOOST_TEST(status_of("GET /" + std::string(2'000, 'x') + " HTTP/1.1\r\nHost: h\r\n\r\n") == 431);
