@@ -5,9 +5,10 @@ import urllib.request
 
 
 class LlamaCpp:
-    """One model file on one thread. `post` speaks llama-server's HTTP API."""
+    """One model file on one thread. `post` speaks llama-server's HTTP API. With `embeds` it makes embeddings, the mean
+    over tokens, and nothing else."""
 
-    def __init__(self, model, context: int):
+    def __init__(self, model, context: int, embeds: bool = False):
         import xllamacpp
 
         params = xllamacpp.CommonParams()
@@ -20,6 +21,9 @@ class LlamaCpp:
         params.use_jinja = True
         params.warmup = False
         params.verbosity = 0
+        if embeds:
+            params.embedding = True
+            params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
         self.server = xllamacpp.Server(params)
 
     def post(self, path: str, body):
