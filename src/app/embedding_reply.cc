@@ -30,11 +30,12 @@ void EmbeddingReply::take(std::size_t index, const engine::TokenEvent& last) {
     if (!parts_.empty() || !last.finish) return;
     if (last.embedding) {
         vectors_[index] = *last.embedding;
+        progress_due_ = true;
         if (--missing_ == 0) finish(std::nullopt);
     } else {
         finish(last.finish);
     }
-    if (!parts_.empty() && on_ready_) on_ready_();
+    if (on_ready_) on_ready_();
 }
 
 void EmbeddingReply::finish(std::optional<FinishReason> failure) {
@@ -46,15 +47,24 @@ void EmbeddingReply::finish(std::optional<FinishReason> failure) {
     } else {
         context_.stats->prompt_tokens += answer_.prompt_tokens;
         std::string body = openai::embeddings_json(answer_.model, vectors_, answer_.format, answer_.prompt_tokens);
-        parts_ = {wire::Head{200, "application/json", host_->load()}, wire::Data{0, {}, std::move(body)},
-                  wire::End{wire::EndCode::ok, "", host_->load()}};
+        if (std::exchange(head_due_, false)) parts_.emplace_back(head());
+        parts_.emplace_back(wire::Data{0, {}, std::move(body)});
+        parts_.emplace_back(wire::End{wire::EndCode::ok, "", host_->load()});
     }
     vectors_.clear();
 }
 
+wire::Head EmbeddingReply::head() const {
+    return {200, "application/json", host_->load()};
+}
+
 std::optional<Result<ReplyPart>> EmbeddingReply::poll() {
     if (cancelled_) return Result<ReplyPart>(error(io::errc::cancelled));
-    if (parts_.empty()) return std::nullopt;
+    if (parts_.empty()) {
+        if (!std::exchange(progress_due_, false)) return std::nullopt;
+        if (std::exchange(head_due_, false)) return Result<ReplyPart>(head());
+        return Result<ReplyPart>(wire::Data{});
+    }
     if (next_part_ == parts_.size()) return Result<ReplyPart>(error(io::errc::closed, "the reply has ended"));
     return Result<ReplyPart>(std::move(parts_[next_part_++]));
 }

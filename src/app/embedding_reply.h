@@ -1,4 +1,5 @@
-// EmbeddingReply: the embeddings of one request, of an engine of this process, on their way to one JSON object.
+// EmbeddingReply: the embeddings of one request, of an engine of this process, on their way to one JSON object. Empty
+// data shows the entry that it goes on.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +39,7 @@ class EmbeddingReply final : public ReplyReader, public std::enable_shared_from_
   private:
     void take(std::size_t index, const engine::TokenEvent& last);
     void finish(std::optional<engine::FinishReason> failure);
+    wire::Head head() const;
 
     const std::shared_ptr<ReplicaHost> host_;
     const EmbeddingAnswer answer_;
@@ -48,6 +50,8 @@ class EmbeddingReply final : public ReplyReader, public std::enable_shared_from_
     std::vector<std::vector<float>> vectors_;  // those that are there; others are empty
     std::size_t missing_ = 0;
     bool cancelled_ = false;
+    bool head_due_ = true;
+    bool progress_due_ = false;     // a vector has come since the reader was here
     std::vector<ReplyPart> parts_;  // from next_part_ on they wait for the reader; none before all vectors are there
     std::size_t next_part_ = 0;
 };

@@ -40,6 +40,23 @@ def test_a_client_that_goes_away_frees_its_replica(cluster, target, stream):
     cluster.wait_ready(10)
 
 
+@pytest.mark.parametrize("target", [0, 2], ids=["local", "remote"])
+@pytest.mark.parametrize("path, work", [
+    ("/v1/completions", {"prompt": ["Hello", "there"], "n": 20, "max_tokens": 1500, "stream": True}),
+    ("/v1/completions", {"prompt": "Hello", "n": 20, "max_tokens": 1500}),
+    ("/v1/embeddings", {"input": ["word " * 300] * 100}),
+], ids=["streamed choices", "choices", "embeddings"])
+def test_work_of_many_parts_ends_with_its_client(cluster, target, path, work):
+    entry, replica = cluster.peers[0], cluster.peers[target]
+    connection = http.client.HTTPConnection("127.0.0.1", entry.http_port, timeout=30)
+    connection.request("POST", path, json.dumps({**work, "model": cluster.model}),
+                       {"content-type": "application/json", "x-session-id": entry.session_at(replica.name)})
+    wait_for(lambda: replica.metric("replica_in_flight") >= 3, 10, "several parts are at work", interval=0.01)
+    assert replica.metric("replica_in_flight") <= 4, "one request took the whole replica"
+    connection.close()
+    wait_for(lambda: replica.metric("replica_in_flight") == 0, 2, "the replica is free", interval=0.01)
+
+
 def test_the_death_of_an_entry_frees_the_replicas_of_others(cluster):
     entry, replica = cluster.peers[0], cluster.peers[2]
     session = entry.session_at(replica.name)

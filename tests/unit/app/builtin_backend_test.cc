@@ -450,6 +450,18 @@ BOOST_AUTO_TEST_CASE(embeddings_are_unit_vectors_of_their_own_inputs) {
     bench.settle();
 }
 
+BOOST_AUTO_TEST_CASE(embeddings_that_take_long_show_that_they_go_on) {
+    Bench bench(chain_engine());
+    const auto reply = bench.open(open_of(wire::RequestKind::embedding, R"({"model":"null","input":["a","b","c"]})"));
+    BOOST_TEST(std::get<wire::Head>(bench.next(*reply)).status == 200);
+    // One place: one after another, and the reader is there in between.
+    const auto [pieces, end] = bench.rest(*reply);
+    BOOST_TEST((end.code == wire::EndCode::ok));
+    BOOST_TEST_REQUIRE(pieces.size() == 2U);
+    BOOST_TEST((pieces[0] == wire::Data{}));
+    BOOST_TEST(!pieces[1].bytes.empty());
+}
+
 BOOST_AUTO_TEST_CASE(text_becomes_tokens_and_text_again_without_the_engine) {
     Bench bench;
     const auto kind = wire::RequestKind::tokenize;
