@@ -162,7 +162,9 @@ std::shared_ptr<ReplyReader> BuiltinBackend::open_answer(const wire::Open& open,
 }
 
 std::shared_ptr<ReplyReader> BuiltinBackend::open_embeddings(const wire::Open& open, const ReplyContext& context) {
-    if (!host_->abilities().embeddings) return reply_of({wire::End{wire::EndCode::not_supported, "", load()}});
+    if (!host_->abilities().embeddings)
+        return error_reply(openai::unsupported_parameter("input", "the engine behind this model makes no embeddings"),
+                           context);
     auto made = make_embedding_job(open, job_model());
     if (!made) return error_reply(made.error(), context);
     EmbeddingJob& job = made.value();
