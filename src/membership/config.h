@@ -87,11 +87,11 @@ struct Config {
 
     // When own loads are told (see LoadNewsRule): a change by this part of what was told last, of a replica that was
     // told to have this many in flight or that is busy now, at most this often; any other change about this much later
-    // (both times n / 256 above 256 peers). Defaults 0.1, 4 (the router's load_floor), 1 s and 120 s.
+    // (both times n / 256 above 256 peers). Defaults 0.1, 4 (the router's load_floor), 1 s and 300 s.
     double load_change = 0.1;
     std::uint32_t load_floor = 4;
     Duration load_interval = std::chrono::seconds{1};
-    Duration load_settle = std::chrono::seconds{120};
+    Duration load_settle = std::chrono::seconds{300};
 
     // After leave(), how long the news is spread before left_cluster says that the process may end. Default 1 s.
     Duration leave_time = std::chrono::seconds{1};

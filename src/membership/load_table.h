@@ -28,7 +28,7 @@ struct LoadNewsRule {
     double change = 0.1;                            // least part of the value told last
     std::uint32_t floor = 4;                        // in flight: told so, a replica may be passed over
     Duration interval = std::chrono::seconds{1};    // at least from one report to the next for what is told soon
-    Duration settle = std::chrono::seconds{120};    // for any other change
+    Duration settle = std::chrono::seconds{300};    // for any other change
 };
 
 class LoadTable {
