@@ -122,6 +122,10 @@ DataPlane::DataPlane(const DataPlaneShared& shared, std::size_t thread)
     : state_(std::make_unique<State>(shared, thread)) {}
 
 DataPlane::~DataPlane() {
+    stop();
+}
+
+void DataPlane::stop() {
     if (!state_->thread.joinable()) return;
     state_->context.stop();
     state_->thread.join();

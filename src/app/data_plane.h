@@ -50,8 +50,7 @@ class DataPlane {
   public:
     // Nothing runs before run().
     DataPlane(const DataPlaneShared& shared, std::size_t thread);
-    // Stops the thread; connections are cut.
-    ~DataPlane();
+    ~DataPlane();  // stops
     DataPlane(const DataPlane&) = delete;
     DataPlane& operator=(const DataPlane&) = delete;
 
@@ -63,6 +62,9 @@ class DataPlane {
 
     // Starts the thread. A view must have been published.
     void run();
+    // Ends the thread; connections are cut. set_keys() and set_tls() do nothing after it; the others must not be
+    // called.
+    void stop();
 
     // After run(), thread-safe. Ready when the door has answered everything it was asked, or `deadline` has passed:
     // then it cuts, and the value is false.

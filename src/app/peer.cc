@@ -258,6 +258,21 @@ class ReplicaStop {
     const LocalReplicas& replicas_;
 };
 
+// Joins the threads of the data planes while the control strand, to which they hand messages, is there. The planes
+// themselves stay for what the control strand still tells them.
+class PlaneStop {
+  public:
+    explicit PlaneStop(const std::vector<std::unique_ptr<DataPlane>>& planes) : planes_(planes) {}
+    PlaneStop(const PlaneStop&) = delete;
+    PlaneStop& operator=(const PlaneStop&) = delete;
+    ~PlaneStop() {
+        for (const auto& plane : planes_) plane->stop();
+    }
+
+  private:
+    const std::vector<std::unique_ptr<DataPlane>>& planes_;
+};
+
 // Waits until `done`, looking again every few milliseconds; false when `deadline` came first.
 bool wait_until(const std::function<bool()>& done, std::chrono::steady_clock::time_point deadline) {
     while (!done()) {
@@ -428,6 +443,7 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
             if (auto unused = io::check_tcp_port_free(context, key, endpoint); !unused)
                 return cannot_bind(key, unused.error());
     }
+    const PlaneStop stop_planes(planes);
     const ReplicaStop stop_replicas(*replicas);
     for (std::size_t thread = 0; thread < config.http_threads; ++thread) {
         planes.push_back(std::make_unique<DataPlane>(shared, thread));
