@@ -42,11 +42,6 @@ bool is_soon(const wire::LoadReport& told, const wire::LoadReport& now, const Lo
     return std::max(told.kv_used_permille, now.kv_used_permille) >= busy_permille && kv_by >= kv_permille_change;
 }
 
-bool same_load(wire::LoadReport a, const wire::LoadReport& b) {
-    a.age = b.age;
-    return a == b;
-}
-
 LoadReports idle_reports(LoadReports reports) {
     for (wire::LoadReport& report : reports) report = {.replica = report.replica};
     return reports;
@@ -131,7 +126,7 @@ std::optional<TimePoint> LoadTable::due(std::size_t part, const LoadReports& rep
         return !is_soon(before, after, rule);
     };
     if (!std::ranges::equal(last, reports, waits)) return told.at + rule.interval;
-    if (told.reports == nullptr || !std::ranges::equal(last, reports, same_load)) return told.at + rule.settle;
+    if (told.reports == nullptr || last != reports) return told.at + rule.settle;
     return std::nullopt;
 }
 
