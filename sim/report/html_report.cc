@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/html.h"
 #include "membership/event.h"
 
 namespace exa::sim {
@@ -15,29 +16,6 @@ constexpr double width = 1000;
 constexpr double margin = 90;
 constexpr std::size_t told_max = 20'000;
 
-std::string escaped(std::string_view text) {
-    std::string out;
-    for (const char c : text) {
-        switch (c) {
-            case '<':
-                out += "&lt;";
-                break;
-            case '>':
-                out += "&gt;";
-                break;
-            case '&':
-                out += "&amp;";
-                break;
-            case '"':
-                out += "&quot;";
-                break;
-            default:
-                out += c;
-        }
-    }
-    return out;
-}
-
 // Places times and hosts on a drawing of its own height.
 class Drawing {
   public:
@@ -47,10 +25,10 @@ class Drawing {
     void box(double from_s, double to_s, double y, double high, std::string_view color, std::string_view title) {
         body_ += fmt::format(
             "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\"><title>{}</title></rect>\n",
-            x(from_s), y, std::max(1.0, x(to_s) - x(from_s)), high, color, escaped(title));
+            x(from_s), y, std::max(1.0, x(to_s) - x(from_s)), high, color, html_escaped(title));
     }
     void label(double y, std::string_view text) {
-        body_ += fmt::format("<text x=\"0\" y=\"{:.1f}\">{}</text>\n", y, escaped(text));
+        body_ += fmt::format("<text x=\"0\" y=\"{:.1f}\">{}</text>\n", y, html_escaped(text));
     }
     void line(const std::vector<std::pair<double, double>>& points, std::string_view color) {
         double most = 1e-9;
@@ -213,8 +191,8 @@ std::string to_html(const RunIdentity& identity, const Scenario& scenario, const
         "body{{font:14px sans-serif;margin:2em;max-width:1100px}}svg{{background:#fafafa;border:1px solid #ddd}}"
         "text{{font:10px sans-serif}}pre{{background:#f4f4f4;padding:1em;overflow:auto}}</style></head><body>\n"
         "<h1>{0}, seed {1}</h1><p>{2}</p><pre>{3}</pre>\n",
-        escaped(identity.scenario), identity.seed, escaped(scenario.about),
-        escaped(to_text(identity, outcome, RunTime{})));
+        html_escaped(identity.scenario), identity.seed, html_escaped(scenario.about),
+        html_escaped(to_text(identity, outcome, RunTime{})));
     html += section("Faults", "The plan: what was done and when.", faults(scenario, end_s));
     html +=
         section("Who knew what when",

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <limits>
 
+#include "base/html.h"
+
 namespace exa::bench {
 
 namespace {
@@ -87,7 +89,7 @@ std::string line_at(std::string_view css, double x1, double y1, double x2, doubl
 
 std::string text_at(double x, double y, std::string_view anchor, std::string_view text, std::string_view css) {
     return "<text class=\"" + std::string(css) + "\" x=\"" + num(x) + "\" y=\"" + num(y) + "\" text-anchor=\"" +
-           std::string(anchor) + "\">" + escaped(text) + "</text>";
+           std::string(anchor) + "\">" + html_escaped(text) + "</text>";
 }
 
 std::string css_of(std::size_t series) {
@@ -108,8 +110,8 @@ std::string draw_line(const Series& series, std::size_t number, const Axis& x, c
         pen_down = true;
         if (series.points.size() <= dots_max)
             dots += "<circle class=\"dot " + css_of(number) + "\" cx=\"" + num(x.place(point.x)) + "\" cy=\"" +
-                    num(y.place(point.y)) + "\" r=\"2\"><title>" + escaped(series.name) + ": " + short_number(point.y) +
-                    " at " + short_number(point.x) + "</title></circle>";
+                    num(y.place(point.y)) + "\" r=\"2\"><title>" + html_escaped(series.name) + ": " +
+                    short_number(point.y) + " at " + short_number(point.x) + "</title></circle>";
     }
     return "<path class=\"line " + css_of(number) + "\" d=\"" + path + "\"/>" + dots;
 }
@@ -165,30 +167,6 @@ std::string draw_legend(const Plot& plot) {
 
 }  // namespace
 
-std::string escaped(std::string_view text) {
-    std::string out;
-    for (const char c : text) {
-        switch (c) {
-            case '&':
-                out += "&amp;";
-                break;
-            case '<':
-                out += "&lt;";
-                break;
-            case '>':
-                out += "&gt;";
-                break;
-            case '"':
-                out += "&quot;";
-                break;
-            default:
-                // The other controls are not allowed in a document at all.
-                if (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t') out += c;
-        }
-    }
-    return out;
-}
-
 std::vector<double> nice_ticks(double low, double high, std::size_t wanted, bool log) {
     std::vector<double> ticks;
     if (!(low < high) || wanted == 0) return ticks;
@@ -216,7 +194,7 @@ std::string to_svg(const Plot& plot) {
         }
     }
     std::string out = "<svg viewBox=\"0 0 " + num(width) + " " + num(height) + "\" role=\"img\" aria-label=\"" +
-                      escaped(plot.title) + "\">";
+                      html_escaped(plot.title) + "\">";
     if (!x.has_data()) return out + text_at(width / 2, height / 2, "middle", "no data", "label") + "</svg>";
     y.start_at_zero();
     x.close(false);

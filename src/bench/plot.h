@@ -42,9 +42,6 @@ struct Plot {
 // An <svg> element; "no data" in it when there is no point to draw.
 std::string to_svg(const Plot& plot);
 
-// Text within HTML or SVG, also within a quoted attribute.
-std::string escaped(std::string_view text);
-
 // Round numbers (1, 2 or 5 times a power of ten) from `low` to `high`, about `wanted` of them; every power of ten when
 // `log`.
 std::vector<double> nice_ticks(double low, double high, std::size_t wanted, bool log);

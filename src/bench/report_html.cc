@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 
+#include "base/html.h"
 #include "bench/plot.h"
 #include "bench/report_json.h"
 
@@ -48,20 +49,20 @@ std::string shown_ms(double ms) {
 }
 
 std::string card(std::string_view value, std::string_view name, std::string_view css = {}) {
-    return "<div class=\"card " + std::string(css) + "\"><b>" + escaped(value) + "</b><span>" + escaped(name) +
-           "</span></div>";
+    return "<div class=\"card " + std::string(css) + "\"><b>" + html_escaped(value) + "</b><span>" +
+           html_escaped(name) + "</span></div>";
 }
 
 std::string row(const std::vector<std::string>& cells, std::string_view tag = "td") {
     std::string out = "<tr>";
     for (const std::string& cell : cells)
-        out += "<" + std::string(tag) + ">" + escaped(cell) + "</" + std::string(tag) + ">";
+        out += "<" + std::string(tag) + ">" + html_escaped(cell) + "</" + std::string(tag) + ">";
     return out + "</tr>";
 }
 
 std::string section(const Plot& plot, std::string_view note = {}) {
-    return "<h2>" + escaped(plot.title) + "</h2>" + (note.empty() ? std::string() : "<p>" + escaped(note) + "</p>") +
-           to_svg(plot);
+    return "<h2>" + html_escaped(plot.title) + "</h2>" +
+           (note.empty() ? std::string() : "<p>" + html_escaped(note) + "</p>") + to_svg(plot);
 }
 
 // A value of every window of the timeline, at its middle.
@@ -250,9 +251,10 @@ std::string headline(const Report& report, const Summary& summary) {
     const Slo& slo = report.config.slo;
     std::string targets;
     for (const std::string& target : report.targets) targets += (targets.empty() ? "" : ", ") + target;
-    std::string out = "<h1>" + escaped(report.name) + "</h1><p>" + escaped(report.preset) + " load of " +
-                      escaped(report.config.model) + " at " + escaped(targets) + ", " + shown(summary.measured_s) +
-                      " s measured" + (report.interrupted ? " (interrupted)" : "") + "</p><div class=\"cards\">";
+    std::string out = "<h1>" + html_escaped(report.name) + "</h1><p>" + html_escaped(report.preset) + " load of " +
+                      html_escaped(report.config.model) + " at " + html_escaped(targets) + ", " +
+                      shown(summary.measured_s) + " s measured" + (report.interrupted ? " (interrupted)" : "") +
+                      "</p><div class=\"cards\">";
     out += card(shown(summary.requests_per_s), "requests/s");
     out += card(shown(summary.goodput_per_s), "within the objective /s");
     out += card(shown(summary.output_tokens_per_s), "output tokens/s");
@@ -273,7 +275,7 @@ std::string report_html(const Report& report) {
     std::string out =
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
         "content=\"width=device-width,initial-scale=1\"><title>" +
-        escaped(report.name) + " - exaserve bench</title>";
+        html_escaped(report.name) + " - exaserve bench</title>";
     out += style;
     out += "</head><body>";
     out += headline(report, summary);
@@ -286,7 +288,7 @@ std::string report_html(const Report& report) {
     out += histogram_plot("Time to first token, how often", report.recorder.ttft_us());
     out += histogram_plot("Whole answer, how often", report.recorder.e2e_us());
     out += failure_table(report);
-    out += "<h2>All numbers</h2><pre>" + escaped(report_json(report)) + "</pre></body></html>\n";
+    out += "<h2>All numbers</h2><pre>" + html_escaped(report_json(report)) + "</pre></body></html>\n";
     return out;
 }
 
