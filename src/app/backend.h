@@ -4,8 +4,11 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <cstdint>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "app/reply.h"
+#include "io/http/upstream.h"
 #include "wire/link_messages.h"
 #include "wire/records.h"
 
@@ -23,10 +26,14 @@ struct ServingStats {
     std::uint64_t completion_tokens = 0;
 };
 
+// The connections of one data-plane thread to servers behind replicas of this peer.
+using UpstreamPools = std::vector<std::pair<ReplicaId, std::shared_ptr<io::UpstreamPool>>>;
+
 // Where a reply belongs.
 struct ReplyContext {
     boost::asio::any_io_executor executor;
     std::shared_ptr<ServingStats> stats;
+    std::shared_ptr<UpstreamPools> upstreams = std::make_shared<UpstreamPools>();
 };
 
 // Thread-safe but for stop().

@@ -62,7 +62,7 @@ Result<void> complete_advertise(std::string& advertise, const std::string& liste
 std::span<const ConfigKey> config_keys() {
     static const std::vector<ConfigKey> all = [] {
         std::vector<ConfigKey> keys;
-        for (const auto topic : {peer_keys(), security_keys(), net_keys(), engine_keys(), http_keys()})
+        for (const auto topic : {peer_keys(), security_keys(), net_keys(), engine_keys(), attach_keys(), http_keys()})
             keys.insert(keys.end(), topic.begin(), topic.end());
         return keys;
     }();
@@ -106,6 +106,12 @@ Result<void> complete_config(PeerConfig& config, const Environment& environment)
     if (config.model_path.empty())
         config.model_path = fmt::format("{}/exaserve/models/SmolLM2-135M-Instruct.Q4_1.gguf", environment.cache_home);
     if (config.model_name.empty() && config.engine == "null") config.model_name = "null";
+    if (config.engine == "attach") {
+        if (config.attach_urls.empty()) return error(errc::usage, "attach.urls is needed with model.engine = attach");
+        if (config.model_name.empty())
+            return error(errc::usage, "model.name is needed with model.engine = attach: the servers' own name for it");
+        config.replicas = static_cast<std::uint32_t>(config.attach_urls.size());
+    }
     if (config.model_name.empty()) {
         std::string file = config.model_path.substr(config.model_path.rfind('/') + 1);
         if (file.ends_with(".gguf")) file.resize(file.size() - 5);

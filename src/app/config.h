@@ -48,6 +48,11 @@ struct PeerConfig {
     std::uint32_t null_jitter_permille = 0;
     std::uint32_t null_answer_tokens = 0;
 
+    std::vector<std::string> attach_urls;
+    std::string attach_api_key_file;
+    std::string attach_health_path = "/health";
+    std::uint32_t attach_idle_ms = 4'000;
+
     std::uint32_t http_threads = 1;
     std::string http_certificate_file;
     std::string http_key_file;

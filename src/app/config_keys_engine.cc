@@ -9,15 +9,16 @@ namespace exa::app {
 namespace {
 
 Result<void> set_engine(PeerConfig& config, std::string_view text) {
-    if (text != "builtin" && text != "null") return bad_value(text, "builtin or null");
+    if (text != "builtin" && text != "null" && text != "attach") return bad_value(text, "builtin, null or attach");
     config.engine = text;
     return success();
 }
 
 constexpr std::array keys = {
     ConfigKey{"model.engine", "ENGINE",
-              "builtin runs the model file on this machine. null has no model and computes nothing: it takes the time "
-              "that null.* say and answers noise, for tests of everything around an engine. Default: builtin.",
+              "builtin runs the model file on this machine. attach passes requests on to servers that run already "
+              "(attach.*). null has no model and computes nothing: it takes the time that null.* say and answers "
+              "noise, for tests of everything around an engine. Default: builtin.",
               set_engine},
     ConfigKey{
         "model.path", "FILE",
@@ -28,7 +29,7 @@ constexpr std::array keys = {
               set_text<&PeerConfig::model_name>},
     ConfigKey{"model.replicas", "N",
               "Replicas that this peer runs; they share one copy of the weights. Default: 1. Range: 0 (an entry only) "
-              "to 64.",
+              "to 64. With model.engine = attach they are as many as attach.urls.",
               set_number<&PeerConfig::replicas, 0, 64>},
     ConfigKey{"model.in_flight_limit", "N",
               "Requests that one replica works on at the same time; more are answered busy and go elsewhere. Default: "

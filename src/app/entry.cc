@@ -144,17 +144,22 @@ asio::awaitable<void> Entry::handle(io::HttpRequest request, std::shared_ptr<io:
     dispatcher_.handle_view(shared_.load()->routing);
     router::Decision decision = dispatcher_.begin(clock_.now(), meta);
     while (auto* next = std::get_if<router::Attempt>(&decision)) {
+        // Who has no numerics makes no tokens.
+        if (next->numerics == 0) relay.pass_on(request);
         const Outcome outcome = co_await attempt(relay, std::move(*next));
         auto reported = report(relay, outcome);
         if (!reported) co_return;
         decision = std::move(*reported);
     }
-    if (const auto* reject = std::get_if<router::Reject>(&decision)) {
+    if (auto* reject = std::get_if<router::Reject>(&decision)) {
+        if (reject->retry_after && relay.retry_after() > Duration(0)) reject->retry_after = relay.retry_after();
         io::HttpResponse response = to_response(*reject, model);
         failed_ += response.status >= 500;
         std::ignore = co_await exchange->respond(std::move(response));
     } else if (const auto* broken = std::get_if<router::Broken>(&decision)) {
         ++failed_;
+        // An answer in one piece that is cut must look like it: the connection breaks.
+        if (!relay.is_event_stream()) co_return;
         std::ignore = co_await exchange->write(
             relay.error_event(openai::upstream_failed(broken->error.message() + "; " + relay.failure())));
         std::ignore = co_await exchange->finish();

@@ -28,6 +28,7 @@
 #include "app/access_log.h"
 #include "app/address.h"
 #include "app/api_key_watch.h"
+#include "app/attach_replicas.h"
 #include "app/bring_up.h"
 #include "app/certificates.h"
 #include "app/control.h"
@@ -344,7 +345,10 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
                                   ring.is_sealed() ? std::make_shared<const LinkKeys>(ring.link_keys()) : nullptr};
 
     const auto replicas = std::make_shared<LocalReplicas>();
-    if (config.replicas > 0) {
+    if (config.engine == "attach") {
+        EXA_TRY(LocalReplicas::List attached, make_attached_replicas(config, directory.peer_id()));
+        replicas->publish(std::move(attached));
+    } else if (config.replicas > 0) {
         EXA_TRY(const LoadedModel model,
                 config.engine == "null" ? Result<LoadedModel>(null_model()) : load_model(config.model_path));
         replicas->publish(make_replicas(config, model, directory.peer_id(), clock));
@@ -474,21 +478,27 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
                {"sealed", ring.is_sealed() ? "with key " + to_string(ring.primary()->id) : "no"},
                {"api_keys", key_gate ? config.api_keys_file : "no"}});
 
-    auto warm_up = std::make_unique<WarmUp>(
-        WarmUpConfig{.door = (certificates ? "https://" : "http://") + to_string(advertise.http),
-                     .secret = entry.warm_up_secret,
-                     .trust = [&] { return certificates ? certificates->trust() : nullptr; }},
-        replicas->all(),
-        [&](ReplicaId id) {
-            const auto replica = replicas->find(id);
-            auto warming = wire::ReplicaState::warming;
-            if (!replica->state.compare_exchange_strong(warming, wire::ReplicaState::ready)) return;
-            wire::ReplicaRecord record = replica->record;
-            record.state = wire::ReplicaState::ready;
-            control.set_replica(std::move(record));
-            log->info("peer", "replica ready", {{"replica", to_string(id)}});
-        },
-        *log);
+    const auto set_ready = [&](ReplicaId id, bool ready) {
+        const auto replica = replicas->find(id);
+        auto before = ready ? wire::ReplicaState::warming : wire::ReplicaState::ready;
+        const auto after = ready ? wire::ReplicaState::ready : wire::ReplicaState::warming;
+        // A drain that has begun stands.
+        if (!replica->state.compare_exchange_strong(before, after)) return;
+        wire::ReplicaRecord record = replica->record;
+        record.state = after;
+        control.set_replica(std::move(record));
+        log->info("peer", ready ? "replica ready" : "replica not ready", {{"replica", to_string(id)}});
+    };
+    std::unique_ptr<WarmUp> warm_up;
+    std::vector<std::unique_ptr<AttachProbe>> probes;
+    if (config.engine == "attach")
+        probes = probe_attached(config, *replicas->all(), set_ready, *log);
+    else
+        warm_up = std::make_unique<WarmUp>(
+            WarmUpConfig{.door = (certificates ? "https://" : "http://") + to_string(advertise.http),
+                         .secret = entry.warm_up_secret,
+                         .trust = [&] { return certificates ? certificates->trust() : nullptr; }},
+            replicas->all(), [&](ReplicaId id) { set_ready(id, true); }, *log);
     if (certificates || access_log) {
         stop.keep_up([&, dropped = std::uint64_t{0}](bool hangup) mutable {
             if (certificates)
@@ -505,6 +515,7 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
     }
     EXA_TRY(stop.wait());
     warm_up.reset();
+    probes.clear();
     drain(config, *replicas, control, planes, *log);
     return success();
 }

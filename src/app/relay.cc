@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "app/attach_server.h"
+#include "app/traceparent.h"
 #include "openai/answer.h"
 #include "openai/responses_stream.h"
 
@@ -14,6 +17,10 @@ namespace exa::app {
 namespace asio = boost::asio;
 
 namespace {
+
+// An answer in one piece that is no longer than this goes out when it is complete: until then another replica can be
+// tried.
+constexpr std::size_t whole_bytes_max = 64 * 1024;
 
 Outcome outcome_of(wire::EndCode code) {
     switch (code) {
@@ -41,6 +48,13 @@ Outcome outcome_of(wire::EndCode code) {
 
 Relay::Relay(std::shared_ptr<io::HttpExchange> exchange, wire::Open open)
     : exchange_(std::move(exchange)), open_(std::move(open)) {}
+
+void Relay::pass_on(const io::HttpRequest& request) {
+    open_.headers = trace_fields(request.headers);
+    for (wire::HeaderField& field : passed_fields(request.headers)) open_.headers.push_back(std::move(field));
+    const std::size_t size = request.path.size() + 1 + request.query.size();
+    if (!request.query.empty() && size <= wire::target_bytes_max) open_.target = request.path + "?" + request.query;
+}
 
 wire::Open Relay::begin(router::Attempt attempt) {
     attempt_ = std::move(attempt);
@@ -109,15 +123,26 @@ asio::awaitable<std::optional<Outcome>> Relay::take_data(wire::Data data) {
     }
     if (!exchange_->started()) {
         whole_body_ += data.bytes;
+        // Without tokens it could not go on elsewhere anyway, and it may be of any size.
+        if (numerics_ == 0 && whole_body_.size() > whole_bytes_max) co_return co_await start_whole();
         co_return std::nullopt;
     }
     if (!data.bytes.empty() && !co_await exchange_->write(std::move(data.bytes))) co_return Outcome::client_gone;
     co_return std::nullopt;
 }
 
+asio::awaitable<std::optional<Outcome>> Relay::start_whole() {
+    whole_started_ = true;
+    if (!co_await exchange_->start(head_.status, headers(), head_.content_length)) co_return Outcome::client_gone;
+    if (!co_await exchange_->write(std::exchange(whole_body_, {}))) co_return Outcome::client_gone;
+    co_return std::nullopt;
+}
+
 asio::awaitable<std::optional<Outcome>> Relay::take_end(wire::End end) {
     load_ = end.load;
     failure_ = std::move(end.message);
+    if (end.code == wire::EndCode::busy && end.retry_after > Duration(0))
+        retry_after_ = retry_after_ == Duration(0) ? end.retry_after : std::min(retry_after_, end.retry_after);
     if (end.code != wire::EndCode::ok) co_return outcome_of(end.code);
     if (exchange_->started()) {
         co_return co_await exchange_->finish() ? Outcome::finished : Outcome::client_gone;
@@ -129,6 +154,7 @@ asio::awaitable<std::optional<Outcome>> Relay::take_end(wire::End end) {
 io::HttpHeaders Relay::headers() const {
     io::HttpHeaders headers{{"content-type", head_.content_type}, {"x-exaserve-replica", to_string(attempt_.replica)}};
     if (!session_token_.empty()) headers.add("x-session-id", session_token_);
+    for (const wire::HeaderField& field : head_.headers) headers.add(field.name, field.value);
     return headers;
 }
 

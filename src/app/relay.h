@@ -39,6 +39,12 @@ class Relay {
     const std::optional<wire::LoadReport>& load() const { return load_; }
     // Of the answer as the client has it, in all its choices; what an attempt made in vain does not count.
     std::uint64_t answer_tokens() const;
+    // The shortest time after which a replica that was busy wants to be asked again; 0: none said so.
+    Duration retry_after() const { return retry_after_; }
+    // Whether an answer that breaks can say so itself: a stream of events can.
+    bool is_event_stream() const { return !whole_started_; }
+    // What attached servers get of the client's fields and URL.
+    void pass_on(const io::HttpRequest& request);
     // Why the last attempt failed, for people.
     const std::string& failure() const { return failure_; }
     void set_failure(std::string failure) { failure_ = std::move(failure); }
@@ -57,6 +63,8 @@ class Relay {
     boost::asio::awaitable<std::optional<Outcome>> take_head(wire::Head head);
     boost::asio::awaitable<std::optional<Outcome>> take_data(wire::Data data);
     boost::asio::awaitable<std::optional<Outcome>> take_end(wire::End end);
+    // Begins to pass on an answer in one piece before all of it is there.
+    boost::asio::awaitable<std::optional<Outcome>> start_whole();
     io::HttpHeaders headers() const;
 
     std::shared_ptr<io::HttpExchange> exchange_;
@@ -66,7 +74,9 @@ class Relay {
     std::uint64_t numerics_ = 0;  // under which the tokens were made
     wire::Head head_;             // of the current attempt, once it came
     std::string whole_body_;      // of an answer that is not a stream
+    bool whole_started_ = false;  // such an answer is passed on as it comes
     std::optional<wire::LoadReport> load_;
+    Duration retry_after_{0};
     std::string failure_;
 };
 

@@ -22,10 +22,10 @@ Awaitable<Result<void>> HttpExchange::respond(HttpResponse response) {
     co_return co_await connection->flushed_to(answer, 0);
 }
 
-Awaitable<Result<void>> HttpExchange::start(int status, HttpHeaders headers) {
+Awaitable<Result<void>> HttpExchange::start(int status, HttpHeaders headers, std::optional<std::uint64_t> length) {
     const auto connection = connection_;
     const auto answer = answer_;
-    connection->begin(answer, status, headers, std::nullopt);
+    connection->begin(answer, status, headers, length);
     co_return connection->append(answer, {});
 }
 

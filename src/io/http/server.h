@@ -100,7 +100,7 @@ class HttpExchange {
     Awaitable<Result<void>> respond(HttpResponse response);
 
     // Begins a streamed answer; the head leaves with the first bytes of the body or at the end of this turn.
-    Awaitable<Result<void>> start(int status, HttpHeaders headers);
+    Awaitable<Result<void>> start(int status, HttpHeaders headers, std::optional<std::uint64_t> length = std::nullopt);
     // Appends to the body. What is written within one turn of the loop leaves in one system call. Completes at once
     // while at most write_buffer_bytes wait for the socket, else when it took enough. errc::broken as above.
     Awaitable<Result<void>> write(std::string chunk);

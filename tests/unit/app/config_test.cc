@@ -56,6 +56,23 @@ BOOST_AUTO_TEST_CASE(errors_name_line_key_value_and_range_and_change_nothing) {
     BOOST_TEST(load("[listen]\nhttp = 'nowhere'\n", config).starts_with(":2: listen.http: 'nowhere' is not HOST:PORT"));
 }
 
+BOOST_AUTO_TEST_CASE(attached_servers_are_replicas_and_need_urls_and_a_name) {
+    const auto detail = [](PeerConfig config) {
+        const auto done = complete_config(config, environment);
+        return done ? std::to_string(config.replicas) : done.error().detail;
+    };
+    PeerConfig config;
+    BOOST_TEST(load("[model]\nengine = 'attach'\n", config) == "");
+    BOOST_TEST(detail(config).starts_with("attach.urls is needed"));
+    BOOST_TEST(load("[attach]\nurls = ['http://a:1', 'http://b:2/x']\n", config) == "");
+    BOOST_TEST(detail(config).starts_with("model.name is needed"));
+    BOOST_TEST(load("[model]\nname = 'm'\n", config) == "");
+    BOOST_TEST(detail(config) == "2");
+    BOOST_TEST(load("[attach]\nurls = ['http://a:1', 'a:2']\n", config) ==
+               ":2: attach.urls: 'a:2' does not begin with http://");
+    BOOST_TEST(load("[attach]\nhealth_path = 'health'\n", config).ends_with("is not a path such as /health"));
+}
+
 BOOST_AUTO_TEST_CASE(unspecified_address_needs_an_advertised_one) {
     PeerConfig config;
     BOOST_TEST(set_config(config, "listen.link", "0.0.0.0:7947").has_value());

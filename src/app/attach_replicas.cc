@@ -1,0 +1,69 @@
+#include "app/attach_replicas.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "app/attach_backend.h"
+#include "app/errc.h"
+#include "app/text_file.h"
+
+namespace exa::app {
+
+namespace {
+
+constexpr std::string_view deployment = "default";
+
+Result<std::string> read_key(const std::string& path) {
+    if (path.empty()) return std::string();
+    auto text = read_text_file(path, 4096);
+    if (!text) return error(errc::usage, "attach.api_key_file: " + text.error().detail);
+    std::string key = std::move(text).value();
+    while (!key.empty() && (key.back() == '\n' || key.back() == '\r')) key.pop_back();
+    if (key.empty() || !std::ranges::all_of(key, [](char c) { return c > ' ' && c < 0x7f; }))
+        return error(errc::usage, "attach.api_key_file: one line of visible ASCII is expected");
+    return key;
+}
+
+}  // namespace
+
+Result<LocalReplicas::List> make_attached_replicas(const PeerConfig& config, PeerId peer) {
+    EXA_TRY(const std::string key, read_key(config.attach_api_key_file));
+    LocalReplicas::List replicas;
+    for (const std::string& url : config.attach_urls) {
+        EXA_TRY(AttachServer server, AttachServer::parse(url));
+        server.api_key = key;
+        auto replica = std::make_shared<LocalReplica>();
+        wire::ReplicaRecord& record = replica->record;
+        record.id = {peer, deployment_id(deployment), static_cast<std::uint16_t>(replicas.size())};
+        record.deployment = deployment;
+        record.model = config.model_name;
+        record.version = "attach";
+        record.role = "chat";
+        record.in_flight_limit = config.in_flight_limit;
+        record.context_tokens = config.context_tokens;
+        record.state = wire::ReplicaState::warming;
+        replica->state = wire::ReplicaState::warming;
+        replica->backend = std::make_shared<AttachBackend>(record, std::move(server),
+                                                           std::chrono::milliseconds(config.attach_idle_ms));
+        replicas.push_back(std::move(replica));
+    }
+    return replicas;
+}
+
+std::vector<std::unique_ptr<AttachProbe>> probe_attached(const PeerConfig& config, const LocalReplicas::List& replicas,
+                                                         const std::function<void(ReplicaId, bool up)>& on_change,
+                                                         Log& log) {
+    std::vector<std::unique_ptr<AttachProbe>> probes;
+    for (const auto& replica : replicas) {
+        AttachProbeConfig one;
+        one.server = static_cast<const AttachBackend&>(*replica->backend).server();
+        one.model = config.model_name;
+        one.health_path = config.attach_health_path;
+        probes.push_back(std::make_unique<AttachProbe>(std::move(one), replica->record.id, on_change, log));
+    }
+    return probes;
+}
+
+}  // namespace exa::app

@@ -1,0 +1,24 @@
+// The replicas of model.engine = attach: one a server, ready while that answers.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "app/attach_probe.h"
+#include "app/config.h"
+#include "app/local_replicas.h"
+#include "base/log.h"
+#include "base/result.h"
+
+namespace exa::app {
+
+// One for each of attach.urls, in state `warming`. errc::usage: the file with their key.
+Result<LocalReplicas::List> make_attached_replicas(const PeerConfig& config, PeerId peer);
+
+// Starts to ask after each of them. `on_change` is called from any thread. All outlive the probes.
+std::vector<std::unique_ptr<AttachProbe>> probe_attached(const PeerConfig& config, const LocalReplicas::List& replicas,
+                                                         const std::function<void(ReplicaId, bool up)>& on_change,
+                                                         Log& log);
+
+}  // namespace exa::app

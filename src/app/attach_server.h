@@ -1,0 +1,34 @@
+// AttachServer: an OpenAI-compatible server that runs already, and what it is asked for the requests of clients.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "io/http/message.h"
+#include "wire/link_messages.h"
+
+namespace exa::app {
+
+struct AttachServer {
+    std::string url;   // as the operator wrote it
+    std::string host;  // a name or an address, IPv6 without brackets
+    std::uint16_t port = 0;
+    std::string prefix;   // what stands before the API's paths; often nothing
+    std::string api_key;  // what it wants as bearer token; empty: none
+
+    // "http://host:port" with or without a path, which must not be one of the API. errc::usage.
+    static Result<AttachServer> parse(std::string_view url);
+
+    // The head of the request that a client's becomes: its path, its own fields, its id; the server's key in place of
+    // the client's.
+    std::string request_head(const wire::Open& open) const;
+};
+
+// What of a message's fields is passed on to the other side: not those of the connection, of framing, or secrets, nor
+// the few that are `open`'s or the server's own; within the bounds of a message.
+std::vector<wire::HeaderField> passed_fields(const io::HttpHeaders& headers);
+
+}  // namespace exa::app

@@ -1,0 +1,254 @@
+#include "io/http/upstream_connection.h"
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "io/net.h"
+#include "io/resolve.h"
+
+namespace exa::io {
+
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr std::size_t buffer_bytes = 32 * 1024;
+// Beyond the largest header that the parser takes.
+constexpr std::size_t buffer_bytes_max = 128 * 1024;
+
+// "timeout=5, max=100": seconds that the server keeps an idle connection.
+std::optional<std::chrono::seconds> keep_alive_time(std::string_view text) {
+    constexpr std::string_view name = "timeout=";
+    const auto at = text.find(name);
+    if (at == text.npos) return std::nullopt;
+    const std::string_view digits = text.substr(at + name.size());
+    std::uint32_t seconds = 0;
+    const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), seconds);
+    if (code != std::errc{}) return std::nullopt;
+    return std::chrono::seconds(seconds);
+}
+
+}  // namespace
+
+UpstreamConnection::UpstreamConnection(const std::shared_ptr<UpstreamPool>& pool)
+    : pool_(pool),
+      socket_(pool->executor_),
+      connect_timer_(pool->executor_),
+      buffer_(buffer_bytes),
+      keep_for_(pool->config_.idle_timeout) {
+    pool->all_.insert(this);
+}
+
+UpstreamConnection::~UpstreamConnection() {
+    if (const auto pool = pool_.lock()) pool->all_.erase(this);
+}
+
+void UpstreamConnection::connect(UpstreamCall& call, const UpstreamConfig& config) {
+    call_ = &call;
+    asio::co_spawn(
+        socket_.get_executor(),
+        [self = shared_from_this(), config]() -> Awaitable<void> { co_await self->open_and_send(config); },
+        asio::detached);
+}
+
+Awaitable<void> UpstreamConnection::open_and_send(UpstreamConfig config) {
+    // Whoever connects hears of nothing in the same turn.
+    co_await asio::post(socket_.get_executor(), asio::use_awaitable);
+    if (const auto pool = pool_.lock(); !pool || pool->closed_) {
+        shut(error(errc::closed));
+        co_return;
+    }
+    connect_timer_.expires_after(config.connect_timeout);
+    connect_timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& code) {
+        const auto self = weak.lock();
+        if (code || !self) return;
+        self->late_ = true;
+        self->close_socket();
+    });
+    const auto opened = co_await open(std::move(config));
+    connect_timer_.cancel();
+    if (call_ == nullptr) {
+        close_socket();
+        co_return;
+    }
+    if (!opened) {
+        shut(opened.error());
+        co_return;
+    }
+    write();
+}
+
+Awaitable<Result<void>> UpstreamConnection::open(UpstreamConfig config) {
+    const std::string host = config.host.find(':') == std::string::npos ? config.host : "[" + config.host + "]";
+    const auto found = co_await resolve(host, config.port, config.connect_timeout);
+    if (!found) co_return found.error();
+    boost::system::error_code code = asio::error::host_not_found;
+    for (const Endpoint& endpoint : found.value()) {
+        const auto to = to_asio_tcp(endpoint);
+        if (call_ == nullptr) co_return error(errc::cancelled);
+        close_socket();
+        socket_.open(to.protocol(), code);
+        if (!code && !late_) std::tie(code) = co_await socket_.async_connect(to, as_result);
+        if (late_) co_return error(errc::timed_out, host + ":" + std::to_string(config.port));
+        if (call_ == nullptr) co_return error(errc::cancelled);
+        if (!code) break;
+    }
+    if (code) co_return error(errc::connect_failed, host + ":" + std::to_string(config.port) + ": " + code.message());
+    socket_.set_option(asio::ip::tcp::no_delay(true), code);
+    socket_.non_blocking(true, code);
+    co_return success();
+}
+
+void UpstreamConnection::send(UpstreamCall& call) {
+    call_ = &call;
+    used_ = true;
+    write();
+}
+
+void UpstreamConnection::write() {
+    head_ = std::move(call_->head_);
+    body_ = std::move(call_->body_);
+    begun_ = false;
+    parser_.begin(*this);
+    std::array<asio::const_buffer, 2> rest = {asio::buffer(head_), asio::buffer(body_)};
+    boost::system::error_code code;
+    std::size_t sent = socket_.write_some(rest, code);
+    writing_ = true;
+    if (!code && sent == head_.size() + body_.size()) {
+        writing_ = false;
+    } else {
+        const std::size_t of_head = std::min(sent, head_.size());
+        rest[0] += of_head;
+        rest[1] += sent - of_head;
+        // Reports an error of the first write too, but never in this turn.
+        asio::async_write(socket_, rest, [self = shared_from_this()](const boost::system::error_code& failed, auto) {
+            self->on_written(failed);
+        });
+    }
+    read_more();
+}
+
+void UpstreamConnection::on_written(const boost::system::error_code& code) {
+    writing_ = false;
+    // A server that refuses early may close its side before it has read everything: its answer still comes. Without a
+    // reader nobody else would notice the end.
+    if (code && call_ != nullptr && !reading_) give_up(error(errc::broken, code.message()));
+}
+
+void UpstreamConnection::read_more() {
+    if (reading_ || !socket_.is_open() || (call_ != nullptr && !call_->reading_)) return;
+    if (filled_ == buffer_.size() && filled_ < buffer_bytes_max) buffer_.resize(filled_ * 2);
+    reading_ = true;
+    socket_.async_read_some(
+        asio::buffer(buffer_.data() + filled_, buffer_.size() - filled_),
+        [self = shared_from_this()](const auto& code, std::size_t bytes) { self->on_read(code, bytes); });
+}
+
+void UpstreamConnection::on_read(const boost::system::error_code& code, std::size_t bytes) {
+    reading_ = false;
+    if (call_ == nullptr) {
+        // Nothing may come between answers: bytes would be of nobody's, and an end is the end.
+        close_socket();
+        if (const auto pool = pool_.lock()) pool->drop_idle(*this);
+        return;
+    }
+    if (code) {
+        if (parser_.feed_end()) {
+            finish();
+            return;
+        }
+        give_up(error(errc::broken, code == asio::error::eof ? "the server closed the connection" : code.message()));
+        return;
+    }
+    begun_ = true;
+    filled_ += bytes;
+    take();
+}
+
+void UpstreamConnection::take() {
+    const auto taken = parser_.feed({buffer_.data(), filled_});
+    if (call_ == nullptr) return;  // the sink cancelled
+    if (!taken) {
+        shut(parser_.is_stopped() ? error(errc::cancelled) : error(errc::malformed, parser_.fault()));
+        return;
+    }
+    filled_ -= *taken;
+    if (filled_ > 0) std::memmove(buffer_.data(), buffer_.data() + *taken, filled_);
+    if (parser_.is_done())
+        finish();
+    else if (filled_ == buffer_bytes_max)
+        shut(error(errc::malformed, "a header or a chunk's head is too long"));
+    else
+        read_more();
+}
+
+void UpstreamConnection::finish() {
+    const auto self = shared_from_this();
+    UpstreamCall& call = *std::exchange(call_, nullptr);
+    call.connection_.reset();
+    const auto pool = pool_.lock();
+    if (pool && parser_.keeps_alive() && filled_ == 0 && !writing_ && keep_for_ > Duration(0)) {
+        idle_until_ = Clock::now() + keep_for_;
+        pool->put_idle(self);
+        read_more();
+    } else {
+        close_socket();
+    }
+    call.sink_.on_end(success());
+}
+
+void UpstreamConnection::give_up(Error why) {
+    if (!used_ || begun_) {
+        shut(std::move(why));
+        return;
+    }
+    const auto self = shared_from_this();
+    UpstreamCall& call = *std::exchange(call_, nullptr);
+    // A write that is under way still has them.
+    call.head_ = writing_ ? head_ : std::move(head_);
+    call.body_ = writing_ ? body_ : std::move(body_);
+    close_socket();
+    call.connect();
+}
+
+void UpstreamConnection::shut(Error why) {
+    const auto self = shared_from_this();
+    close_socket();
+    UpstreamCall* const call = std::exchange(call_, nullptr);
+    if (call == nullptr) return;
+    call->connection_.reset();
+    call->sink_.on_end(std::move(why));
+}
+
+void UpstreamConnection::leave() {
+    call_ = nullptr;
+    close_socket();
+}
+
+void UpstreamConnection::close_socket() {
+    boost::system::error_code ignored;
+    socket_.close(ignored);
+}
+
+void UpstreamConnection::on_head(const ResponseHead& head) {
+    if (const auto field = head.headers.find("keep-alive"))
+        if (const auto time = keep_alive_time(*field))
+            keep_for_ = std::min<Duration>(keep_for_, *time - std::chrono::seconds(1));
+    if (call_ != nullptr) call_->sink_.on_head(head);
+}
+
+bool UpstreamConnection::on_body(std::string_view piece) {
+    return call_ != nullptr && call_->sink_.on_body(piece);
+}
+
+}  // namespace exa::io

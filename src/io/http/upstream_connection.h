@@ -1,0 +1,75 @@
+// UpstreamConnection: one connection of an UpstreamPool. It reads all the time, also while it is idle, so that a
+// server's end is noticed before the next request goes the same way.
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/async.h"
+#include "io/errc.h"
+#include "io/http/response_parser.h"
+#include "io/http/upstream.h"
+
+namespace exa::io {
+
+class UpstreamConnection final : public std::enable_shared_from_this<UpstreamConnection>, private ResponseSink {
+  public:
+    using Clock = UpstreamPool::Clock;
+
+    explicit UpstreamConnection(const std::shared_ptr<UpstreamPool>& pool);
+    ~UpstreamConnection() override;
+    UpstreamConnection(const UpstreamConnection&) = delete;
+    UpstreamConnection& operator=(const UpstreamConnection&) = delete;
+
+    // Connects as `config` says and then sends what `call` has.
+    void connect(UpstreamCall& call, const UpstreamConfig& config);
+    // Sends what `call` has on a connection that was idle.
+    void send(UpstreamCall& call);
+    // The call is heard of no more.
+    void leave();
+    // Reads when its call wants to.
+    void read_more();
+    // The call, if there is one, ends with `why`.
+    void shut(Error why);
+    Clock::time_point idle_until() const { return idle_until_; }
+
+  private:
+    Awaitable<Result<void>> open(UpstreamConfig config);
+    Awaitable<void> open_and_send(UpstreamConfig config);
+    void write();
+    void on_written(const boost::system::error_code& code);
+    void on_read(const boost::system::error_code& code, std::size_t bytes);
+    void take();
+    void finish();
+    // The connection broke: the call ends, or begins again on another.
+    void give_up(Error why);
+    void close_socket();
+
+    void on_head(const ResponseHead& head) override;
+    bool on_body(std::string_view piece) override;
+
+    const std::weak_ptr<UpstreamPool> pool_;
+    boost::asio::ip::tcp::socket socket_;
+    boost::asio::steady_timer connect_timer_;
+    ResponseParser parser_;
+    std::vector<char> buffer_;
+    std::size_t filled_ = 0;  // bytes at the front of buffer_ that the parser has not taken
+    UpstreamCall* call_ = nullptr;
+    std::string head_;  // being written
+    std::string body_;
+    bool writing_ = false;
+    bool reading_ = false;
+    bool used_ = false;   // it has carried a request before
+    bool begun_ = false;  // a byte of the answer has come
+    bool late_ = false;
+    Duration keep_for_;
+    Clock::time_point idle_until_{};
+};
+
+}  // namespace exa::io

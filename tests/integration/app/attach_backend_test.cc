@@ -1,0 +1,204 @@
+// Requests to an attached server as replies: what is passed on, and what sends them elsewhere.
+#include "app/attach_backend.h"
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "../io/support.h"
+#include "io/errc.h"
+#include "io/http/server.h"
+
+using namespace exa::app;
+using namespace exa::io;
+using namespace exa::io::test;
+namespace wire = exa::wire;
+
+namespace {
+
+const exa::ReplicaId id{exa::PeerId{1}, exa::DeploymentId{2}, 3};
+
+struct Read {
+    std::optional<wire::Head> head;
+    std::string body;
+    std::optional<wire::End> end;
+};
+
+struct Fixture {
+    explicit Fixture()
+        : server(io, {}, [this](auto request, auto exchange) { return answer(request, exchange); }, log) {
+        BOOST_TEST_REQUIRE(server.listen(any_port).has_value());
+    }
+
+    // By what the request's body says.
+    Awaitable<void> answer(HttpRequest request, std::shared_ptr<HttpExchange> exchange) {
+        requests.push_back(request);
+        if (request.body.starts_with("status ")) {
+            HttpResponse response;
+            response.status = std::stoi(request.body.substr(7));
+            response.headers.add("content-type", "application/json");
+            response.headers.add("retry-after", "7");
+            response.headers.add("x-extra", "kept");
+            response.body = "{\"of\":\"the server\"}";
+            static_cast<void>(co_await exchange->respond(std::move(response)));
+        } else if (request.body.starts_with("cut ")) {
+            const bool events = request.body == "cut stream";
+            static_cast<void>(co_await exchange->start(
+                200, {{"content-type", events ? "text/event-stream; charset=utf-8" : "application/json"}}));
+            static_cast<void>(co_await exchange->write("data: a\n\ndata: ha"));
+            asio::steady_timer pause(co_await asio::this_coro::executor, milliseconds(20));
+            co_await pause.async_wait(as_result);
+        } else {
+            bool gone = false;
+            asio::steady_timer pause(co_await asio::this_coro::executor, seconds(30));
+            exchange->on_disconnect([&] {
+                gone = true;
+                pause.cancel();
+            });
+            co_await pause.async_wait(as_result);
+            given_up += gone;
+        }
+    }
+
+    std::shared_ptr<AttachBackend> backend(std::uint32_t limit = 4) {
+        wire::ReplicaRecord record;
+        record.id = id;
+        record.in_flight_limit = limit;
+        return std::make_shared<AttachBackend>(
+            record, AttachServer::parse("http://127.0.0.1:" + std::to_string(server.endpoint().port)).value(),
+            seconds(4));
+    }
+
+    std::shared_ptr<ReplyReader> open(AttachBackend& backend, std::string body) {
+        wire::Open open;
+        open.body = std::move(body);
+        open.x_request_id = "req-1";
+        return backend.open(std::move(open), context);
+    }
+
+    Awaitable<Read> read(std::shared_ptr<ReplyReader> reader) {
+        PulledReply reply(io.get_executor(), std::move(reader));
+        Read all;
+        while (!all.end) {
+            auto part = co_await reply.read(seconds(5));
+            BOOST_TEST_REQUIRE(part.has_value());
+            if (auto* head = std::get_if<wire::Head>(&part.value())) all.head = *head;
+            if (auto* data = std::get_if<wire::Data>(&part.value())) all.body += data->bytes;
+            if (auto* end = std::get_if<wire::End>(&part.value())) all.end = *end;
+        }
+        co_return all;
+    }
+
+    asio::io_context io{1};
+    exa::NullLog log;
+    std::vector<HttpRequest> requests;
+    int given_up = 0;
+    HttpServer server;
+    ReplyContext context{io.get_executor(), std::make_shared<ServingStats>()};
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(attach_backend, Fixture)
+
+BOOST_AUTO_TEST_CASE(answers_and_mistakes_of_clients_are_passed_on_untouched) {
+    const auto attached = backend();
+    drive(io, [&]() -> Awaitable<void> {
+        for (const int status : {200, 400, 404, 422}) {
+            const Read all = co_await read(open(*attached, "status " + std::to_string(status)));
+            BOOST_TEST_REQUIRE(all.head.has_value());
+            BOOST_TEST(all.head->status == status);
+            BOOST_TEST(all.head->content_type == "application/json");
+            BOOST_TEST((all.head->content_length == 19U));
+            BOOST_TEST(all.body == "{\"of\":\"the server\"}");
+            BOOST_CHECK(all.end->code == wire::EndCode::ok);
+            const auto& fields = all.head->headers;
+            BOOST_TEST(std::ranges::count(fields, wire::HeaderField{"x-extra", "kept"}) == 1);
+        }
+        BOOST_TEST(requests.back().path == "/v1/chat/completions");
+        BOOST_TEST(requests.back().id == "req-1");
+        BOOST_TEST(context.stats->client_errors == 3U);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_is_full_is_busy_and_says_for_how_long) {
+    const auto attached = backend();
+    drive(io, [&]() -> Awaitable<void> {
+        for (const int status : {429, 503}) {
+            const Read all = co_await read(open(*attached, "status " + std::to_string(status)));
+            BOOST_TEST(!all.head.has_value());
+            BOOST_CHECK(all.end->code == wire::EndCode::busy);
+            BOOST_CHECK(all.end->retry_after == seconds(7));
+        }
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_fails_sends_the_request_elsewhere) {
+    const auto attached = backend();
+    drive(io, [&]() -> Awaitable<void> {
+        for (const int status : {500, 502, 504}) {
+            const Read all = co_await read(open(*attached, "status " + std::to_string(status)));
+            BOOST_TEST(!all.head.has_value());
+            BOOST_CHECK(all.end->code == wire::EndCode::failed);
+            BOOST_TEST(all.end->message.find("the server answered " + std::to_string(status)) != std::string::npos);
+        }
+    });
+}
+
+BOOST_AUTO_TEST_CASE(of_a_stream_that_breaks_whole_events_are_passed_on) {
+    const auto attached = backend();
+    drive(io, [&]() -> Awaitable<void> {
+        const Read stream = co_await read(open(*attached, "cut stream"));
+        BOOST_TEST(stream.head->content_type == "text/event-stream");
+        BOOST_TEST(stream.body == "data: a\n\n");
+        BOOST_CHECK(stream.end->code == wire::EndCode::failed);
+        const Read whole = co_await read(open(*attached, "cut whole"));
+        BOOST_TEST(whole.body == "data: a\n\ndata: ha");
+        BOOST_CHECK(whole.end->code == wire::EndCode::failed);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(the_limit_is_enforced_and_places_come_back) {
+    const auto attached = backend(2);
+    drive(io, [&]() -> Awaitable<void> {
+        const auto first = open(*attached, "never");
+        auto second = open(*attached, "never");
+        BOOST_TEST(attached->load().in_flight == 2U);
+        const Read third = co_await read(open(*attached, "status 200"));
+        BOOST_CHECK(third.end->code == wire::EndCode::busy);
+        first->cancel();
+        second.reset();
+        BOOST_TEST(attached->load().in_flight == 0U);
+        const Read fourth = co_await read(open(*attached, "status 200"));
+        BOOST_CHECK(fourth.end->code == wire::EndCode::ok);
+        BOOST_TEST(attached->load().in_flight == 0U);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_reply_that_is_cancelled_gives_the_servers_work_up) {
+    const auto attached = backend();
+    drive(io, [&]() -> Awaitable<void> {
+        const auto reply = open(*attached, "never");
+        co_await eventually([&] { return !requests.empty(); }, "the request to arrive");
+        reply->cancel();
+        co_await eventually([&] { return given_up == 1; }, "the server to notice");
+        BOOST_TEST(context.stats->cancelled == 1U);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(stopping_ends_answers_under_way_and_takes_no_more) {
+    const auto attached = backend();
+    drive(io, [&]() -> Awaitable<void> {
+        const auto running = open(*attached, "never");
+        co_await eventually([&] { return !requests.empty(); }, "the request to arrive");
+        attached->stop();
+        const Read ended = co_await read(running);
+        BOOST_CHECK(ended.end->code == wire::EndCode::cancelled);
+        const Read late = co_await read(open(*attached, "status 200"));
+        BOOST_CHECK(late.end->code == wire::EndCode::busy);
+        attached->stop();
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
