@@ -25,7 +25,7 @@ from cluster import free_ports  # noqa: E402
 
 PROXY_CORE = "0"
 LOAD_CORE = "1"
-SERVERS = 4  # that a proxy chooses among: names for the one mock
+SERVERS = 4  # that a proxy chooses among: ports of the one mock
 SESSIONS = 1000
 TICK = os.sysconf("SC_CLK_TCK")
 
@@ -126,9 +126,10 @@ class Bench:
         self.build = build
         self.stack = contextlib.ExitStack()
         self.directory = pathlib.Path(self.stack.enter_context(tempfile.TemporaryDirectory(prefix="exaserve-bench-")))
-        self.upstream = free_port()
-        self.mock = self.start(LOAD_CORE, [build / "tools/exa-mock-upstream", "--port", self.upstream, "--bytes",
-                                           answer_bytes, "--events", events, "--interval-us", interval_us])
+        self.upstreams = [triple[0] for triple in free_ports(SERVERS)]
+        ports = [text for port in self.upstreams for text in ("--port", port)]
+        self.mock = self.start(LOAD_CORE, [build / "tools/exa-mock-upstream", *ports, "--bytes", answer_bytes, "--events",
+                                           events, "--interval-us", interval_us])
 
     def __enter__(self) -> "Bench":
         return self
@@ -149,7 +150,7 @@ class Bench:
         return path
 
     def urls(self) -> list[str]:
-        return [f"http://127.0.0.1:{self.upstream}"] * SERVERS
+        return [f"http://127.0.0.1:{port}" for port in self.upstreams]
 
     def peer_command(self, name: str, ports: tuple[int, int, int], *flags: str) -> list:
         http_port, link, gossip = ports
@@ -182,6 +183,10 @@ class Bench:
         program = self.start(PROXY_CORE, ["sh", "-c", " ".join(map(str, command))])
         return Proxy("exaserve, two peers", entry[0], program).wait()
 
+    def bare(self) -> Proxy:
+        """The mock with nothing in front of it."""
+        return Proxy("nothing", self.upstreams[0], self.mock)
+
     def api_key(self) -> tuple[pathlib.Path, dict]:
         path = self.directory / "api-keys.toml"
         if not path.exists():
@@ -193,7 +198,7 @@ class Bench:
 
     def haproxy(self) -> Proxy:
         port = free_port()
-        servers = "\n".join(f"    server s{i} 127.0.0.1:{self.upstream}" for i in range(SERVERS))
+        servers = "\n".join(f"    server s{port} 127.0.0.1:{port}" for port in self.upstreams)
         path = self.write("haproxy.cfg", f"""global
     nbthread 1
     maxconn 4096
@@ -218,7 +223,7 @@ backend replicas
 
     def nginx(self) -> Proxy:
         port = free_port()
-        servers = "\n".join(f"        server 127.0.0.1:{self.upstream} weight={i + 1};" for i in range(SERVERS))
+        servers = "\n".join(f"        server 127.0.0.1:{port};" for port in self.upstreams)
         path = self.write("nginx.conf", f"""daemon off;
 worker_processes 1;
 pid {self.directory}/nginx.pid;
@@ -286,7 +291,7 @@ done = function(summary, latency, rate)
 end
 """)
     before = proxy.program.cpu_s()
-    output = subprocess.run(["taskset", "-c", LOAD_CORE, need("wrk", "wrk"), "-t1", f"-c{connections}", f"-d{seconds}s",
+    output = subprocess.run(["taskset", "-c", LOAD_CORE, need("wrk", "wrk"), "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout=60s",
                              "-s", script, f"http://127.0.0.1:{proxy.port}"], check=True, capture_output=True,
                             text=True).stdout
     cpu = proxy.program.cpu_s() - before
@@ -324,11 +329,74 @@ def costs(ours: list[dict], theirs: list[dict], fields: tuple = ("cpu_us", "p50_
     return {field: {"ours": round(median(ours, field), 2), "theirs": round(median(theirs, field), 2)} for field in fields}
 
 
+def against(name: str, arguments: argparse.Namespace) -> dict:
+    """One peer in each of the modes against a proxy, for bodies of each size."""
+    cases = []
+    for size in map(int, arguments.bytes.split(",")):
+        with Bench(arguments.build, answer_bytes=size) as bench:
+            proxies = {name: getattr(bench, name)()}
+            for mode in arguments.modes.split(","):
+                proxies[mode] = bench.exaserve(mode)
+            results = in_turn(arguments.rounds, {
+                one: lambda proxy=proxy: wrk(bench, proxy, size, arguments.seconds) for one, proxy in proxies.items()})
+            for mode in arguments.modes.split(","):
+                case = compare(f"{mode} mode against {proxies[name].name}, bodies of {size} B", results[mode],
+                               results[name], "rate", "requests/s")
+                case |= costs(results[mode], results[name])
+                case["rss_mib"] = {"ours": proxies[mode].program.rss_mib(), "theirs": proxies[name].program.rss_mib()}
+                cases.append(case)
+    return {**cases[0], "cases": cases}
+
+
+def gateway(bench: Bench, name: str) -> Proxy:
+    """smg, vllm-router or litellm."""
+    port, other = free_port(), free_port()
+    program = shutil.which(name, path=f"{ROOT}/.venv-bench/bin:{os.environ['PATH']}")
+    if program is None:
+        sys.exit(f"{name} is missing: tools/setup --bench")
+    threads = {"TOKIO_WORKER_THREADS": "1"}
+    if name == "litellm":
+        models = "".join(f"""  - model_name: mock
+    litellm_params: {{model: openai/mock, api_base: "http://127.0.0.1:{port}/v1", api_key: none}}
+    model_info: {{id: "s{port}"}}
+""" for port in bench.upstreams)
+        path = bench.write("litellm.yaml", f"""model_list:
+{models}router_settings:
+  optional_pre_call_checks: ["session_affinity"]
+""")
+        return Proxy("LiteLLM", port, bench.start(PROXY_CORE, [program, "--config", path, "--port", port, "--host",
+                                                              "127.0.0.1"])).wait(120)
+    flags = ["--host", "127.0.0.1", "--port", port, "--prometheus-port", other, "--worker-urls", *bench.urls()]
+    if name == "smg":
+        command = [program, "launch", *flags, "--policy=consistent_hashing", "--routing-key-headers", "x-session-id",
+                   "--log-level=warn"]
+    else:
+        command = [program, *flags, "--policy=consistent_hash", "--log-level=warning"]
+    return Proxy(name, port, bench.start(PROXY_CORE, command, **threads)).wait()
+
+
+def sse(bench: Bench, proxy: Proxy, streams: int, seconds: int) -> dict:
+    """Streams under way for so long, and what an event costs."""
+    # The reader counts after a fifth of the time; the processor's time is taken over the whole of it.
+    before, began = proxy.program.cpu_s(), time.monotonic()
+    output = subprocess.run(["taskset", "-c", LOAD_CORE, bench.build / "tools/exa-sse-reader", str(proxy.port),
+                             str(streams), str(seconds), proxy.model,
+                             *(f"{name}: {value}" for name, value in proxy.headers.items())],
+                            check=True, capture_output=True, text=True).stdout
+    cpu, took = proxy.program.cpu_s() - before, time.monotonic() - began
+    read = json.loads(output)
+    rate = read["events"] / read["seconds"]
+    return {"rate": rate, "cpu_us": cpu / (rate * took) * 1e6, "reads_per_event": read["reads"] / read["events"],
+            "age_p50_us": read["age_p50_us"], "age_p99_us": read["age_p99_us"]}
+
+
 def arguments_of(doc: str, **defaults) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="one object: name, ours, theirs, ratio, spread, unit, ...")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="where exaserve and tools/ are")
     parser.add_argument("--rounds", type=int, default=defaults.get("rounds", 5))
+    parser.add_argument("--modes", default=defaults["modes"], help="of ours, with commas")
+    parser.add_argument("--bytes", default=defaults["bytes"], help="of bodies, with commas")
     parser.add_argument("--seconds", type=int, default=defaults.get("seconds", 4), help="of one run")
     return parser
 

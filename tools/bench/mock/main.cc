@@ -1,7 +1,7 @@
 // exa-mock-upstream: an OpenAI-compatible server that computes nothing, as cheap as one thread allows, for comparing
 // what stands in front of it.
 //
-// usage: exa-mock-upstream --port N [--bytes N] [--events N] [--interval-us N] [--model NAME]
+// usage: exa-mock-upstream --port N [--port N]... [--bytes N] [--events N] [--interval-us N] [--model NAME]
 //
 // A POST whose body has "stream":true gets --events events, one every --interval-us (0: all at once), each of which
 // says when it was sent (steady clock, nanoseconds) as "t<digits>"; any other POST gets a JSON body of --bytes bytes.
@@ -32,7 +32,7 @@
 namespace {
 
 struct Options {
-    std::uint16_t port = 0;
+    std::vector<std::uint16_t> ports;
     std::size_t bytes = 200;
     std::uint32_t events = 64;
     std::uint32_t interval_us = 20'000;
@@ -48,10 +48,11 @@ std::string whole_answer(std::string_view body) {
            "\r\n\r\n" + std::string(body);
 }
 
-// {"object":"chat.completion","text":"xxx..."} of exactly that size, if it is not too small.
+// A chat completion of exactly that size, if it is not too small.
 std::string padded_body(std::size_t bytes) {
-    std::string body = R"({"object":"chat.completion","text":")";
-    const std::string_view end = "\"}";
+    std::string body = R"({"id":"c","object":"chat.completion","created":1,"model":"mock",)"
+                       R"("choices":[{"index":0,"message":{"role":"assistant","content":")";
+    const std::string_view end = R"("},"finish_reason":"stop"}]})";
     body.append(bytes - std::min(bytes, body.size() + end.size()), 'x').append(end);
     return body;
 }
@@ -70,20 +71,9 @@ class Server {
           whole_(whole_answer(padded_body(options_.bytes))),
           models_(whole_answer(R"({"object":"list","data":[{"id":")" + options_.model + R"(","object":"model"}]})")) {}
 
-    // False when the port cannot be had.
+    // False when a port cannot be had.
     bool listen() {
-        listener_ = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-        const int on = 1;
-        setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_port = htons(options_.port);
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        if (bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
-            ::listen(listener_, 1024) != 0)
-            return false;
-        watch(listener_, nullptr);
-        return true;
+        return std::ranges::all_of(options_.ports, [this](std::uint16_t port) { return listen(port); });
     }
 
     [[noreturn]] void run() {
@@ -102,6 +92,21 @@ class Server {
     }
 
   private:
+    bool listen(std::uint16_t port) {
+        const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        const int on = 1;
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(port);
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        if (bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 || ::listen(fd, 1024) != 0)
+            return false;
+        listeners_.push_back(fd);
+        watch(fd, nullptr);
+        return true;
+    }
+
     int timeout_ms() const {
         if (due_.empty()) return -1;
         const std::int64_t left = due_.begin()->first - now_ns();
@@ -117,8 +122,12 @@ class Server {
     }
 
     void accept_all() {
+        for (const int listener : listeners_) accept_all(listener);
+    }
+
+    void accept_all(int listener) {
         while (true) {
-            const int fd = accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+            const int fd = accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
             if (fd < 0) return;
             const int on = 1;
             setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -244,7 +253,7 @@ class Server {
     const std::string whole_;
     const std::string models_;
     const int epoll_ = epoll_create1(EPOLL_CLOEXEC);
-    int listener_ = -1;
+    std::vector<int> listeners_;
     std::map<Connection*, std::unique_ptr<Connection>> connections_;
     std::multimap<std::int64_t, Connection*> due_;  // streams by the time of their next event
     std::array<char, 64 * 1024> chunk_{};
@@ -259,7 +268,7 @@ bool set(Options& options, std::string_view name, std::string_view value) {
     const auto [end, code] = std::from_chars(value.data(), value.data() + value.size(), number);
     if (code != std::errc{} || end != value.data() + value.size()) return false;
     if (name == "--port")
-        options.port = static_cast<std::uint16_t>(number);
+        options.ports.push_back(static_cast<std::uint16_t>(number));
     else if (name == "--bytes")
         options.bytes = number;
     else if (name == "--events")

@@ -1,7 +1,7 @@
 // exa-sse-reader: many streams of exa-mock-upstream through whatever stands in front of it, and how late their events
 // are.
 //
-// usage: exa-sse-reader PORT STREAMS SECONDS [MODEL]
+// usage: exa-sse-reader PORT STREAMS SECONDS MODEL [FIELD]...
 //
 // Keeps STREAMS requests under way, each on its own kept-alive connection with its own session, for SECONDS, and prints
 // one JSON object: events, streams, reads (recv calls that gave something), and the age of events in microseconds, p50
@@ -38,15 +38,16 @@ struct Stream {
 
 class Reader {
   public:
-    Reader(std::uint16_t port, int streams, int seconds, const std::string& model)
+    // `fields` are lines of every request's head, each with its end.
+    Reader(std::uint16_t port, int streams, int seconds, const std::string& model, const std::string& fields)
         : port_(port), streams_(static_cast<std::size_t>(streams)), seconds_(seconds) {
         const std::string body = R"({"model":")" + model +
                                  R"(","stream":true,"messages":[{"role":"user","content":"Tell me about rings."}]})";
         for (std::size_t i = 0; i < streams_.size(); ++i)
             streams_[i].request =
-                "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-                "X-Session-Id: session-" +
-                std::to_string(i) + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+                "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n" + fields +
+                "X-Session-Id: session-" + std::to_string(i) + "\r\nContent-Length: " + std::to_string(body.size()) +
+                "\r\n\r\n" + body;
     }
 
     bool run() {
@@ -144,12 +145,14 @@ class Reader {
 
 int main(int argc, char** argv) {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
-    if (arguments.size() != 3 && arguments.size() != 4) {
-        std::fprintf(stderr, "usage: exa-sse-reader PORT STREAMS SECONDS [MODEL]\n");
+    if (arguments.size() < 4) {
+        std::fprintf(stderr, "usage: exa-sse-reader PORT STREAMS SECONDS MODEL [FIELD]...\n");
         return 2;
     }
+    std::string fields;
+    for (std::size_t i = 4; i < arguments.size(); ++i) fields += arguments[i] + "\r\n";
     Reader reader(static_cast<std::uint16_t>(std::atoi(arguments[0].c_str())), std::atoi(arguments[1].c_str()),
-                  std::atoi(arguments[2].c_str()), arguments.size() == 4 ? arguments[3] : "mock");
+                  std::atoi(arguments[2].c_str()), arguments[3], fields);
     if (reader.run()) return 0;
     std::fprintf(stderr, "exa-sse-reader: a connection failed or was closed\n");
     return 1;
