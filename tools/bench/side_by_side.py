@@ -291,9 +291,9 @@ done = function(summary, latency, rate)
 end
 """)
     before = proxy.program.cpu_s()
-    output = subprocess.run(["taskset", "-c", LOAD_CORE, need("wrk", "wrk"), "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout=60s",
-                             "-s", script, f"http://127.0.0.1:{proxy.port}"], check=True, capture_output=True,
-                            text=True).stdout
+    output = subprocess.run(["taskset", "-c", LOAD_CORE, need("wrk", "wrk"), "-t1", f"-c{connections}", f"-d{seconds}s",
+                             "--timeout=60s", "-s", script, f"http://127.0.0.1:{proxy.port}"], check=True,
+                            capture_output=True, text=True).stdout
     cpu = proxy.program.cpu_s() - before
     result = json.loads(next(line for line in output.splitlines() if line.startswith("RESULT"))[7:])
     if result["errors"]:
@@ -325,8 +325,10 @@ def compare(name: str, ours: list[dict], theirs: list[dict], field: str, unit: s
             "ratio": round(statistics.median(ratios), 3), "spread": round(max(ratios) - min(ratios), 3), "unit": unit}
 
 
-def costs(ours: list[dict], theirs: list[dict], fields: tuple = ("cpu_us", "p50_us", "p99_us")) -> dict:
-    return {field: {"ours": round(median(ours, field), 2), "theirs": round(median(theirs, field), 2)} for field in fields}
+def costs(ours: list[dict], theirs: list[dict]) -> dict:
+    fields = {"cpu_us_per_request": "cpu_us", "p50_us": "p50_us", "p99_us": "p99_us"}
+    return {name: {"ours": round(median(ours, field), 2), "theirs": round(median(theirs, field), 2)}
+            for name, field in fields.items()}
 
 
 def against(name: str, arguments: argparse.Namespace) -> dict:
