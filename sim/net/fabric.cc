@@ -10,7 +10,7 @@ namespace exa::sim {
 namespace {
 
 // A datagram waits for what is on the wire, one packet of it.
-constexpr std::size_t mtu = 1500;
+constexpr double mtu = 1500;
 
 Duration uniform(Rng& rng, Duration least, Duration most) {
     if (most <= least) return least;
@@ -48,29 +48,28 @@ Duration Fabric::latency() {
     return time;
 }
 
-bool Fabric::queue(WorldTime now, Line& line, std::size_t bytes, double rate, Cargo cargo, bool may_drop,
-                   Duration& wait) {
+bool Fabric::queue(WorldTime now, Line& line, std::size_t bytes, double rate, Rank rank, Duration& wait) {
     const Duration time = duration_of(static_cast<double>(bytes) / rate);
-    const bool first = cargo == Cargo::control && config_.control_first;
-    WorldTime start = std::max(now, line.control);
-    if (first) {
-        const Duration piece = duration_of(static_cast<double>(may_drop ? mtu : config_.data_piece) / rate);
-        if (line.data > start) start += std::min(line.data - start, piece);
+    const bool is_datagram = rank == Rank::datagram;
+    const auto own = line.begin() + static_cast<std::ptrdiff_t>(rank);
+    WorldTime start = now;
+    if (config_.control_first) {
+        start = std::max(now, *std::max_element(line.begin(), own + 1));
+        const Duration piece = duration_of((is_datagram ? mtu : static_cast<double>(config_.data_piece)) / rate);
+        const WorldTime behind = *std::max_element(own, line.end());
+        if (behind > start) start += std::min(behind - start, piece);
     } else {
-        start = std::max(start, line.data);
+        start = std::max(now, *std::ranges::max_element(line));
     }
-    if (may_drop && start - now > config_.queue_time) return false;
-    if (cargo == Cargo::control) {
+    if (is_datagram && start - now > std::max(config_.queue_time, 2 * duration_of(mtu / rate))) return false;
+    if (rank != Rank::data) {
         control_wait_max_ = std::max(control_wait_max_, start - now);
-        if (line.data > now) ++control_behind_data_;
+        if (line.back() > now) ++control_behind_data_;
     }
-    if (first) {
-        line.control = start + time;
-        // What overtakes data makes it later.
-        if (line.data > now) line.data += time;
-    } else {
-        line.data = start + time;
-    }
+    *own = start + time;
+    // What overtakes others makes them later.
+    for (auto other = own + 1; other != line.end(); ++other)
+        if (*other > now) *other += time;
     wait += start + time - now;
     return true;
 }
@@ -81,7 +80,7 @@ Fabric::Fate Fabric::send_datagram(WorldTime now, Host from, Host to, std::size_
     Fate fate;
     Fate::Copy first{latency(), false};
     std::size_t copies = 1;
-    if (config_.bandwidth > 0 && !queue(now, lines_[from], bytes, config_.bandwidth, Cargo::control, true, first.delay))
+    if (config_.bandwidth > 0 && !queue(now, lines_[from], bytes, config_.bandwidth, Rank::datagram, first.delay))
         return fate;
     if (config_.duplicate > 0 && duplicate_.unit() < config_.duplicate) ++copies;
     for (Active& active : rules_) {
@@ -120,7 +119,7 @@ Fabric::Fate Fabric::send_datagram(WorldTime now, Host from, Host to, std::size_
                 break;
             case RuleKind::bandwidth: {
                 const Duration before = first.delay;
-                if (!queue(now, active.lines[from], bytes, rule.rate, Cargo::control, true, first.delay)) {
+                if (!queue(now, active.lines[from], bytes, rule.rate, Rank::datagram, first.delay)) {
                     ++*active.effects;
                     return fate;
                 }
@@ -153,7 +152,8 @@ Fabric::LinkFate Fabric::send_link(WorldTime now, Host from, Host to, std::size_
         }
     };
     if (config_.loss > 0) lose(loss_, config_.loss, nullptr);
-    if (config_.bandwidth > 0) queue(now, lines_[from], bytes, config_.bandwidth, cargo, false, fate.delay);
+    const Rank rank = cargo == Cargo::control ? Rank::control : Rank::data;
+    if (config_.bandwidth > 0) queue(now, lines_[from], bytes, config_.bandwidth, rank, fate.delay);
     for (Active& active : rules_) {
         const Rule& rule = active.rule;
         if (!applies(rule, from, to)) continue;
@@ -179,7 +179,7 @@ Fabric::LinkFate Fabric::send_link(WorldTime now, Host from, Host to, std::size_
                 fate.delay += std::max(Duration{0}, rule.until - now);
                 break;
             case RuleKind::bandwidth:
-                queue(now, active.lines[from], bytes, rule.rate, cargo, false, fate.delay);
+                queue(now, active.lines[from], bytes, rule.rate, rank, fate.delay);
                 break;
             case RuleKind::cut_udp:
             case RuleKind::duplicate:

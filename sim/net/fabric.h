@@ -27,9 +27,10 @@ struct NetConfig {
     Duration latency_tail = std::chrono::milliseconds{20};
     double loss = 0;       // of datagrams; link messages are late instead
     double duplicate = 0;  // of datagrams
-    // Bytes a second a host may send, 0: no limit. Datagrams and link messages of the control plane go before data and
-    // wait for a piece of it at the most, as io/link and a fair queue of the kernel have it; a datagram that would wait
-    // longer than queue_time is dropped.
+    // Bytes a second a host may send, 0: no limit. Datagrams go first, then link messages of the control plane, then
+    // data, and each waits for a piece of what comes after it at the most, as io/link and a fair queue of the kernel
+    // (RFC 8290) have it. A datagram that would wait longer than queue_time is dropped; on a slow line, longer than
+    // two packets take: a queue that drops what a single packet holds up would pass nothing.
     double bandwidth = 0;
     Duration queue_time = std::chrono::milliseconds{50};
     // Of bytes of data that are on the line before anything else may go.
@@ -105,11 +106,10 @@ class Fabric {
     std::uint64_t control_behind_data() const { return control_behind_data_; }
 
   private:
-    // When the queues of a host's line are empty.
-    struct Line {
-        WorldTime control;
-        WorldTime data;
-    };
+    // What goes first on a line.
+    enum class Rank : std::uint8_t { datagram, control, data };
+    // When the queues of a host's line are empty, one a rank.
+    using Line = std::array<WorldTime, 3>;
     struct Active {
         std::uint32_t number = 0;
         Rule rule;
@@ -120,8 +120,8 @@ class Fabric {
 
     static bool applies(const Rule& rule, Host from, Host to) { return rule.from[from] != 0 && rule.to[to] != 0; }
     Duration latency();
-    // Adds the time on a line of so many bytes a second. False: the queue is full; never when it may not drop.
-    bool queue(WorldTime now, Line& line, std::size_t bytes, double rate, Cargo cargo, bool may_drop, Duration& wait);
+    // Adds the time on a line of so many bytes a second. False: the datagram finds the queue full.
+    bool queue(WorldTime now, Line& line, std::size_t bytes, double rate, Rank rank, Duration& wait);
 
     NetConfig config_;
     Streams streams_;

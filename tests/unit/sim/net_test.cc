@@ -122,6 +122,16 @@ BOOST_AUTO_TEST_CASE(bandwidth_queues_and_then_drops) {
     BOOST_TEST((longest >= milliseconds{60}));
 }
 
+BOOST_AUTO_TEST_CASE(no_datagram_is_dropped_for_one_packet_of_a_slow_line) {
+    NetConfig config;
+    config.bandwidth = 20'000;
+    config.queue_time = milliseconds{50};
+    Fabric fabric(config, hosts, Streams(1));
+    fabric.send_link(at(0), 0, 1, 1'000'000, Cargo::data);
+    // Every packet of data takes 75 ms.
+    for (int i = 0; i < 20; ++i) BOOST_TEST(fabric.send_datagram(at(1000 * i), 0, 1, 100).copies == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(control_overtakes_data_on_a_full_line) {
     NetConfig config;
     config.bandwidth = 100'000;
@@ -137,6 +147,10 @@ BOOST_AUTO_TEST_CASE(control_overtakes_data_on_a_full_line) {
     BOOST_TEST(fabric.control_behind_data() == 2U);
     // Data still has its turn, later by what overtook it.
     BOOST_TEST((fabric.send_link(at(0), 0, 1, 1000, Cargo::data).delay > data));
+    // A link message of the control plane is on its way, in a piece as long as any: a datagram waits for a packet of
+    // it.
+    fabric.send_link(at(0), 1, 0, 1'000'000, Cargo::control);
+    BOOST_TEST(fabric.send_datagram(at(0), 1, 0, 100).copies == 1U);
     // And where everything waits in one queue, it does wait.
     config.control_first = false;
     Fabric mixed(config, hosts, Streams(1));
