@@ -2,9 +2,11 @@
 // crashed sends no reset: a dial to it times out, and what is sent on an open link to it vanishes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <map>
+#include <vector>
 
+#include "base/flat_map.h"
 #include "base/ids.h"
 #include "sim/net/fabric.h"
 #include "sim/world/time.h"
@@ -43,14 +45,18 @@ class Links {
     // The sender's own knowledge is gone: its process ended, or it gave the link up.
     void forget(LinkPool pool, Host from, Host to);
     void forget_all_of(Host from);
-    std::size_t open() const { return links_.size(); }
+    std::size_t open() const;
 
   private:
     struct Key {
-        Host from;
-        LinkPool pool;
-        Host to;
-        auto operator<=>(const Key&) const = default;
+        Host to = 0;
+        LinkPool pool = LinkPool::control;
+        bool operator==(const Key&) const = default;
+    };
+    struct KeyHash {
+        std::uint64_t operator()(const Key& key) const {
+            return mix64(std::uint64_t{key.to} << 1 | static_cast<std::uint64_t>(key.pool));
+        }
     };
     struct Link {
         std::uint32_t to_boot = 0;
@@ -60,7 +66,7 @@ class Links {
     };
 
     Fabric& fabric_;
-    std::map<Key, Link> links_;
+    std::vector<FlatMap<Key, Link, KeyHash>> links_;  // by the host that dialled
 };
 
 }  // namespace exa::sim

@@ -50,25 +50,34 @@ const char* to_string(EventKind kind) {
     return "?";
 }
 
-void EventQueue::push(Event event) {
-    event.order = next_order_++;
+void EventQueue::push(const Event& event) {
+    if (free_.empty()) {
+        EXA_CHECK(events_.size() >> place_bits == 0);
+        free_.push_back(static_cast<std::uint32_t>(events_.size()));
+        events_.emplace_back();
+    }
+    const std::uint32_t place = free_.back();
+    free_.pop_back();
+    events_[place] = event;
+    const Key key{event.at, pushed_++ << place_bits | place};
     std::size_t at = heap_.size();
-    heap_.push_back(event);
+    heap_.push_back(key);
     while (at > 0) {
         const std::size_t parent = (at - 1) / arity;
-        if (!before(event, heap_[parent])) break;
+        if (!(key < heap_[parent])) break;
         heap_[at] = heap_[parent];
         at = parent;
     }
-    heap_[at] = event;
+    heap_[at] = key;
 }
 
 Event EventQueue::pop() {
     EXA_CHECK(!heap_.empty());
-    const Event first = heap_.front();
-    const Event last = heap_.back();
+    const std::size_t place = heap_.front().place();
+    free_.push_back(static_cast<std::uint32_t>(place));
+    const Key last = heap_.back();
     heap_.pop_back();
-    if (heap_.empty()) return first;
+    if (heap_.empty()) return events_[place];
     std::size_t at = 0;
     while (true) {
         const std::size_t child = at * arity + 1;
@@ -76,13 +85,13 @@ Event EventQueue::pop() {
         std::size_t least = child;
         const std::size_t end = std::min(child + arity, heap_.size());
         for (std::size_t i = child + 1; i < end; ++i)
-            if (before(heap_[i], heap_[least])) least = i;
-        if (!before(heap_[least], last)) break;
+            if (heap_[i] < heap_[least]) least = i;
+        if (!(heap_[least] < last)) break;
         heap_[at] = heap_[least];
         at = least;
     }
     heap_[at] = last;
-    return first;
+    return events_[place];
 }
 
 }  // namespace exa::sim

@@ -1,5 +1,5 @@
-// EventQueue: what will happen, in order. A 4-ary heap over one flat array of small plain events: a push or a pop moves
-// a few cache lines and allocates nothing once the array has grown.
+// EventQueue: what will happen, in order. A 4-ary heap of keys, four to a cache line, over events that stay where they
+// are: a push or a pop moves a few cache lines and allocates nothing once the arrays have grown.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,6 @@ const char* to_string(EventKind kind);
 
 struct Event {
     WorldTime at;
-    std::uint64_t order = 0;  // given by push: ties are broken by it
     std::uint64_t cause = 0;  // trace entry during which it was scheduled
     std::uint64_t arg = 0;
     Host host = 0;
@@ -48,16 +47,27 @@ class EventQueue {
     bool empty() const { return heap_.empty(); }
     std::size_t size() const { return heap_.size(); }
     // The queue must not be empty.
-    const Event& top() const { return heap_.front(); }
+    const Event& top() const { return events_[heap_.front().place()]; }
 
-    void push(Event event);
+    void push(const Event& event);
     Event pop();
 
   private:
-    static bool before(const Event& a, const Event& b) { return a.at != b.at ? a.at < b.at : a.order < b.order; }
+    // How many events may wait at once, and how many may be pushed in all: 16 million and a trillion.
+    static constexpr unsigned place_bits = 24;
 
-    std::vector<Event> heap_;
-    std::uint64_t next_order_ = 0;
+    struct Key {
+        WorldTime at;
+        std::uint64_t rest = 0;  // the number of the push, by which ties are broken, over the place in events_
+
+        std::size_t place() const { return rest & ((std::uint64_t{1} << place_bits) - 1); }
+        auto operator<=>(const Key&) const = default;
+    };
+
+    std::vector<Key> heap_;
+    std::vector<Event> events_;
+    std::vector<std::uint32_t> free_;  // places in events_
+    std::uint64_t pushed_ = 0;
 };
 
 }  // namespace exa::sim
