@@ -68,7 +68,7 @@ class LoadList {
   public:
     using Shelf = std::vector<std::shared_ptr<const PeerLoads>>;
     using Shelves = std::vector<std::shared_ptr<const Shelf>>;
-    static constexpr std::size_t shelf_peers = 32;  // of every shelf but the last, which may hold fewer
+    static constexpr std::size_t shelf_peers = 16;  // of every shelf but the last, which may hold fewer
 
     LoadList() = default;
     explicit LoadList(Shelves shelves) : shelves_(std::move(shelves)) {}

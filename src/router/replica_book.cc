@@ -81,8 +81,12 @@ std::vector<std::uint32_t> ReplicaBook::handle_view(const RoutingView& view) {
             continue;
         }
         for (const auto& of_peer : *shelf) {
-            while (last < loads_.size() && loads_[last]->peer < of_peer->peer) ++last;
-            if (last == loads_.size() || loads_[last] != of_peer) adopt_loads(*of_peer);
+            if (last < loads_.size() && loads_[last] == of_peer) {
+                ++last;
+                continue;
+            }
+            adopt_loads(*of_peer);
+            while (last < loads_.size() && loads_[last]->peer <= of_peer->peer) ++last;
         }
     }
     loads_ = loads;
