@@ -49,8 +49,8 @@ struct Config {
     // and 3.
     Duration gossip_interval = std::chrono::milliseconds{100};
     std::uint32_t gossip_fanout = 3;
-    // The same while there are only loads to tell, which are many and soon out of date. Default 400 ms, range
-    // gossip_interval .. 10 s.
+    // The same while there are only loads to tell, which are many and soon out of date; those of replicas that are not
+    // busy wait for a probe or an answer to carry them. Default 400 ms, range gossip_interval .. 10 s.
     Duration load_gossip_interval = std::chrono::milliseconds{400};
     // Each piece of news is sent retransmit_factor x log10(n + 1) times by every peer, 8 times at the least. More
     // resists loss, less saves bandwidth. Default 4, range 1 .. 16.

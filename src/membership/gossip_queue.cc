@@ -26,6 +26,11 @@ struct GossipQueue::Filling {
     wire::Packet& packet;
 };
 
+void GossipQueue::tell_load(NewsKey key, bool soon) {
+    queues_[load].put(key);
+    loads_soon_ = loads_soon_ || soon;
+}
+
 void GossipQueue::drop_state(PeerId peer) {
     queues_[record].drop(peer);
     queues_[load].drop(peer);
@@ -42,6 +47,7 @@ void GossipQueue::drop_backlog() {
 void GossipQueue::clear() {
     for (NewsQueue& queue : queues_) queue.clear();
     owed_.reset();
+    loads_soon_ = false;
 }
 
 bool GossipQueue::empty() const {

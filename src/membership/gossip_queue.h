@@ -28,11 +28,14 @@ class GossipQueue {
     // that (Membership::gossip), bring the rest. Facts are small and all kept.
     static constexpr std::size_t state_max = 512;
     static constexpr std::size_t records_backlog = 64;
+    // As many as a few probes carry.
+    static constexpr std::size_t loads_few = 16;
 
     void tell_fact(PeerId subject) { queues_[fact].put({subject, 0}); }
     // `base`: the edition that was told before this one; 0 for a peer that is new.
     void tell_record(PeerId peer, std::uint64_t base) { queues_[record].put({peer, 0}, base); }
-    void tell_load(NewsKey key) { queues_[load].put(key); }
+    // `soon`: others should hear of it before the next probes.
+    void tell_load(NewsKey key, bool soon);
     // Its record and loads: of a dead peer nobody needs them.
     void drop_state(PeerId peer);
     void drop(PeerId peer);
@@ -45,6 +48,10 @@ class GossipQueue {
     std::size_t size() const;
     // Facts or records, for which others wait.
     bool has_urgent() const { return !queues_[fact].empty() || !queues_[record].empty(); }
+    // Loads that are to be told soon.
+    bool has_soon() const { return loads_soon_ && !queues_[load].empty(); }
+    // After packets that were sent for news alone: what few loads are left may ride with others.
+    void end_round() { loads_soon_ = loads_soon_ && queues_[load].size() > loads_few; }
 
     // Adds to what is in `packet` already, `room` bytes (of wire::size_bound) at most. News that was sent `budget`
     // times is done, a load after fewer.
@@ -60,6 +67,7 @@ class GossipQueue {
 
     std::array<NewsQueue, 3> queues_{NewsQueue(), NewsQueue(state_max), NewsQueue(state_max)};
     std::optional<Class> owed_;
+    bool loads_soon_ = false;
 };
 
 }  // namespace exa::membership

@@ -29,22 +29,37 @@ bool is_change(std::uint32_t told, std::uint32_t now, double change) {
     return by > 0 && static_cast<double>(by) >= change * static_cast<double>(told);
 }
 
-bool is_soon(const wire::LoadReport& told, const wire::LoadReport& now, const LoadNewsRule& rule) {
-    if (told.replica != now.replica) return true;
-    if ((told.in_flight >= rule.floor || now.in_flight >= busy_from(rule, now)) &&
-        is_change(told.in_flight, now.in_flight, rule.change))
-        return true;
-    if (is_change(told.queued, now.queued, rule.change)) return true;
-    if (std::max(told.queued_tokens, now.queued_tokens) >= queued_tokens_busy &&
-        is_change(told.queued_tokens, now.queued_tokens, rule.change))
-        return true;
+LoadNews news_of(const wire::LoadReport& told, const wire::LoadReport& now, const LoadNewsRule& rule) {
+    if (told == now) return LoadNews::none;
+    if (told.replica != now.replica) return LoadNews::soon;
     const int kv_by = std::abs(int{told.kv_used_permille} - int{now.kv_used_permille});
-    return std::max(told.kv_used_permille, now.kv_used_permille) >= busy_permille && kv_by >= kv_permille_change;
+    const bool kv_changed = kv_by >= kv_permille_change;
+    const bool count_changed = is_change(told.in_flight, now.in_flight, rule.change);
+    const bool tokens_changed = is_change(told.queued_tokens, now.queued_tokens, rule.change);
+    if ((count_changed && now.in_flight >= busy_from(rule, now)) || is_change(told.queued, now.queued, rule.change) ||
+        (tokens_changed && now.queued_tokens >= queued_tokens_busy) ||
+        (kv_changed && now.kv_used_permille >= busy_permille))
+        return LoadNews::soon;
+    if ((count_changed && told.in_flight >= rule.floor) ||
+        (tokens_changed && told.queued_tokens >= queued_tokens_busy) ||
+        (kv_changed && told.kv_used_permille >= busy_permille))
+        return LoadNews::eased;
+    return LoadNews::small;
 }
 
 LoadReports idle_reports(LoadReports reports) {
     for (wire::LoadReport& report : reports) report = {.replica = report.replica};
     return reports;
+}
+
+// `told`: null when nothing was, and a replica counts as idle.
+LoadNews news_of(const LoadReports* told, const LoadReports& now, const LoadNewsRule& rule) {
+    const LoadReports idle = told == nullptr ? idle_reports(now) : LoadReports();
+    const LoadReports& before = told == nullptr ? idle : *told;
+    if (before.size() != now.size()) return LoadNews::soon;
+    LoadNews most = told == nullptr ? LoadNews::small : LoadNews::none;
+    for (std::size_t i = 0; i < now.size(); ++i) most = std::max(most, news_of(before[i], now[i], rule));
+    return most;
 }
 
 }  // namespace
@@ -73,18 +88,21 @@ const LoadTable::Part* LoadTable::find(NewsKey key) const {
     return part.reports != nullptr ? &part : nullptr;
 }
 
-bool LoadTable::apply(TimePoint now, const wire::LoadGroup& group) {
-    if (const Part* last = find({group.peer, group.part});
-        last != nullptr && std::pair(group.generation, group.number) <= std::pair(last->generation, last->number))
-        return false;
+LoadNews LoadTable::apply(TimePoint now, const wire::LoadGroup& group, const LoadNewsRule& rule) {
+    const Part* last = find({group.peer, group.part});
+    if (last != nullptr && std::pair(group.generation, group.number) <= std::pair(last->generation, last->number))
+        return LoadNews::none;
+    std::shared_ptr<const LoadReports> reports = make_loads(pool_.get(), group);
+    const LoadNews news = news_of(last != nullptr ? last->reports.get() : nullptr, *reports, rule);
     Held& held = changed(group.peer);
     if (held.parts.size() <= group.part) held.parts.resize(group.part + std::size_t{1});
     Part& part = held.parts[group.part];
     part.generation = group.generation;
     part.number = group.number;
     part.measured = now - group.age;
-    part.reports = make_loads(pool_.get(), group);
-    return true;
+    part.reports = std::move(reports);
+    // A newer report is passed on even where it says the same: somebody may hold another.
+    return std::max(news, LoadNews::small);
 }
 
 void LoadTable::drop(PeerId peer) {
@@ -102,7 +120,7 @@ void LoadTable::set_own(TimePoint now, PeerId self, Generation generation, std::
     Held& own = changed(self);
     const std::size_t parts = (sorted.size() + wire::load_group_max - 1) / wire::load_group_max;
     if (own.parts.size() < parts) own.parts.resize(parts);
-    told_.resize(own.parts.size(), {now, nullptr});
+    told_.resize(own.parts.size(), {now, nullptr, std::nullopt});
     for (std::size_t i = 0; i < own.parts.size(); ++i) {
         Part& part = own.parts[i];
         // A part that is empty now stays as an empty one, so that it is told and nobody keeps its replicas.
@@ -117,16 +135,21 @@ void LoadTable::set_own(TimePoint now, PeerId self, Generation generation, std::
     }
 }
 
+LoadNews LoadTable::own_news(std::size_t part, const LoadReports& reports, const LoadNewsRule& rule) const {
+    return news_of(told_[part].reports.get(), reports, rule);
+}
+
 std::optional<TimePoint> LoadTable::due(std::size_t part, const LoadReports& reports, const LoadNewsRule& rule) const {
-    const Told& told = told_[part];
-    // Who has heard nothing takes a replica for idle.
-    const LoadReports idle = told.reports == nullptr ? idle_reports(reports) : LoadReports();
-    const LoadReports& last = told.reports == nullptr ? idle : *told.reports;
-    const auto waits = [&](const wire::LoadReport& before, const wire::LoadReport& after) {
-        return !is_soon(before, after, rule);
-    };
-    if (!std::ranges::equal(last, reports, waits)) return told.at + rule.interval;
-    if (told.reports == nullptr || last != reports) return told.at + rule.settle;
+    switch (own_news(part, reports, rule)) {
+        case LoadNews::none:
+            return std::nullopt;
+        case LoadNews::small:
+            return told_[part].at + rule.settle;
+        case LoadNews::eased:
+            return told_[part].at + rule.interval;
+        case LoadNews::soon:
+            return std::max(told_[part].at, told_[part].soon_since.value_or(told_[part].at)) + rule.interval;
+    }
     return std::nullopt;
 }
 
@@ -140,17 +163,22 @@ std::optional<TimePoint> LoadTable::own_news_due(PeerId self, const LoadNewsRule
     return first;
 }
 
-std::vector<NewsKey> LoadTable::take_own_news(TimePoint now, PeerId self, const LoadNewsRule& rule) {
-    std::vector<NewsKey> news;
+std::vector<LoadTable::OwnNews> LoadTable::take_own_news(TimePoint now, PeerId self, const LoadNewsRule& rule) {
+    std::vector<OwnNews> news;
     const std::size_t at = position(self);
     if (at == peers_.size() || peers_[at] != self) return news;
     std::vector<Part>& parts = held_[at].parts;
     for (std::size_t i = 0; i < parts.size(); ++i) {
         Part& part = parts[i];
+        const LoadNews own = own_news(i, *part.reports, rule);
+        if (own != LoadNews::soon)
+            told_[i].soon_since.reset();
+        else if (!told_[i].soon_since)
+            told_[i].soon_since = now;
         const auto next = due(i, *part.reports, rule);
         if (!next || *next > now) continue;
-        news.push_back({self, static_cast<std::uint16_t>(i)});
-        told_[i] = {now, part.reports};
+        news.push_back({{self, static_cast<std::uint16_t>(i)}, own});
+        told_[i] = {now, part.reports, std::nullopt};
         part.number = ++number_;
     }
     return news;

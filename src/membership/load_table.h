@@ -20,32 +20,46 @@
 
 namespace exa::membership {
 
-// When our own loads are told. What moves requests is told soon: that a replica gets busy, and how it fares until it
-// has room again. Below that an entry treats replicas alike: it knows its own requests, gets the load of the moment
-// with every answer, and a few requests more or less are over before a report of them has reached everybody.
+// How much others care to hear of a report, the least first. Below the floor an entry treats replicas alike: it knows
+// its own requests, gets the load of the moment with every answer, and a few requests more or less are over before a
+// report of them has reached everybody.
+enum class LoadNews : std::uint8_t {
+    none,
+    small,
+    eased,  // what was told says that a replica may be passed over, which has room again
+    soon    // a replica is busy, or others than before; told once it lasted from one report to the next
+};
+
+// When our own loads are told.
 struct LoadNewsRule {
-    std::span<const wire::ReplicaRecord> replicas;  // our own, sorted by id: their limits
+    std::span<const wire::ReplicaRecord> replicas;  // of the peer, sorted by id: their limits
     double change = 0.1;                            // least part of the value told last
     std::uint32_t floor = 4;                        // in flight: told so, a replica may be passed over
-    Duration interval = std::chrono::seconds{1};    // at least from one report to the next for what is told soon
-    Duration settle = std::chrono::seconds{300};    // for any other change
+    Duration interval = std::chrono::seconds{1};    // at least from one report to the next
+    Duration settle = std::chrono::seconds{300};    // the same for small news
 };
 
 class LoadTable {
   public:
+    struct OwnNews {
+        NewsKey key;
+        LoadNews news = LoadNews::small;
+    };
+
     // `pool`: where reports of others are shared; null: nowhere.
     explicit LoadTable(std::shared_ptr<StatePool> pool = nullptr) : pool_(std::move(pool)) {}
 
-    // Of a peer that the caller knows to be alive in this generation. False when it held the same or newer.
-    bool apply(TimePoint now, const wire::LoadGroup& group);
+    // Of a peer that the caller knows to be alive in this generation; `rule`: with that peer's replicas. None when it
+    // held the same or newer.
+    LoadNews apply(TimePoint now, const wire::LoadGroup& group, const LoadNewsRule& rule);
     void drop(PeerId peer);
 
     // Our own, all of them.
     void set_own(TimePoint now, PeerId self, Generation generation, std::span<const wire::LoadReport> reports);
     // When the first of our parts is to be told, maybe in the past; nothing while all say what was told last.
     std::optional<TimePoint> own_news_due(PeerId self, const LoadNewsRule& rule) const;
-    // Our parts that are to be told by now. They count as told.
-    std::vector<NewsKey> take_own_news(TimePoint now, PeerId self, const LoadNewsRule& rule);
+    // Our parts that are to be told by now. They count as told. To be called after every set_own.
+    std::vector<OwnNews> take_own_news(TimePoint now, PeerId self, const LoadNewsRule& rule);
 
     // As it would leave now; nothing when there is none.
     std::optional<wire::LoadGroup> group(TimePoint now, NewsKey key) const;
@@ -71,9 +85,11 @@ class LoadTable {
     struct Told {
         TimePoint at;                                // or when there was first something to tell
         std::shared_ptr<const LoadReports> reports;  // null: not yet
+        std::optional<TimePoint> soon_since;
     };
 
     const Part* find(NewsKey key) const;
+    LoadNews own_news(std::size_t part, const LoadReports& reports, const LoadNewsRule& rule) const;
     std::optional<TimePoint> due(std::size_t part, const LoadReports& reports, const LoadNewsRule& rule) const;
     // Made when it is new, and to be published again.
     Held& changed(PeerId peer);

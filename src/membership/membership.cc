@@ -395,17 +395,20 @@ void Membership::set_loads(TimePoint now, std::span<const wire::LoadReport> repo
     tell_loads(now);
 }
 
-void Membership::tell_loads(TimePoint now) {
+LoadNewsRule Membership::load_news_rule(const wire::PeerRecord& of) const {
     const double stretch = std::max(1.0, static_cast<double>(roster_.live_count()) / 256.0);
-    const auto stretched = [&](Duration wait) {
-        return Duration{static_cast<Duration::rep>(static_cast<double>(wait.count()) * stretch)};
+    const auto stretched = [&](Duration wait, double by) {
+        return Duration{static_cast<Duration::rep>(static_cast<double>(wait.count()) * stretch * by)};
     };
     // Peers that started together do not all tell at once.
     const double spread = 0.75 + static_cast<double>(hash64(self().value, 0) >> 54) / 2048;
-    const Duration settle{static_cast<Duration::rep>(static_cast<double>(config_.load_settle.count()) * spread)};
-    const LoadNewsRule rule{record().replicas, config_.load_change, config_.load_floor,
-                            stretched(config_.load_interval), stretched(settle)};
-    for (const NewsKey& key : loads_.take_own_news(now, self(), rule)) queue_.tell_load(key);
+    return {of.replicas, config_.load_change, config_.load_floor, stretched(config_.load_interval, 1),
+            stretched(config_.load_settle, spread)};
+}
+
+void Membership::tell_loads(TimePoint now) {
+    const LoadNewsRule rule = load_news_rule(record());
+    for (const auto& [key, own] : loads_.take_own_news(now, self(), rule)) queue_.tell_load(key, own == LoadNews::soon);
     if (const auto due = loads_.own_news_due(self(), rule))
         timers_.set({TimerKind::loads}, *due);
     else
@@ -645,24 +648,27 @@ void Membership::send_sync(PeerId to, wire::Sync sync) {
     ++counters_.syncs_out;
 }
 
-// News waits at most until the next gossip interval; in a quiet cluster it leaves at once.
+// News waits at most until the next gossip interval; in a quiet cluster it leaves at once. Small changes of load ride
+// with probes and their answers.
 void Membership::news(TimePoint now) {
-    if (queue_.empty()) return;
-    const Duration interval = queue_.has_urgent() ? config_.gossip_interval : config_.load_gossip_interval;
-    timers_.set_sooner({TimerKind::gossip}, std::max(now, last_gossip_ + interval));
+    if (queue_.has_urgent())
+        timers_.set_sooner({TimerKind::gossip}, std::max(now, last_gossip_ + config_.gossip_interval));
+    else if (queue_.has_soon())
+        timers_.set_sooner({TimerKind::gossip}, std::max(now, last_gossip_ + config_.load_gossip_interval));
 }
 
 void Membership::gossip(TimePoint now) {
     last_gossip_ = now;
     std::vector<PeerId> targets = roster_.live();
     const std::size_t fanout = std::min<std::size_t>(config_.gossip_fanout, targets.size());
-    for (std::size_t i = 0; i < fanout && !queue_.empty(); ++i) {
+    for (std::size_t i = 0; i < fanout && (queue_.has_urgent() || queue_.has_soon()); ++i) {
         std::swap(targets[i], targets[i + rng_.below(targets.size() - i)]);
         send(now, roster_.find(targets[i])->record->gossip, targets[i], packet(wire::PacketKind::gossip, 0, targets[i]),
              false);
     }
     // Alone there is nobody to tell: who joins later asks for everything anyway.
     if (fanout == 0) queue_.clear();
+    queue_.end_round();
     // So much would take seconds this way; comparisons bring each peer each record once.
     if (queue_.records() > GossipQueue::records_backlog && sync_wait_ > config_.probe_interval) sync_sooner(now);
     news(now);

@@ -248,6 +248,7 @@ class Membership {
     void gossip(TimePoint now);
     void news(TimePoint now);
     void tell_record(TimePoint now);
+    LoadNewsRule load_news_rule(const wire::PeerRecord& of) const;
     void tell_loads(TimePoint now);
     void emit(EventKind kind, PeerId peer, PeerId other = {}, bool refuse = false);
     void push(const Event& event);

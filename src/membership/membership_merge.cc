@@ -236,9 +236,10 @@ void Membership::merge_loads(TimePoint now, PeerId from, const wire::LoadGroup& 
         return;
     }
     if (group.peer == self() || !peer->is_live() || peer->record->generation != group.generation) return;
-    if (!loads_.apply(now, group)) return;
+    const LoadNews heard = loads_.apply(now, group, load_news_rule(*peer->record));
+    if (heard == LoadNews::none) return;
     view_stale_ = true;
-    queue_.tell_load({group.peer, group.part});
+    queue_.tell_load({group.peer, group.part}, heard == LoadNews::soon);
     news(now);
 }
 

@@ -27,8 +27,8 @@ struct Fixture {
         wire::LoadGroup group{PeerId{peer}, Generation{1}, 1, 0, Duration{0}, {}};
         for (std::uint16_t slot = 0; slot < wire::load_group_max; ++slot)
             group.reports.push_back({{group.peer, DeploymentId{~std::uint64_t{0}}, slot}, ~0U, ~0U, 999, Duration{0}});
-        loads.apply(start, group);
-        queue.tell_load({PeerId{peer}, 0});
+        loads.apply(start, group, {});
+        queue.tell_load({PeerId{peer}, 0}, false);
     }
     void add_big_record(std::uint64_t peer, std::size_t name_bytes, std::uint16_t replicas = 0) {
         wire::PeerRecord big = record(peer, 2, replicas);
@@ -148,6 +148,23 @@ BOOST_AUTO_TEST_CASE(only_a_backlog_of_records_is_dropped_as_one) {
     queue.drop_backlog();
     BOOST_TEST(queue.records() == 0U);
     BOOST_TEST(queue.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(small_changes_of_load_ask_for_no_packet_of_their_own) {
+    add_load(101);
+    BOOST_TEST(!queue.has_soon());
+    queue.tell_load({PeerId{101}, 0}, true);
+    BOOST_TEST(queue.has_soon());
+    queue.end_round();
+    BOOST_TEST(!queue.has_soon());
+    BOOST_TEST(fill().loads.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(many_loads_that_matter_keep_their_own_packets) {
+    for (std::uint64_t peer = 101; peer <= 101 + GossipQueue::loads_few; ++peer) add_load(peer);
+    queue.tell_load({PeerId{101}, 0}, true);
+    queue.end_round();
+    BOOST_TEST(queue.has_soon());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

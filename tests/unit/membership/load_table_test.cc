@@ -11,6 +11,7 @@ namespace {
 
 const TimePoint start{seconds{100}};
 const PeerId me{7};
+const LoadNewsRule any;
 
 wire::LoadReport report(PeerId peer, std::uint16_t slot, std::uint32_t in_flight, Duration age = Duration{0}) {
     return {{peer, DeploymentId{1}, slot}, in_flight, 0, 100, age};
@@ -34,29 +35,48 @@ BOOST_AUTO_TEST_SUITE(load_table)
 
 BOOST_AUTO_TEST_CASE(the_higher_number_wins_however_late_it_was_measured) {
     LoadTable table;
-    BOOST_TEST(table.apply(start, group(5, {report(PeerId{9}, 0, 3)})));
-    BOOST_TEST(!table.apply(start + seconds{1}, group(4, {report(PeerId{9}, 0, 8)})));
-    BOOST_TEST(!table.apply(start + seconds{1}, group(5, {report(PeerId{9}, 0, 8)})));
+    BOOST_TEST((table.apply(start, group(5, {report(PeerId{9}, 0, 3)}), any) != LoadNews::none));
+    BOOST_TEST((table.apply(start + seconds{1}, group(4, {report(PeerId{9}, 0, 8)}), any) == LoadNews::none));
+    BOOST_TEST((table.apply(start + seconds{1}, group(5, {report(PeerId{9}, 0, 8)}), any) == LoadNews::none));
     BOOST_TEST(entries(table).at(0).report.in_flight == 3U);
-    BOOST_TEST(table.apply(start + seconds{1}, group(6, {report(PeerId{9}, 0, 1)}, milliseconds{300})));
+    BOOST_TEST((table.apply(start + seconds{1}, group(6, {report(PeerId{9}, 0, 1)}, milliseconds{300}), any) !=
+                LoadNews::none));
     BOOST_TEST(entries(table).at(0).report.in_flight == 1U);
     BOOST_TEST((entries(table).at(0).measured == start + milliseconds{700}));
 }
 
+BOOST_AUTO_TEST_CASE(who_passes_a_report_on_judges_it_as_who_made_it) {
+    LoadTable table;
+    wire::ReplicaRecord record;
+    record.id = {PeerId{9}, DeploymentId{1}, 0};
+    record.in_flight_limit = 8;
+    LoadNewsRule rule;
+    rule.replicas = std::span(&record, 1);
+    const auto hear = [&](std::uint64_t number, std::uint32_t in_flight) {
+        return table.apply(start, group(number, {report(PeerId{9}, 0, in_flight)}), rule);
+    };
+    BOOST_TEST((hear(1, 3) == LoadNews::small));
+    BOOST_TEST((hear(2, 5) == LoadNews::small));
+    BOOST_TEST((hear(3, 6) == LoadNews::soon));
+    BOOST_TEST((hear(4, 6) == LoadNews::small));
+    BOOST_TEST((hear(5, 1) == LoadNews::eased));
+    BOOST_TEST((hear(5, 8) == LoadNews::none));
+}
+
 BOOST_AUTO_TEST_CASE(a_newer_life_counts_from_one_again) {
     LoadTable table;
-    BOOST_TEST(table.apply(start, group(50, {report(PeerId{9}, 0, 3)})));
+    BOOST_TEST((table.apply(start, group(50, {report(PeerId{9}, 0, 3)}), any) != LoadNews::none));
     wire::LoadGroup reborn = group(1, {report(PeerId{9}, 0, 4)});
     reborn.generation = Generation{2};
-    BOOST_TEST(table.apply(start, reborn));
-    BOOST_TEST(!table.apply(start, group(51, {report(PeerId{9}, 0, 5)})));
+    BOOST_TEST((table.apply(start, reborn, any) != LoadNews::none));
+    BOOST_TEST((table.apply(start, group(51, {report(PeerId{9}, 0, 5)}), any) == LoadNews::none));
     BOOST_TEST(entries(table).at(0).report.in_flight == 4U);
 }
 
 BOOST_AUTO_TEST_CASE(a_group_replaces_the_one_before_as_a_whole) {
     LoadTable table;
-    table.apply(start, group(1, {report(PeerId{9}, 0, 3), report(PeerId{9}, 1, 3)}));
-    table.apply(start, group(2, {report(PeerId{9}, 1, 4)}));
+    table.apply(start, group(1, {report(PeerId{9}, 0, 3), report(PeerId{9}, 1, 3)}), any);
+    table.apply(start, group(2, {report(PeerId{9}, 1, 4)}), any);
     BOOST_TEST(entries(table).size() == 1U);
     table.drop(PeerId{9});
     BOOST_TEST(entries(table).empty());
@@ -66,15 +86,15 @@ BOOST_AUTO_TEST_CASE(a_replica_in_two_parts_shows_its_later_measurement_once) {
     LoadTable table;
     wire::LoadGroup other = group(2, {report(PeerId{9}, 8, 5)});
     other.part = 1;
-    table.apply(start, group(1, {report(PeerId{9}, 8, 3)}));
-    table.apply(start + seconds{1}, other);
+    table.apply(start, group(1, {report(PeerId{9}, 8, 3)}), any);
+    table.apply(start + seconds{1}, other, any);
     BOOST_TEST(entries(table).size() == 1U);
     BOOST_TEST(entries(table).at(0).report.in_flight == 5U);
 }
 
 BOOST_AUTO_TEST_CASE(loads_are_shared_until_their_peer_reports_again) {
     LoadTable table;
-    table.apply(start, group(1, {report(PeerId{9}, 0, 3)}));
+    table.apply(start, group(1, {report(PeerId{9}, 0, 3)}), any);
     const wire::LoadReport own[] = {report(me, 0, 1)};
     table.set_own(start, me, Generation{1}, own);
     const auto first = table.by_peer();
@@ -94,16 +114,16 @@ BOOST_AUTO_TEST_CASE(a_report_touches_the_shelf_of_its_peer_alone_and_all_peers_
     for (std::uint64_t i = 0; i < 100; ++i) ids.push_back(1 + (i * 37) % 100);
     for (const std::uint64_t id : ids) {
         wire::LoadGroup one{PeerId{id}, Generation{1}, 1, 0, Duration{0}, {report(PeerId{id}, 0, 3)}};
-        table.apply(start, one);
+        table.apply(start, one, any);
         if (id % 7 == 0) table.by_peer();
     }
     const LoadList first = table.by_peer();
     BOOST_REQUIRE(first.size() == 100U);
     for (std::size_t i = 0; i < 100; ++i) BOOST_TEST((first[i]->peer == PeerId{i + 1}));
-    table.apply(start, {PeerId{40}, Generation{1}, 2, 0, Duration{0}, {report(PeerId{40}, 0, 5)}});
+    table.apply(start, {PeerId{40}, Generation{1}, 2, 0, Duration{0}, {report(PeerId{40}, 0, 5)}}, any);
     const LoadList second = table.by_peer();
-    for (std::size_t shelf = 0; shelf < 4; ++shelf)
-        BOOST_TEST((first.shelves()[shelf] == second.shelves()[shelf]) == (shelf != 1));
+    for (std::size_t shelf = 0; shelf < first.shelves().size(); ++shelf)
+        BOOST_TEST((first.shelves()[shelf] == second.shelves()[shelf]) == (shelf != 39 / LoadList::shelf_peers));
     BOOST_TEST(second[39]->entries.at(0).report.in_flight == 5U);
     table.drop(PeerId{64});
     const LoadList third = table.by_peer();
@@ -117,7 +137,7 @@ BOOST_AUTO_TEST_CASE(a_part_without_those_before_it_is_held) {
     LoadTable table;
     wire::LoadGroup last = group(1, {report(PeerId{9}, 24, 3)});
     last.part = 3;
-    BOOST_TEST(table.apply(start, last));
+    BOOST_TEST((table.apply(start, last, any) != LoadNews::none));
     BOOST_TEST(entries(table).size() == 1U);
     BOOST_TEST(!table.group(start, {PeerId{9}, 0}).has_value());
     BOOST_TEST(table.keys().size() == 1U);
@@ -160,9 +180,22 @@ BOOST_AUTO_TEST_CASE(a_replica_that_gets_busy_is_told_soon_and_one_with_room_at_
     BOOST_TEST((one.wait(1) == one.rule.settle));
     BOOST_TEST((one.wait(23) == one.rule.settle));
     BOOST_TEST((one.wait(24) == one.rule.interval));
+    BOOST_TEST(one.table.take_own_news(start, me, one.rule).empty());
     BOOST_TEST(one.table.take_own_news(start + one.rule.interval - milliseconds{1}, me, one.rule).empty());
     BOOST_TEST(one.table.take_own_news(start + one.rule.interval, me, one.rule).size() == 1U);
     BOOST_TEST(entries(one.table).at(0).report.in_flight == 24U);
+}
+
+BOOST_AUTO_TEST_CASE(a_replica_that_is_busy_for_a_moment_is_not_told) {
+    OneReplica one(8, 1);
+    const auto told = [&](std::uint32_t in_flight, Duration after) {
+        one.set(in_flight);
+        return one.table.take_own_news(start + one.rule.interval + after, me, one.rule).size();
+    };
+    BOOST_TEST(told(7, seconds{0}) == 0U);
+    BOOST_TEST(told(2, one.rule.interval / 2) == 0U);
+    BOOST_TEST(told(7, one.rule.interval) == 0U);
+    BOOST_TEST(told(8, 2 * one.rule.interval) == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(a_replica_of_which_nothing_was_told_counts_as_told_idle) {
@@ -235,6 +268,7 @@ BOOST_AUTO_TEST_CASE(many_own_replicas_are_cut_into_parts_and_those_that_end_are
     BOOST_TEST(table.group(start, {me, 2})->reports.size() == 4U);
     reports.resize(10);
     table.set_own(start, me, Generation{1}, reports);
+    BOOST_TEST(table.take_own_news(start, me, rule).empty());
     const auto news = table.take_own_news(start + rule.interval, me, rule);
     BOOST_TEST(news.size() == 2U);
     BOOST_TEST(table.group(start, {me, 1})->reports.size() == 2U);
@@ -244,7 +278,7 @@ BOOST_AUTO_TEST_CASE(many_own_replicas_are_cut_into_parts_and_those_that_end_are
 
 BOOST_AUTO_TEST_CASE(a_group_ages_with_the_hops_it_travels) {
     LoadTable table;
-    table.apply(start, group(1, {report(PeerId{9}, 0, 3)}, milliseconds{400}));
+    table.apply(start, group(1, {report(PeerId{9}, 0, 3)}, milliseconds{400}), any);
     BOOST_TEST((table.group(start + milliseconds{100}, {PeerId{9}, 0})->age == milliseconds{500}));
     BOOST_TEST((table.group(start + std::chrono::hours{9}, {PeerId{9}, 0})->age == std::chrono::hours{1}));
     BOOST_TEST(!table.group(start, {PeerId{8}, 0}).has_value());
