@@ -54,6 +54,7 @@ struct PeerConfig {
     std::uint32_t attach_idle_ms = 4'000;
 
     std::uint32_t http_threads = 1;
+    std::string http_routing = "full";
     std::string http_certificate_file;
     std::string http_key_file;
     std::string http_cors_origins;

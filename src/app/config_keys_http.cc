@@ -14,9 +14,22 @@ Result<void> set_origins(PeerConfig& config, std::string_view text) {
     return success();
 }
 
+Result<void> set_routing(PeerConfig& config, std::string_view text) {
+    if (text != "full" && text != "hash") return bad_value(text, "full or hash");
+    config.http_routing = text;
+    return success();
+}
+
 constexpr std::array keys = {
     ConfigKey{"http.threads", "N", "Threads that serve clients and links. Default: 1. Range: 1 to 64.",
               set_number<&PeerConfig::http_threads, 1, 64>},
+    ConfigKey{
+        "http.routing", "MODE",
+        "full: bodies are read for the model and the session. hash: they are not read here at all; the model is "
+        "that of the header x-model, without it the only one of the cluster, and the session that of x-session-id. "
+        "For entries in front of attached servers that serve one model each; tenants' models and token limits "
+        "then go by what the client says in the header. Default: full.",
+        set_routing},
     ConfigKey{"http.certificate_file", "FILE",
               "File with the certificate of this peer's door as PEM text, those that signed it behind it: clients then "
               "speak HTTPS, TLS 1.2 or 1.3. Read again on SIGHUP and every 10 s; open connections go on with what they "

@@ -99,14 +99,15 @@ void note_attempt(io::HttpExchange& exchange, const router::Attempt& attempt) {
 asio::awaitable<void> Entry::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange,
                                     wire::RequestKind kind, Caller caller) {
     const std::shared_ptr<const Epoch> epoch = epoch_;
-    const auto scanned = openai::scan(request.body);
+    openai::ApiResult<openai::Scan> scanned = openai::Scan{};
+    if (!config_.hash_only) scanned = openai::scan(request.body);
     if (!scanned) {
         std::ignore = co_await exchange->respond(to_response(scanned.error()));
         co_return;
     }
     const openai::Scan& scan = scanned.value();
-    std::string model = scan.model.text();
-    if (model.empty() && is_about_tokens(kind)) model = sole_model(*shared_.load()->routing).value_or("");
+    std::string model(config_.hash_only ? request.headers.find("x-model").value_or("") : scan.model.text());
+    if (model.empty() && (config_.hash_only || is_about_tokens(kind))) model = sole_model(*shared_.load()->routing).value_or("");
     if (model.empty()) {
         std::ignore = co_await exchange->respond(to_response(openai::missing("model")));
         co_return;

@@ -27,6 +27,8 @@ struct EntryConfig {
     Duration first_byte_timeout = std::chrono::seconds(120);
     // Between two pieces of an answer. There is no limit on the whole.
     Duration idle_timeout = std::chrono::seconds(60);
+    // Requests are not read: the model is that of x-model, or the only one, the session that of x-session-id.
+    bool hash_only = false;
     // What a request must carry in x-exaserve-warm-up, before a space and a replica's id, to reach a replica of this
     // peer that is not ready yet. Random, known to this process alone.
     std::string warm_up_secret;

@@ -359,6 +359,7 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
     }
 
     EntryConfig entry;
+    entry.hash_only = config.http_routing == "hash";
     entry.warm_up_secret = fmt::format("{:016x}{:016x}", io::random_u64(), io::random_u64());
     OpenGate open_gate;
     std::optional<KeyGate> key_gate;

@@ -70,7 +70,12 @@ class AttachServer:
                     self.look(connection, head.split()[1].decode())
                     continue
                 self.requests.append((head.decode(), body))
-                self.answer(connection, json.loads(body))
+                try:
+                    request = json.loads(body)
+                except ValueError:
+                    self.reply(connection, 400, "not JSON, says the server")
+                    continue
+                self.answer(connection, request)
         except (OSError, ValueError):
             pass
         finally:

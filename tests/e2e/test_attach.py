@@ -206,3 +206,23 @@ def test_llama_cpp_stands_behind_a_peer(tmp_path, tiny_model):
                        if part.choices) == direct
     finally:
         peer.kill()
+
+
+def test_in_hash_mode_bodies_are_not_read_and_headers_decide(tmp_path):
+    servers = [AttachServer() for _ in range(4)]
+    with Attached(tmp_path, servers, **{"http-routing": "hash"}) as attached:
+        body = b'{"model":"whatever","messages":[{"role":"user","content":"whole"}]}'
+        seen = set()
+        for session in range(8):
+            replicas = {attached.post(body, **{"x-session-id": f"s-{session}"}).headers["x-exaserve-replica"]
+                        for _ in range(3)}
+            assert len(replicas) == 1
+            seen |= replicas
+        assert len(seen) > 1
+        assert attached.post(body, **{"x-model": "mock"}).status == 200
+        reply = attached.post(body, **{"x-model": "other"})
+        assert reply.status == 404
+        assert json.loads(reply.read())["error"]["code"] == "model_not_found"
+        # Not JSON at all: what that means is the server's to say.
+        reply = attached.post(b'["whole"')
+        assert (reply.status, reply.read()) == (400, b"not JSON, says the server")
