@@ -70,7 +70,8 @@ Result<AttachServer> AttachServer::parse(std::string_view url) {
 std::string AttachServer::request_head(const wire::Open& open) const {
     const bool v6 = host.find(':') != std::string::npos;
     std::string head;
-    head.reserve(512);
+    // A small body is sent from the same buffer (io/http/upstream_connection.cc).
+    head.reserve(512 + std::min<std::size_t>(open.body.size(), 4096));
     head.append("POST ").append(prefix);
     if (open.target.empty())
         head.append(path_of(open.kind));

@@ -42,6 +42,7 @@ class UpstreamConnection final : public std::enable_shared_from_this<UpstreamCon
   private:
     Awaitable<Result<void>> open(UpstreamConfig config);
     Awaitable<void> open_and_send(UpstreamConfig config);
+    void begin();
     void write();
     void on_written(const boost::system::error_code& code);
     void on_read(const boost::system::error_code& code, std::size_t bytes);
