@@ -107,7 +107,8 @@ asio::awaitable<void> Entry::handle(io::HttpRequest request, std::shared_ptr<io:
     }
     const openai::Scan& scan = scanned.value();
     std::string model(config_.hash_only ? request.headers.find("x-model").value_or("") : scan.model.text());
-    if (model.empty() && (config_.hash_only || is_about_tokens(kind))) model = sole_model(*shared_.load()->routing).value_or("");
+    if (model.empty() && (config_.hash_only || is_about_tokens(kind)))
+        model = sole_model(*shared_.load()->routing).value_or("");
     if (model.empty()) {
         std::ignore = co_await exchange->respond(to_response(openai::missing("model")));
         co_return;
