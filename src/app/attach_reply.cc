@@ -82,15 +82,15 @@ std::string AttachReply::take_body() {
         bytes = body_.size();
     }
     bytes = std::min(bytes, piece_bytes_max);
-    if (bytes == 0) return {};
     std::string piece;
     if (bytes == body_.size()) {
         piece = std::exchange(body_, {});
-    } else {
+    } else if (bytes > 0) {
         piece = body_.substr(0, bytes);
         body_.erase(0, bytes);
     }
-    if (paused_ && body_.size() < waiting_bytes_max / 2) {
+    // Of an event in parts nothing can be read until more of it is there.
+    if (paused_ && (bytes == 0 || body_.size() < waiting_bytes_max / 2)) {
         paused_ = false;
         call_.set_reading(true);
     }

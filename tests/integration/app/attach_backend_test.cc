@@ -49,6 +49,15 @@ struct Fixture {
             static_cast<void>(co_await exchange->write("data: a\n\ndata: ha"));
             asio::steady_timer pause(co_await asio::this_coro::executor, milliseconds(20));
             co_await pause.async_wait(as_result);
+        } else if (request.body == "flood") {
+            HttpHeaders fields{{"content-type", "application/json"}};
+            for (int i = 0; i < 1000; ++i) fields.add("x-" + std::to_string(i), std::string(50, 'x'));
+            static_cast<void>(co_await exchange->respond({200, std::move(fields), "{}"}));
+        } else if (request.body == "endless event") {
+            static_cast<void>(co_await exchange->start(200, {{"content-type", "text/event-stream"}}));
+            for (int i = 0; i < 100; ++i)
+                if (!co_await exchange->write(std::string(32 * 1024, 'x'))) co_return;
+            static_cast<void>(co_await exchange->finish());
         } else {
             bool gone = false;
             asio::steady_timer pause(co_await asio::this_coro::executor, seconds(30));
@@ -156,6 +165,24 @@ BOOST_AUTO_TEST_CASE(of_a_stream_that_breaks_whole_events_are_passed_on) {
         const Read whole = co_await read(open(*attached, "cut whole"));
         BOOST_TEST(whole.body == "data: a\n\ndata: ha");
         BOOST_CHECK(whole.end->code == wire::EndCode::failed);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_flood_of_fields_is_cut_to_what_a_message_holds) {
+    const auto attached = backend();
+    drive(io, [&]() -> Awaitable<void> {
+        const Read all = co_await read(open(*attached, "flood"));
+        BOOST_TEST(all.head->headers.size() == wire::headers_max);
+        BOOST_TEST(all.body == "{}");
+    });
+}
+
+BOOST_AUTO_TEST_CASE(an_event_without_an_end_is_passed_on_in_parts) {
+    const auto attached = backend();
+    drive(io, [&]() -> Awaitable<void> {
+        const Read all = co_await read(open(*attached, "endless event"));
+        BOOST_TEST(all.body.size() == 100U * 32 * 1024);
+        BOOST_CHECK(all.end->code == wire::EndCode::ok);
     });
 }
 
