@@ -166,6 +166,7 @@ ReplicaLoad BatchReplica::load() const {
     for (const auto& sequence : running_)
         if (!sequence->decoding()) load.queued_tokens += sequence->length() - sequence->computed;
     load.kv_used_permille = static_cast<std::uint16_t>(std::uint64_t{pool_.used()} * 1000 / pool_.size());
+    load.preemptions = preemptions_;
     return load;
 }
 
@@ -188,6 +189,7 @@ void BatchReplica::admit() {
 }
 
 void BatchReplica::preempt_last() {
+    ++preemptions_;
     running_.back()->table.clear();
     waiting_.push_front(std::move(running_.back()));
     running_.pop_back();

@@ -96,6 +96,7 @@ class BatchReplica final : public Replica {
     std::vector<std::unique_ptr<Sequence>> running_;  // in order of admission
     std::deque<std::unique_ptr<Sequence>> waiting_;
     std::deque<TokenEvent> events_;
+    std::uint64_t preemptions_ = 0;
     std::vector<float> logits_;  // scratch
     std::vector<float> edited_;  // likewise
 };

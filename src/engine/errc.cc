@@ -20,6 +20,8 @@ class Category final : public std::error_category {
                 return "the request is not valid";
             case errc::model_failed:
                 return "the model gave no usable result";
+            case errc::deadline:
+                return "no place of the replica became free in time";
         }
         return "unknown engine error " + std::to_string(value);
     }

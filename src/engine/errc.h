@@ -11,6 +11,7 @@ enum class errc : std::uint8_t {
     prompt_too_long,  // prompt and answer do not fit the context
     invalid_request,  // the detail names the field and its range
     model_failed,     // the forward pass gave no usable result
+    deadline,         // it waited for a place as long as it might
 };
 
 const std::error_category& engine_category();
