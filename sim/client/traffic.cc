@@ -144,13 +144,15 @@ void Traffic::step(const Event& event) {
     const auto index = static_cast<std::uint32_t>(event.arg & index_mask);
     const std::uint64_t serial = event.arg >> index_bits & serial_mask;
     const auto what = static_cast<Step>(event.arg >> (index_bits + serial_bits));
-    if (what == Step::produce || what == Step::cancel) {
+    if (what == Step::produce || what == Step::expire || what == Step::cancel) {
         const Place& place = places_[index];
         if (!place.live || (place.serial & serial_mask) != serial) return;
         if (what == Step::produce)
             produce(index);
-        else
+        else if (what == Step::cancel)
             release(index);
+        else if (place.ticket)
+            turn_away(index, Code::no_place);
         return;
     }
     const Request& request = requests_[index];
@@ -187,6 +189,7 @@ void Traffic::step(const Event& event) {
             patience(index);
             break;
         case Step::produce:
+        case Step::expire:
         case Step::cancel:
             break;
     }
@@ -276,42 +279,108 @@ void Traffic::open(std::uint32_t index) {
         request.code = replica->record().state == wire::ReplicaState::draining ? Code::draining : Code::refused;
     } else if (request.erroneous) {
         request.code = Code::client_error;
-    } else if (!replica->admit(request.prompt)) {
-        request.code = Code::busy;
-        request.load = replica->load();
     } else {
         if (replica->record().model != request.model)
             oracles_.violate("Q3", fmt::format("replica {} of peer {} serves {} to a request for {}", wanted.slot,
                                                peer.host, replica->record().model, request.model));
-        if (replica->in_flight() > scenario_.cluster.engine.in_flight_limit)
-            oracles_.violate("Q4", fmt::format("replica {} of peer {} holds {} requests", wanted.slot, peer.host,
-                                               replica->in_flight()));
-        std::uint32_t number = 0;
-        if (free_places_.empty()) {
-            number = static_cast<std::uint32_t>(places_.size());
-            places_.emplace_back();
-        } else {
-            number = free_places_.back();
-            free_places_.pop_back();
+        if (replica->has_place()) {
+            begin(make_place(index));
+            return;
         }
-        Place& place = places_[number];
-        place = {.live = true,
-                 .serial = place.serial + 1,
-                 .host = peer.host,
-                 .boot = peer.boot,
-                 .slot = wanted.slot,
-                 .waiting = request.prompt,
-                 .left = request.answer - request.got,
-                 .slow = request.slow,
-                 .request = index,
-                 .request_serial = request.serial};
-        request.place = number;
-        request.code = Code::ok;
-        const Duration first = replica->prefill_time(request.prompt + request.got) + piece_time(place, *replica);
-        plan(cluster_.now() + first, Step::produce, number, place.serial, peer.host, peer.boot);
-        return;
+        if (queue_up(index, peer, *replica)) return;
+        request.code = Code::busy;
+        request.load = replica->load();
     }
     reply(index, Step::end, head_bytes);
+}
+
+std::uint32_t Traffic::make_place(std::uint32_t index) {
+    Request& request = requests_[index];
+    const Peer& peer = cluster_.peer(request.target);
+    std::uint32_t number = 0;
+    if (free_places_.empty()) {
+        number = static_cast<std::uint32_t>(places_.size());
+        places_.emplace_back();
+    } else {
+        number = free_places_.back();
+        free_places_.pop_back();
+    }
+    Place& place = places_[number];
+    place = {.live = true,
+             .serial = place.serial + 1,
+             .host = peer.host,
+             .boot = peer.boot,
+             .slot = request.attempt->replica.slot,
+             .ticket = std::nullopt,
+             .waiting = request.prompt,
+             .left = request.answer - request.got,
+             .slow = request.slow,
+             .request = index,
+             .request_serial = request.serial};
+    request.place = number;
+    return number;
+}
+
+bool Traffic::queue_up(std::uint32_t index, const Peer& peer, Replica& replica) {
+    const Request& request = requests_[index];
+    const Duration wait = request.attempt->queue_wait;
+    if (wait == Duration{0}) return false;
+    engine::WaitTerms terms;
+    terms.tokens = request.prompt + request.answer - request.got;
+    terms.deadline = queue_time() + wait;
+    const auto pushed = replica.queue().push(queue_time(), terms);
+    if (!pushed) return false;
+    ++counters_.waited;
+    const std::uint32_t number = make_place(index);
+    places_[number].ticket = pushed.value().ticket;
+    replica.waiting().emplace(pushed.value().ticket, number);
+    plan(cluster_.now() + wait, Step::expire, number, places_[number].serial, peer.host, peer.boot);
+    if (pushed.value().displaced) turn_away(replica.waiting().at(*pushed.value().displaced), Code::busy);
+    return true;
+}
+
+void Traffic::begin(std::uint32_t number) {
+    Place& place = places_[number];
+    Peer& peer = cluster_.peer(place.host);
+    Replica& replica = peer.replicas[place.slot];
+    EXA_CHECK(replica.admit(place.waiting));
+    if (replica.in_flight() > scenario_.cluster.engine.in_flight_limit)
+        oracles_.violate(
+            "Q4", fmt::format("replica {} of peer {} holds {} requests", place.slot, peer.host, replica.in_flight()));
+    Request& request = requests_[place.request];
+    const bool wanted = request.live && request.serial == place.request_serial;
+    if (wanted) request.code = Code::ok;
+    const std::uint32_t got = wanted ? request.got : 0;
+    const Duration first = replica.prefill_time(place.waiting + got) + piece_time(place, replica);
+    plan(cluster_.now() + first, Step::produce, number, place.serial, peer.host, peer.boot);
+}
+
+void Traffic::turn_away(std::uint32_t number, Code code) {
+    const Place place = places_[number];
+    release(number);
+    Request& request = requests_[place.request];
+    if (!request.live || request.serial != place.request_serial) return;
+    request.place.reset();
+    request.code = code;
+    request.load = cluster_.peer(place.host).replicas[place.slot].load();
+    reply(place.request, Step::end, head_bytes);
+}
+
+// Whoever is next gets the places that are free.
+void Traffic::fill(Replica& replica) {
+    while (replica.has_place()) {
+        const auto ticket = replica.queue().pop(queue_time());
+        if (!ticket) return;
+        const auto waiting = replica.waiting().find(*ticket);
+        const std::uint32_t number = waiting->second;
+        replica.waiting().erase(waiting);
+        places_[number].ticket.reset();
+        begin(number);
+    }
+}
+
+TimePoint Traffic::queue_time() const {
+    return TimePoint{cluster_.now().time_since_epoch()};
 }
 
 void Traffic::produce(std::uint32_t number) {
@@ -412,6 +481,9 @@ void Traffic::ended(std::uint32_t index) {
         }
         case Code::draining:
             follow(index, entry.dispatcher->handle_failed(local, id, router::Failure::draining));
+            break;
+        case Code::no_place:
+            follow(index, entry.dispatcher->handle_failed(local, id, router::Failure::no_place));
             break;
         case Code::refused:
             ++counters_.refused;
@@ -521,9 +593,15 @@ void Traffic::release(std::uint32_t number) {
     place.live = false;
     free_places_.push_back(number);
     Replica& replica = cluster_.peer(place.host).replicas[place.slot];
+    if (const auto ticket = std::exchange(place.ticket, std::nullopt)) {
+        replica.queue().erase(*ticket);
+        replica.waiting().erase(*ticket);
+        return;
+    }
     const bool full = replica.in_flight() == scenario_.cluster.engine.in_flight_limit;
     if (mutant_ == Mutant::places_leak && full && ++leaks_ % leak_every == 0) return;
     replica.release(place.waiting);
+    fill(replica);
 }
 
 // As OpenAI's clients do: half a second, doubling to 8 s, less up to a quarter, unless the server names a time.

@@ -31,6 +31,7 @@ struct TrafficCounters {
     std::uint64_t sdk_retries = 0;
     std::uint64_t attempts = 0;
     std::uint64_t busy = 0;
+    std::uint64_t waited = 0;   // attempts that waited for a place
     std::uint64_t resumed = 0;  // streams that went on at another replica
     std::uint64_t tokens = 0;
     std::vector<double> first_token_s;
@@ -61,6 +62,7 @@ class Traffic {
         enter,    // at the entry
         open,     // at the replica's peer
         produce,  // there: the next piece is ready
+        expire,   // there: it has waited for a place as long as it might
         cancel,   // there: nobody wants the rest
         piece,    // at the entry: it has come
         end,      // at the entry: the answer, or the refusal, is complete
@@ -69,7 +71,7 @@ class Traffic {
         gone,     // at the entry: the client went away
         patience  // client's side: is the entry still there?
     };
-    enum class Code : std::uint8_t { ok, busy, draining, refused, client_error };
+    enum class Code : std::uint8_t { ok, busy, draining, refused, no_place, client_error };
     enum class Ending : std::uint8_t { finished, rejected, broken, entry_lost, abandoned, client_error };
 
     struct Request {
@@ -103,14 +105,16 @@ class Traffic {
         Code code = Code::ok;
         std::optional<wire::LoadReport> load;
     };
-    // A place in a replica's batch. It outlives the entry's interest until word of that arrives.
+    // A place in a replica's batch, or a request that waits for one. It outlives the entry's interest until word of
+    // that arrives.
     struct Place {
         bool live = false;
         std::uint32_t serial = 0;
         Host host = 0;
         std::uint32_t boot = 0;
         std::uint16_t slot = 0;
-        std::uint32_t waiting = 0;  // prompt tokens before prefill
+        std::optional<engine::WaitTicket> ticket;  // while it waits
+        std::uint32_t waiting = 0;                 // prompt tokens before prefill
         std::uint32_t left = 0;
         bool slow = false;  // its client reads slowly
         std::uint32_t request = 0;
@@ -126,7 +130,15 @@ class Traffic {
     void follow(std::uint32_t index, const router::Decision& decision);
     void attempt(std::uint32_t index, const router::Attempt& attempt);
     void open(std::uint32_t index);
+    std::uint32_t make_place(std::uint32_t index);
+    // Whether there is room for it in the queue.
+    bool queue_up(std::uint32_t index, const Peer& peer, Replica& replica);
+    void begin(std::uint32_t place);
     void produce(std::uint32_t place);
+    // Ends a wait that was in vain.
+    void turn_away(std::uint32_t place, Code code);
+    void fill(Replica& replica);
+    TimePoint queue_time() const;
     void reply(std::uint32_t index, Step step, std::size_t bytes);
     void piece(std::uint32_t index);
     void ended(std::uint32_t index);

@@ -1,10 +1,13 @@
-// Replica: an engine with the manners of one and no model: it enforces its own limit, takes time for prefill and
-// decode, and slows down as its batch grows.
+// Replica: an engine with the manners of one and no model: it enforces its own limit, lets others wait for a place as a
+// real one does, takes time for prefill and decode, and slows down as its batch grows.
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <utility>
 
 #include "base/time.h"
+#include "engine/admission_queue.h"
 #include "wire/records.h"
 
 namespace exa::sim {
@@ -15,23 +18,29 @@ struct EngineConfig {
     Duration decode_token{10'000};  // of one answer token
     // How much each further request of the batch slows a decode step, as a part of it.
     double batch_cost = 0.02;
+    engine::QueueConfig queue;
     Duration warm{20'000};  // from one replica of a peer being ready to the next
 };
 
 class Replica {
   public:
-    Replica(const EngineConfig& config, wire::ReplicaRecord record) : config_(config), record_(std::move(record)) {}
+    Replica(const EngineConfig& config, wire::ReplicaRecord record)
+        : config_(config), record_(std::move(record)), queue_(config.queue) {}
 
     const wire::ReplicaRecord& record() const { return record_; }
     void set_state(wire::ReplicaState state) { record_.state = state; }
 
     // False: at its limit.
     bool admit(std::uint32_t prompt_tokens) {
-        if (in_flight_ >= config_.in_flight_limit) return false;
+        if (!has_place()) return false;
         ++in_flight_;
         queued_tokens_ += prompt_tokens;
         return true;
     }
+    bool has_place() const { return in_flight_ < config_.in_flight_limit; }
+    // Those that wait for one, in the world's time; and what each is for its owner.
+    engine::AdmissionQueue& queue() { return queue_; }
+    std::map<engine::WaitTicket, std::uint32_t>& waiting() { return waiting_; }
     void prefilled(std::uint32_t prompt_tokens) { queued_tokens_ -= prompt_tokens; }
     // `waiting`: prompt tokens that were not prefilled.
     void release(std::uint32_t waiting) {
@@ -48,13 +57,20 @@ class Replica {
 
     std::uint32_t in_flight() const { return in_flight_; }
     wire::LoadReport load() const {
-        return {record_.id, in_flight_, queued_tokens_,
-                static_cast<std::uint16_t>(1000 * in_flight_ / config_.in_flight_limit), Duration{0}};
+        wire::LoadReport load;
+        load.replica = record_.id;
+        load.in_flight = in_flight_;
+        load.queued_tokens = queued_tokens_;
+        load.kv_used_permille = static_cast<std::uint16_t>(1000 * in_flight_ / config_.in_flight_limit);
+        load.queued = static_cast<std::uint16_t>(queue_.size());
+        return load;
     }
 
   private:
     EngineConfig config_;
     wire::ReplicaRecord record_;
+    engine::AdmissionQueue queue_;
+    std::map<engine::WaitTicket, std::uint32_t> waiting_;
     std::uint32_t in_flight_ = 0;
     std::uint32_t queued_tokens_ = 0;
 };

@@ -118,6 +118,7 @@ std::string to_json(const RunIdentity& identity, const Outcome& outcome, const R
                                            {"client_errors", traffic.client_errors},
                                            {"sent_away", traffic.refused},
                                            {"busy", traffic.busy},
+                                           {"waited", traffic.waited},
                                            {"attempts", traffic.attempts},
                                            {"sdk_retries", traffic.sdk_retries},
                                            {"resumed", traffic.resumed},

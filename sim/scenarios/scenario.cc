@@ -236,6 +236,7 @@ Result<void> read_membership(const toml::table& table, membership::Config& confi
 Result<void> read_engine(const toml::table& table, EngineConfig& engine) {
     Reader reader(table, "engine.");
     reader.integer("in_flight_limit", engine.in_flight_limit, 1, 4096);
+    reader.integer("queue_requests", engine.queue.requests_max, 0, 4096);
     reader.time("prefill_us", engine.prefill_token, us);
     reader.time("decode_us", engine.decode_token, us);
     reader.number("batch_cost", engine.batch_cost, 0, 10);

@@ -30,6 +30,7 @@ struct Engine {
     std::string version;
     std::string numerics;
     std::uint32_t context_tokens = 0;
+    HostConfig host{};
 };
 
 Engine make_builtin(const PeerConfig& config, const LoadedModel& model) {
@@ -40,6 +41,7 @@ Engine make_builtin(const PeerConfig& config, const LoadedModel& model) {
     auto batch = std::make_unique<engine::BatchReplica>(std::move(llama),
                                                         engine::BatchConfig{.in_flight_limit = config.in_flight_limit});
     made.context_tokens = batch->context_tokens();
+    made.host.between_tokens = std::chrono::milliseconds(config.tbt_target_ms);
     made.replica = std::move(batch);
     return made;
 }
@@ -74,9 +76,10 @@ LocalReplicas::List make_replicas(const PeerConfig& config, const LoadedModel& m
         record.in_flight_limit = config.in_flight_limit;
         record.context_tokens = std::min(context_max, made.context_tokens);
         record.state = wire::ReplicaState::warming;
+        made.host.queue.requests_max = config.queue_requests;
         replica->state = wire::ReplicaState::warming;
-        replica->backend =
-            std::make_shared<BuiltinBackend>(record, model, std::move(made.replica), [&clock] { return clock.now(); });
+        replica->backend = std::make_shared<BuiltinBackend>(record, model, std::move(made.replica), made.host,
+                                                            [&clock] { return clock.now(); });
         replicas.push_back(std::move(replica));
     }
     return replicas;

@@ -28,6 +28,10 @@ std::shared_ptr<ReplyReader> error_reply(const openai::ApiError& error, const Re
     return json_reply(error.status, error.body());
 }
 
+Generations::Patience patience_of(const wire::Open& open) {
+    return {open.tenant, static_cast<std::uint32_t>(open.priority), open.queue_wait};
+}
+
 AnswerWriter make_writer(const AnswerJob& job, const wire::Open& open, const std::string& numerics) {
     const openai::Options& options = job.options;
     if (job.response) {
@@ -114,12 +118,13 @@ std::vector<Generations::Item> make_generations(const AnswerJob& job, const wire
 }  // namespace
 
 BuiltinBackend::BuiltinBackend(const wire::ReplicaRecord& record, const LoadedModel& model,
-                               std::unique_ptr<engine::Replica> replica, ReplicaHost::Clock clock)
+                               std::unique_ptr<engine::Replica> replica, const HostConfig& host,
+                               ReplicaHost::Clock clock)
     : context_tokens_(record.context_tokens),
       numerics_(record.numerics),
       tokenizer_(model.tokenizer),
       chat_template_(model.chat_template),
-      host_(std::make_shared<ReplicaHost>(std::move(replica), record, std::move(clock))) {}
+      host_(std::make_shared<ReplicaHost>(std::move(replica), record, host, std::move(clock))) {}
 
 std::shared_ptr<ReplyReader> BuiltinBackend::open(wire::Open open, const ReplyContext& context) {
     switch (open.kind) {
@@ -157,7 +162,8 @@ std::shared_ptr<ReplyReader> BuiltinBackend::open_answer(const wire::Open& open,
         return json_reply(200, answer.text.end({answer.prompt_tokens, 0}));
     }
     const auto reply = std::make_shared<BuiltinReply>(host_, tokenizer_, std::move(answer), context);
-    if (const auto started = reply->start(std::move(items)); !started) return refusal(started.error(), context);
+    if (const auto started = reply->start(std::move(items), patience_of(open)); !started)
+        return refused(started.error(), context);
     return reply;
 }
 
@@ -178,14 +184,14 @@ std::shared_ptr<ReplyReader> BuiltinBackend::open_embeddings(const wire::Open& o
         items[i].request->embeds = true;
     }
     const auto reply = std::make_shared<EmbeddingReply>(host_, std::move(answer), context);
-    if (const auto started = reply->start(std::move(items)); !started) return refusal(started.error(), context);
+    if (const auto started = reply->start(std::move(items), patience_of(open)); !started)
+        return refused(started.error(), context);
     return reply;
 }
 
-std::shared_ptr<ReplyReader> BuiltinBackend::refusal(const Error& error, const ReplyContext& context) const {
+std::shared_ptr<ReplyReader> BuiltinBackend::refused(const Error& why, const ReplyContext& context) const {
     ++context.stats->refused_busy;
-    const bool busy = error.code == engine::errc::busy;
-    return reply_of({wire::End{busy ? wire::EndCode::busy : wire::EndCode::too_long, error.detail, load()}});
+    return reply_of({refusal(why, load())});
 }
 
 }  // namespace exa::app

@@ -20,7 +20,7 @@ class BuiltinBackend final : public Backend {
   public:
     // `record` gives the replica's id, limits and numerics; of `model` the tokenizer and the chat template are used.
     BuiltinBackend(const wire::ReplicaRecord& record, const LoadedModel& model,
-                   std::unique_ptr<engine::Replica> replica, ReplicaHost::Clock clock);
+                   std::unique_ptr<engine::Replica> replica, const HostConfig& host, ReplicaHost::Clock clock);
 
     std::shared_ptr<ReplyReader> open(wire::Open open, const ReplyContext& context) override;
     wire::LoadReport load() const override { return host_->load(); }
@@ -29,7 +29,7 @@ class BuiltinBackend final : public Backend {
   private:
     std::shared_ptr<ReplyReader> open_answer(const wire::Open& open, const ReplyContext& context);
     std::shared_ptr<ReplyReader> open_embeddings(const wire::Open& open, const ReplyContext& context);
-    std::shared_ptr<ReplyReader> refusal(const Error& error, const ReplyContext& context) const;
+    std::shared_ptr<ReplyReader> refused(const Error& why, const ReplyContext& context) const;
     JobModel job_model() const { return {*tokenizer_, chat_template_, context_tokens_, host_->abilities()}; }
 
     const std::uint32_t context_tokens_;

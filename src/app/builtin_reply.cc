@@ -52,14 +52,22 @@ BuiltinReply::~BuiltinReply() {
     BuiltinReply::cancel();
 }
 
-Result<void> BuiltinReply::start(std::vector<Generations::Item> generations) {
+Result<void> BuiltinReply::start(std::vector<Generations::Item> generations, const Generations::Patience& patience) {
     generations_ = std::make_shared<Generations>(host_, context_.executor, std::move(generations));
     // Alive as long as the generations, which are its own.
-    auto started = generations_->start([this](std::size_t index, std::vector<TokenEvent> events) {
-        take(static_cast<std::uint32_t>(index), std::move(events));
-    });
+    auto started = generations_->start(
+        [this](std::size_t index, std::vector<TokenEvent> events) {
+            take(static_cast<std::uint32_t>(index), std::move(events));
+        },
+        patience, [this](const Error& why) { refuse(why); });
     if (!started) generations_.reset();
     return started;
+}
+
+void BuiltinReply::refuse(const Error& why) {
+    ++context_.stats->refused_busy;
+    end_ = refusal(why, host_->load());
+    if (on_ready_) on_ready_();
 }
 
 void BuiltinReply::take(std::uint32_t index, std::vector<TokenEvent> events) {

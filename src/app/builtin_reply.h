@@ -34,7 +34,7 @@ class BuiltinReply final : public ReplyReader, public std::enable_shared_from_th
 
     // Hands the generations to the engine, one a choice; once, before anything is read. Errors as of
     // Generations::start().
-    Result<void> start(std::vector<Generations::Item> generations);
+    Result<void> start(std::vector<Generations::Item> generations, const Generations::Patience& patience);
 
     std::optional<Result<ReplyPart>> poll() override;
     void on_ready(std::function<void()> handler) override { on_ready_ = std::move(handler); }
@@ -50,6 +50,7 @@ class BuiltinReply final : public ReplyReader, public std::enable_shared_from_th
     };
 
     void take(std::uint32_t index, std::vector<engine::TokenEvent> events);
+    void refuse(const Error& why);
     // Renders what waits of one choice: into data_, and at the end of the answer into body_ and end_. Nothing when
     // nothing waits.
     void render();

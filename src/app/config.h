@@ -39,7 +39,9 @@ struct PeerConfig {
     std::string model_path;
     std::string model_name;
     std::uint32_t replicas = 1;
-    std::uint32_t in_flight_limit = 8;
+    std::uint32_t in_flight_limit = 32;
+    std::uint32_t tbt_target_ms = 100;
+    std::uint32_t queue_requests = 64;
     std::uint32_t context_tokens = 0;
     std::uint32_t kv_tokens = 16'384;
 
@@ -55,6 +57,7 @@ struct PeerConfig {
 
     std::uint32_t http_threads = 1;
     std::string http_routing = "full";
+    std::uint32_t http_queue_ms = 2'000;
     std::string http_certificate_file;
     std::string http_key_file;
     std::string http_cors_origins;

@@ -32,9 +32,21 @@ constexpr std::array keys = {
               "to 64. With model.engine = attach they are as many as attach.urls.",
               set_number<&PeerConfig::replicas, 0, 64>},
     ConfigKey{"model.in_flight_limit", "N",
-              "Requests that one replica works on at the same time; more are answered busy and go elsewhere. Default: "
-              "8. Range: 1 to 256.",
+              "Requests that one replica works on at the same time, at most; more go elsewhere, or wait. A replica of "
+              "the built-in engine moves its limit between 4 and this, as model.tbt_target_ms asks for. Default: 32. "
+              "Range: 1 to 256.",
               set_number<&PeerConfig::in_flight_limit, 1, 256>},
+    ConfigKey{
+        "model.tbt_target_ms", "MS",
+        "Milliseconds between two tokens of an answer that 95 of 100 shall not exceed: a replica of the built-in "
+        "engine takes fewer requests at the same time while they do. Default: 100. Range: 1 to 60000, or 0: always "
+        "as many as model.in_flight_limit.",
+        set_number<&PeerConfig::tbt_target_ms, 0, 60'000>},
+    ConfigKey{
+        "model.queue_requests", "N",
+        "Requests that may wait at one replica when all replicas are at their limits; see http.queue_ms. Default: "
+        "64. Range: 0 to 10000.",
+        set_number<&PeerConfig::queue_requests, 0, 10'000>},
     ConfigKey{"model.context_tokens", "N",
               "Longest prompt plus answer, in tokens. Default: 0, what the model file says (at most kv_tokens). Range: "
               "0 to 1048576.",

@@ -30,6 +30,11 @@ constexpr std::array keys = {
         "For entries in front of attached servers that serve one model each; tenants' models and token limits "
         "then go by what the client says in the header. Default: full.",
         set_routing},
+    ConfigKey{
+        "http.queue_ms", "MS",
+        "Milliseconds that a request waits for a place when every replica of its model is at its limit, before it "
+        "is answered 503. Default: 2000. Range: 0 (not at all) to 100000.",
+        set_number<&PeerConfig::http_queue_ms, 0, 100'000>},
     ConfigKey{"http.certificate_file", "FILE",
               "File with the certificate of this peer's door as PEM text, those that signed it behind it: clients then "
               "speak HTTPS, TLS 1.2 or 1.3. Read again on SIGHUP and every 10 s; open connections go on with what they "

@@ -16,14 +16,21 @@ EmbeddingReply::~EmbeddingReply() {
     EmbeddingReply::cancel();
 }
 
-Result<void> EmbeddingReply::start(std::vector<Generations::Item> generations) {
+Result<void> EmbeddingReply::start(std::vector<Generations::Item> generations, const Generations::Patience& patience) {
     missing_ = generations.size();
     vectors_.resize(missing_);
     generations_ = std::make_shared<Generations>(host_, context_.executor, std::move(generations));
     auto started = generations_->start(
-        [this](std::size_t index, const std::vector<engine::TokenEvent>& events) { take(index, events.back()); });
+        [this](std::size_t index, const std::vector<engine::TokenEvent>& events) { take(index, events.back()); },
+        patience, [this](const Error& why) { refuse(why); });
     if (!started) generations_.reset();
     return started;
+}
+
+void EmbeddingReply::refuse(const Error& why) {
+    ++context_.stats->refused_busy;
+    parts_ = {refusal(why, host_->load())};
+    if (on_ready_) on_ready_();
 }
 
 void EmbeddingReply::take(std::size_t index, const engine::TokenEvent& last) {

@@ -30,7 +30,7 @@ class EmbeddingReply final : public ReplyReader, public std::enable_shared_from_
     ~EmbeddingReply() override;
 
     // One generation an input, in their order; once, before anything is read. Errors as of Generations::start().
-    Result<void> start(std::vector<Generations::Item> generations);
+    Result<void> start(std::vector<Generations::Item> generations, const Generations::Patience& patience);
 
     std::optional<Result<ReplyPart>> poll() override;
     void on_ready(std::function<void()> handler) override { on_ready_ = std::move(handler); }
@@ -38,6 +38,7 @@ class EmbeddingReply final : public ReplyReader, public std::enable_shared_from_
 
   private:
     void take(std::size_t index, const engine::TokenEvent& last);
+    void refuse(const Error& why);
     void finish(std::optional<engine::FinishReason> failure);
     wire::Head head() const;
 

@@ -232,6 +232,10 @@ std::optional<router::Decision> Entry::report(const Relay& relay, Outcome outcom
             return failed(router::Failure::draining);
         case Outcome::refused:
             return failed(router::Failure::refused);
+        case Outcome::unfit:
+            return failed(router::Failure::unfit);
+        case Outcome::no_place:
+            return failed(router::Failure::no_place);
         case Outcome::connect_failed:
             dispatcher_.handle_peer_broken(now, attempt.peer);
             return failed(router::Failure::connect_failed);

@@ -1,10 +1,12 @@
 #include "app/generations.h"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <tuple>
 #include <utility>
 
 #include "base/check.h"
+#include "engine/errc.h"
 
 namespace exa::app {
 
@@ -12,6 +14,9 @@ namespace {
 
 using engine::FinishReason;
 using engine::TokenEvent;
+
+// Of an answer, where the tenants' shares of a replica are reckoned: most end long before max_tokens.
+constexpr std::uint32_t answer_tokens_expected = 256;
 
 }  // namespace
 
@@ -27,16 +32,52 @@ Generations::Generations(std::shared_ptr<ReplicaHost> host, boost::asio::any_io_
     skip_idle();
 }
 
-Result<void> Generations::start(Handler handler) {
+Result<void> Generations::start(Handler handler, const Patience& patience, Refused refused) {
     handler_ = std::move(handler);
+    refused_ = std::move(refused);
     if (next_ == items_.size()) return success();
-    EXA_TRY(ReplicaHost::Place place, host_->take_place());
-    EXA_TRY(submit(next_, std::move(place)));
+    auto place = host_->take_place();
+    if (!place && patience.wait > Duration::zero()) return wait_for_place(patience);
+    if (!place) return std::move(place).error();
+    EXA_TRY(submit(next_, std::move(place).value()));
     submit_more();
     return success();
 }
 
-Result<void> Generations::submit(std::size_t index, ReplicaHost::Place place) {
+Result<void> Generations::wait_for_place(const Patience& patience) {
+    const engine::GenerateRequest& first = *items_[next_].item.request;
+    EXA_TRY(host_->check_length(first));
+    engine::WaitTerms terms;
+    terms.tenant = patience.tenant;
+    terms.level = patience.level;
+    terms.tokens = static_cast<std::uint32_t>(first.prompt.size()) + std::min(first.max_tokens, answer_tokens_expected);
+    EXA_TRY(ticket_, host_->wait_for_place(std::move(terms), patience.wait,
+                                           [executor = executor_, weak = weak_from_this()](Result<Place> place) {
+                                               boost::asio::post(executor, [weak, place = std::move(place)]() mutable {
+                                                   if (const auto alive = weak.lock())
+                                                       alive->take_place(std::move(place));
+                                               });
+                                           }));
+    return success();
+}
+
+void Generations::take_place(Result<Place> place) {
+    ticket_.reset();
+    if (!handler_) return;
+    Result<void> begun = success();
+    if (place)
+        begun = submit(next_, std::move(place).value());
+    else
+        begun = place.error();
+    if (begun) {
+        submit_more();
+        return;
+    }
+    next_ = items_.size();
+    if (refused_) refused_(begun.error());
+}
+
+Result<void> Generations::submit(std::size_t index, Place place) {
     State& state = items_[index];
     // Weak, so that no reply ever ends on the engine's thread.
     auto sink = [executor = executor_, weak = weak_from_this(), index](std::vector<TokenEvent> batch) {
@@ -57,7 +98,7 @@ void Generations::submit_more() {
         const std::size_t index = next_;
         const std::size_t leader = items_[index].item.leader;
         if (leader != index && !items_[leader].begun) break;
-        ReplicaHost::Place place;
+        Place place;
         if (!spare_.empty()) {
             place = std::move(spare_.back());
             spare_.pop_back();
@@ -104,9 +145,18 @@ void Generations::cancel(std::size_t index) {
 
 void Generations::cancel() {
     handler_ = nullptr;
+    refused_ = nullptr;
+    if (const auto ticket = std::exchange(ticket_, std::nullopt)) host_->leave_queue(*ticket);
     next_ = items_.size();
     spare_.clear();
     for (std::size_t index = 0; index < items_.size(); ++index) cancel(index);
+}
+
+wire::End refusal(const Error& why, const wire::LoadReport& load) {
+    wire::EndCode code = wire::EndCode::busy;
+    if (why.code == engine::errc::deadline) code = wire::EndCode::deadline;
+    if (why.code == engine::errc::prompt_too_long) code = wire::EndCode::too_long;
+    return {code, why.detail, load};
 }
 
 }  // namespace exa::app

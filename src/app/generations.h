@@ -1,21 +1,25 @@
 // Generations: the requests to one engine that one reply is made of, a few of them at a time.
 //
-// The first takes a place of the replica or is refused; others take more places while there are some, and whoever ends
-// leaves his place to the next. So a reply of many generations always comes to its end, and never fills a replica.
-// Those of one prompt begin when the first of them has begun its answer: then the prompt's pages are there to share.
+// The first takes a place of the replica, waits for one, or is refused; others take more places while there are some,
+// and whoever ends leaves his place to the next. So a reply of many generations always comes to its end, and never
+// fills a replica. Those of one prompt begin when the first of them has begun its answer: then the prompt's pages are
+// there to share.
 //
 // Belongs to the executor of its reply, but for being told by the engine's thread.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "app/replica_host.h"
 #include "engine/replica.h"
+#include "wire/link_messages.h"
 
 namespace exa::app {
 
@@ -31,16 +35,25 @@ class Generations : public std::enable_shared_from_this<Generations> {
     };
     // The events of item `index`, in order; the last carries its finish.
     using Handler = std::function<void(std::size_t index, std::vector<engine::TokenEvent> events)>;
+    // Why none begins: engine::errc::deadline or busy.
+    using Refused = std::function<void(const Error& why)>;
+    // On what terms the first waits for a place, and how long at most; 0: not at all.
+    struct Patience {
+        std::string tenant{};
+        std::uint32_t level = 1;
+        Duration wait{0};
+    };
 
     Generations(std::shared_ptr<ReplicaHost> host, boost::asio::any_io_executor executor, std::vector<Item> items);
     ~Generations() { cancel(); }
     Generations(const Generations&) = delete;
     Generations& operator=(const Generations&) = delete;
 
-    // Begins; once. Errors as of ReplicaHost::submit(), then nothing was begun. The handler is called by the executor,
-    // never from in here, until all items have ended or cancel(). When the replica takes no more, because it stops, one
-    // of those that wait ends as cancelled, and of the rest nothing is heard.
-    Result<void> start(Handler handler);
+    // Begins; once. Errors as of ReplicaHost::submit(), then nothing was begun. Handlers are called by the executor,
+    // never from in here, until all items have ended or cancel(); `refused` once and nothing else, when the wait for a
+    // place was in vain. When the replica takes no more, because it stops, one of those that wait ends as cancelled,
+    // and of the rest nothing is heard.
+    Result<void> start(Handler handler, const Patience& patience, Refused refused);
 
     // The item ends soon, as cancelled.
     void cancel(std::size_t index);
@@ -54,11 +67,13 @@ class Generations : public std::enable_shared_from_this<Generations> {
     struct State {
         Item item;
         std::optional<engine::RequestId> id;  // while it runs
-        ReplicaHost::Place place;             // while it runs, if others wait for it
+        Place place;                          // while it runs, if others wait for it
         bool begun = false;                   // its first token is there, or it never runs here
     };
 
-    Result<void> submit(std::size_t index, ReplicaHost::Place place);
+    Result<void> wait_for_place(const Patience& patience);
+    void take_place(Result<Place> place);
+    Result<void> submit(std::size_t index, Place place);
     void submit_more();
     void skip_idle();
     void take(std::size_t index, std::vector<engine::TokenEvent> events);
@@ -67,9 +82,14 @@ class Generations : public std::enable_shared_from_this<Generations> {
     const boost::asio::any_io_executor executor_;
     std::vector<State> items_;
     Handler handler_;
-    std::size_t next_ = 0;  // to be submitted
+    Refused refused_;
+    std::optional<engine::WaitTicket> ticket_;  // while it waits
+    std::size_t next_ = 0;                      // to be submitted
     std::size_t running_ = 0;
-    std::vector<ReplicaHost::Place> spare_;  // of items that have ended
+    std::vector<Place> spare_;  // of items that have ended
 };
+
+// How a reply ends whose generations were refused, by start() or later.
+wire::End refusal(const Error& why, const wire::LoadReport& load);
 
 }  // namespace exa::app

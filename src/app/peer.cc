@@ -403,9 +403,11 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
                          },
                      .first_keys = sealing.keys});
 
+    router::Config routing;
+    routing.queue_wait = std::chrono::milliseconds(config.http_queue_ms);
     const DataPlaneShared shared{
         .identity = identity,
-        .router = {},
+        .router = routing,
         .entry = entry,
         .replicas = replicas,
         .view = view,

@@ -29,16 +29,17 @@ Outcome outcome_of(wire::EndCode code) {
         case wire::EndCode::busy:
             return Outcome::busy;
         case wire::EndCode::draining:
+        case wire::EndCode::cancelled:  // its engine stops
             return Outcome::draining;
         case wire::EndCode::not_found:
         case wire::EndCode::wrong_version:
         case wire::EndCode::not_supported:
             return Outcome::refused;
         case wire::EndCode::deadline:
-            return Outcome::timed_out;
-        case wire::EndCode::failed:
-        case wire::EndCode::cancelled:
+            return Outcome::no_place;
         case wire::EndCode::too_long:
+            return Outcome::unfit;
+        case wire::EndCode::failed:
             return Outcome::failed;
     }
     return Outcome::failed;
@@ -68,6 +69,7 @@ wire::Open Relay::begin(router::Attempt attempt) {
     wire::Open open = open_;
     open.replica = attempt_.replica;
     open.session_position = attempt_.position;
+    open.queue_wait = attempt_.queue_wait;
     open.resumed = exchange_->started() || answer_tokens() > 0;
     return open;
 }

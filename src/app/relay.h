@@ -22,6 +22,8 @@ enum class Outcome : std::uint8_t {
     busy,
     draining,
     refused,
+    unfit,
+    no_place,
     connect_failed,
     link_broken,
     timed_out,

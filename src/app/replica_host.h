@@ -1,8 +1,10 @@
 // ReplicaHost: one replica, the thread that owns it, and its door for the threads of the data plane.
 //
-// submit() enforces the in-flight limit and the context length at once (the receiver's own limit, DESIGN section 4), so
-// a caller learns in the same turn whether to look elsewhere. Events of one engine step reach a request's sink in one
-// call.
+// The in-flight limit and the context length are enforced at once (the receiver's own limit, DESIGN section 4), so a
+// caller learns in the same turn whether to look elsewhere, or to wait for a place. Events of one engine step reach a
+// request's sink in one call.
+//
+// The limit moves below the record's, as times between tokens ask for it (engine/adaptive_limit.h).
 #pragma once
 
 #include <atomic>
@@ -12,14 +14,25 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
+#include "app/place_gate.h"
 #include "base/result.h"
+#include "engine/adaptive_limit.h"
+#include "engine/admission_queue.h"
+#include "engine/recent_times.h"
 #include "engine/replica.h"
 #include "wire/records.h"
 
 namespace exa::app {
+
+struct HostConfig {
+    // As in engine::LimitConfig; the record has the limit's maximum.
+    Duration between_tokens{0};
+    engine::QueueConfig queue{};
+};
 
 class ReplicaHost {
   public:
@@ -27,25 +40,28 @@ class ReplicaHost {
     // It must not block: post to the executor that waits.
     using Sink = std::function<void(std::vector<engine::TokenEvent>)>;
     using Clock = std::function<TimePoint()>;
-    // One of the places that the in-flight limit allows. Its holder may run one request in it after another; it is free
-    // again when the last copy is gone. Thread-safe, also behind the host's end.
-    using Place = std::shared_ptr<const void>;
 
-    // `limits` gives the replica's id, in-flight limit and context length.
-    ReplicaHost(std::unique_ptr<engine::Replica> replica, const wire::ReplicaRecord& limits, Clock clock);
+    // `limits` gives the replica's id, in-flight limit and context length. `clock` is thread-safe.
+    ReplicaHost(std::unique_ptr<engine::Replica> replica, const wire::ReplicaRecord& limits, const HostConfig& config,
+                Clock clock);
     ReplicaHost(const ReplicaHost&) = delete;
     ReplicaHost& operator=(const ReplicaHost&) = delete;
     ~ReplicaHost();
 
-    // Ends running requests with FinishReason::cancelled and joins the thread. From then on submit() answers busy, and
-    // no sink is called or kept. From one thread; idempotent.
+    // Ends running requests with FinishReason::cancelled, and waits for a place as busy; joins the thread. From then on
+    // submit() and wait_for_place() answer busy, and no sink is called or kept. From one thread; idempotent.
     void stop();
 
     ReplicaId id() const { return id_; }
     engine::Abilities abilities() const { return abilities_; }
 
     // Thread-safe. engine::errc::busy when none is free.
-    Result<Place> take_place();
+    Result<Place> take_place() { return places_->take(); }
+    // Thread-safe; as PlaceGate::wait(), for so long at most.
+    Result<engine::WaitTicket> wait_for_place(engine::WaitTerms terms, Duration wait, PlaceGate::Handler handler);
+    void leave_queue(engine::WaitTicket ticket) { places_->leave(ticket); }
+    // Thread-safe. engine::errc::prompt_too_long.
+    Result<void> check_length(const engine::GenerateRequest& request) const;
 
     // Thread-safe. engine::errc::busy or prompt_too_long; then the sink is never called. Otherwise it is called until a
     // finish.
@@ -57,7 +73,7 @@ class ReplicaHost {
     // request has ended already.
     void cancel(engine::RequestId id);
 
-    // Thread-safe; as of the last step, the in-flight count as of now.
+    // Thread-safe; as of the last step, counts and limit of places as of now.
     wire::LoadReport load() const;
 
   private:
@@ -66,36 +82,47 @@ class ReplicaHost {
         engine::GenerateRequest request;
         Sink sink;
         Place place;
+        TimePoint submitted;
     };
     struct Running {
         Sink sink;
         Place place;
+        TimePoint submitted;
+        std::optional<TimePoint> last_token{};
     };
 
-    Result<void> check_length(const engine::GenerateRequest& request) const;
     void run(std::stop_token stopping);
     void take_inbox();
     void deliver_events();
+    void measure(Running& running, const std::vector<engine::TokenEvent>& events, TimePoint now);
+    void adapt(TimePoint now);
     void cancel_all();
 
     const ReplicaId id_;
     const engine::Abilities abilities_;
-    const std::uint32_t in_flight_limit_;
     const std::uint32_t context_tokens_;
     const Clock clock_;
+    const std::shared_ptr<PlaceGate> places_;
 
     std::atomic<std::uint64_t> next_request_ = 1;
-    const std::shared_ptr<std::atomic<std::uint32_t>> in_flight_ = std::make_shared<std::atomic<std::uint32_t>>(0);
     std::atomic<std::uint32_t> queued_tokens_ = 0;
     std::atomic<std::uint16_t> kv_used_permille_ = 0;
+    std::atomic<std::uint16_t> ttft_p99_ms_ = 0;
+    std::atomic<std::uint16_t> tbt_p99_ms_ = 0;
 
     std::mutex inbox_mutex_;
     std::condition_variable_any inbox_filled_;
     std::vector<Submission> submissions_;
     std::vector<engine::RequestId> cancellations_;
+    bool has_news_ = false;  // somebody waits for a place
     bool stopped_ = false;
 
     // Owned by the thread.
+    engine::AdaptiveLimit limit_;
+    engine::RecentTimes to_first_token_;
+    engine::RecentTimes between_tokens_;
+    TimePoint told_{};  // when the two were looked at last
+    std::uint64_t preemptions_ = 0;
     std::unique_ptr<engine::Replica> replica_;
     std::map<engine::RequestId, Running> running_;
 

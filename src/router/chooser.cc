@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 namespace exa::router {
 
@@ -13,6 +14,9 @@ constexpr int walk_max = 32;
 
 // Pairs drawn before the whole pool is compared.
 constexpr int draws_max = 4;
+
+// Queues that are looked at for the shortest, as long as one of these takes the request.
+constexpr int queues_drawn = 8;
 
 bool is_less_loaded(const ReplicaBook& book, std::uint32_t a, std::uint32_t b) {
     return std::uint64_t{book.load(a)} * book.weight(b) < std::uint64_t{book.load(b)} * book.weight(a);
@@ -58,6 +62,20 @@ class Chooser {
             if (is_good(slot)) return Choice{slot, Reason::least_loaded};
         }
         return least_bad();
+    }
+
+    // Entries know little of one another's waiting requests. Of a few drawn at random, so that they do not all choose
+    // the same.
+    std::optional<Choice> shortest_queue() {
+        std::optional<std::uint32_t> best;
+        const auto consider = [&](std::uint32_t member) {
+            const std::uint32_t slot = pool_.first + member;
+            if (can_wait_at(slot) && (!best || queue_order(slot) < queue_order(*best))) best = slot;
+        };
+        for (int draw = 0; draw < queues_drawn; ++draw) consider(static_cast<std::uint32_t>(rng_.below(pool_.count)));
+        for (std::uint32_t member = 0; !best && member < pool_.count; ++member) consider(member);
+        if (!best) return std::nullopt;
+        return Choice{*best, Reason::shortest_queue};
     }
 
   private:
@@ -125,8 +143,21 @@ class Chooser {
             best = slot;
             best_standing = standing;
         }
+        if (need_.may_wait && (!best || best_standing == Standing::looks_full)) {
+            if (const auto queue = shortest_queue()) return queue;
+        }
         if (!best) return std::nullopt;
         return Choice{*best, best_standing == Standing::good ? Reason::least_loaded : Reason::last_resort};
+    }
+
+    bool can_wait_at(std::uint32_t slot) const {
+        if (book_.standing(now_, slot) > Standing::full || !is_able(book_, slot, need_)) return false;
+        const auto tried = std::ranges::find(need_.tried, book_.id(slot));
+        return tried == need_.tried.end() || (need_.turned_away >> (tried - need_.tried.begin()) & 1) != 0;
+    }
+
+    std::tuple<bool, std::uint32_t, std::uint32_t> queue_order(std::uint32_t slot) const {
+        return {book_.standing(now_, slot) == Standing::suspect, book_.queued(slot), book_.load(slot)};
     }
 
     TimePoint now_;
@@ -155,21 +186,27 @@ std::string_view to_string(Reason reason) {
             return "least_loaded";
         case Reason::last_resort:
             return "last_resort";
+        case Reason::shortest_queue:
+            return "shortest_queue";
     }
     return "unknown";
 }
 
-bool is_fit(const ReplicaBook& book, std::uint32_t slot, const Need& need) {
+bool is_able(const ReplicaBook& book, std::uint32_t slot, const Need& need) {
     const std::uint32_t context_tokens = book.context_tokens(slot);
     return (context_tokens == 0 || need.prompt_tokens <= context_tokens) &&
-           (need.numerics == 0 || need.numerics == book.numerics(slot)) &&
-           std::ranges::find(need.tried, book.id(slot)) == need.tried.end();
+           (need.numerics == 0 || need.numerics == book.numerics(slot));
+}
+
+bool is_fit(const ReplicaBook& book, std::uint32_t slot, const Need& need) {
+    return is_able(book, slot, need) && std::ranges::find(need.tried, book.id(slot)) == need.tried.end();
 }
 
 std::optional<Choice> choose(TimePoint now, const Pool& pool, const ReplicaBook& book, const Need& need,
                              const Config& config, Rng& rng) {
     if (pool.count == 0) return std::nullopt;
     Chooser chooser(now, pool, book, need, config, rng);
+    if (need.must_wait) return chooser.shortest_queue();
     return need.position ? chooser.for_session(*need.position) : chooser.without_session();
 }
 

@@ -23,6 +23,7 @@ enum class Reason : std::uint8_t {
     warm_prefix,      // a replica that has seen this prompt's beginning, and is not above the mean
     least_loaded,     // the less loaded of two drawn at random
     last_resort,      // none was in good standing: the least bad of all
+    shortest_queue,   // all are at their limits, as far as is known: where the fewest wait for a place
 };
 
 std::string_view to_string(Reason reason);
@@ -33,7 +34,10 @@ struct Need {
     std::optional<std::uint64_t> prefix_hash{};  // of the prompt; counts without a session only
     std::uint32_t prompt_tokens = 0;             // 0: unknown
     std::uint64_t numerics = 0;                  // hash, as in ReplicaBook; 0: any
-    std::span<const ReplicaId> tried{};          // by this request: never again
+    std::span<const ReplicaId> tried{};          // by this request: never again, unless to wait there
+    std::uint32_t turned_away = 0;               // bit i: tried[i] had no place at once, so it may wait there
+    bool may_wait = false;                       // for a place, where all are taken
+    bool must_wait = false;                      // enough were asked for a place at once
 };
 
 struct Choice {
@@ -43,6 +47,8 @@ struct Choice {
 
 // Whether the replica can serve the request at all, whatever its standing.
 bool is_fit(const ReplicaBook& book, std::uint32_t slot, const Need& need);
+// The same, whether or not it was tried.
+bool is_able(const ReplicaBook& book, std::uint32_t slot, const Need& need);
 
 // Nothing when no replica of the pool is both fit and usable. Expected cost does not depend on the size of the pool as
 // long as most replicas are in good standing; otherwise one pass over it.

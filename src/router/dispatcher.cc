@@ -76,7 +76,10 @@ errc code_of(Failure failure) {
             return errc::upstream_timeout;
         case Failure::draining:
         case Failure::refused:
+        case Failure::no_place:
             return errc::all_replicas_busy;
+        case Failure::unfit:
+            return errc::context_too_long;
         case Failure::connect_failed:
         case Failure::link_broken:
         case Failure::server_error:
@@ -94,6 +97,8 @@ Verdict verdict_of(Failure failure) {
         case Failure::connect_failed:
         case Failure::draining:
         case Failure::refused:
+        case Failure::unfit:
+        case Failure::no_place:
             break;
     }
     return Verdict::none;
@@ -179,6 +184,9 @@ std::uint32_t Dispatcher::open_request(const RequestMeta& meta, const Place& pla
     request.resumable = meta.resumable;
     request.unplaced = place.source == PositionSource::none;
     request.attempts = 0;
+    request.turned_away = 0;
+    request.waits = false;
+    request.wait_until.reset();
     request.slot = no_slot;
     request.prompt_tokens = meta.prompt_tokens;
     request.pool = place.pool->hash;
@@ -190,7 +198,7 @@ std::uint32_t Dispatcher::open_request(const RequestMeta& meta, const Place& pla
     return index;
 }
 
-Decision Dispatcher::send(TimePoint now, std::uint32_t index, Error last) {
+Decision Dispatcher::send(TimePoint now, std::uint32_t index, Error last, bool must_wait) {
     Request& request = requests_[index];
     const Pool* pool = view_->find_pool(request.pool);
     if (pool == nullptr) return give_up(index, std::move(last));
@@ -199,7 +207,10 @@ Decision Dispatcher::send(TimePoint now, std::uint32_t index, Error last) {
     Need need{.prefix_hash = request.prefix_hash,
               .prompt_tokens = request.prompt_tokens,
               .numerics = request.first_byte ? request.numerics : 0,
-              .tried = std::span(request.tried).first(request.attempts)};
+              .tried = std::span(request.tried).first(request.attempts),
+              .turned_away = request.turned_away,
+              .may_wait = request.wait_until.value_or(now + config_.queue_wait) > now,
+              .must_wait = must_wait};
     if (!request.unplaced) {
         need.position = request.position;
         need.spill = spills_.find(now, spill);
@@ -211,14 +222,23 @@ Decision Dispatcher::send(TimePoint now, std::uint32_t index, Error last) {
     else if (choice->reason == Reason::session_owner && need.spill)
         narrow(now, spill, *need.spill);
 
+    request.waits = choice->reason == Reason::shortest_queue;
+    if (request.waits) {
+        if (!request.wait_until) request.wait_until = now + config_.queue_wait;
+        // No second time.
+        for (std::uint32_t i = 0; i < request.attempts; ++i)
+            if (request.tried[i] == book_.id(choice->slot)) request.turned_away &= ~(1U << i);
+    }
     request.slot = choice->slot;
-    request.probe = book_.start(now, choice->slot);
+    request.probe = book_.start(now, choice->slot, request.waits);
     if (!request.first_byte) request.numerics = book_.numerics(choice->slot);
     request.tried[request.attempts++] = book_.id(choice->slot);
     ++request.generation;
     ++counters_.attempts;
     if (request.attempts > 1) ++counters_.retries;
-    return make_attempt(index, *pool, *choice);
+    Attempt attempt = make_attempt(index, *pool, *choice);
+    if (request.waits) attempt.queue_wait = *request.wait_until - now;
+    return attempt;
 }
 
 // The owner has room again.
@@ -336,6 +356,7 @@ Decision Dispatcher::handle_busy(TimePoint now, AttemptId id, const std::optiona
     Request* request = find(id);
     if (request == nullptr) return Ignored{};
     ++counters_.busy_answers;
+    if (!request->waits) request->turned_away |= 1U << (request->attempts - 1);
     end_attempt(now, *request, Verdict::none);
     if (request->slot != no_slot) {
         book_.handle_slot_ok(request->slot);
@@ -355,6 +376,7 @@ Decision Dispatcher::handle_failed(TimePoint now, AttemptId id, Failure failure)
         if (failure == Failure::connect_failed) book_.handle_peer_broken(now, book_.id(request->slot).peer);
         if (failure == Failure::draining || failure == Failure::refused) book_.handle_refused(now, request->slot);
     }
+    if (failure == Failure::no_place) return give_up(index_of(id), error(code_of(failure)));
     return retry(now, index_of(id), error(code_of(failure)), false);
 }
 
@@ -364,7 +386,10 @@ Decision Dispatcher::retry(TimePoint now, std::uint32_t index, Error last, bool 
     const bool can_go_on = !request.first_byte || (request.resumable && request.numerics != 0);
     if (!can_go_on || request.attempts >= config_.attempts_max) return give_up(index, std::move(last));
     if (!(busy ? budget_.spend_on_busy() : budget_.spend_on_failure())) return give_up(index, std::move(last));
-    return send(now, index, std::move(last));
+    // The last one is not for asking again.
+    const bool must_wait =
+        busy && config_.queue_wait > Duration::zero() && request.attempts + 1 == config_.attempts_max;
+    return send(now, index, std::move(last), must_wait);
 }
 
 void Dispatcher::handle_load(TimePoint now, const wire::LoadReport& load) {
@@ -379,7 +404,9 @@ Result<Explanation> Dispatcher::explain(TimePoint now, const RequestMeta& meta) 
     EXA_TRY(const Place place, locate(meta, rng.next()));
     const Pool& pool = *place.pool;
     Explanation explanation{.pool = pool.key, .source = place.source, .position = place.position};
-    Need need{.prefix_hash = meta.prefix_hash, .prompt_tokens = meta.prompt_tokens};
+    Need need{.prefix_hash = meta.prefix_hash,
+              .prompt_tokens = meta.prompt_tokens,
+              .may_wait = config_.queue_wait > Duration::zero()};
     std::vector<std::uint32_t> order;
     if (place.source == PositionSource::none) {
         for (std::uint32_t member = 0; member < pool.count; ++member) order.push_back(pool.first + member);

@@ -10,6 +10,10 @@
 //     |        +--handle_busy / handle_failed, none left -------------> Reject, or Broken once bytes had been sent
 //     +-> Reject
 //
+// Who is turned away goes elsewhere; only when every candidate is at its limit, by its own word or by what is known of
+// it, an attempt may wait at its replica for a place (Attempt::queue_wait). All of a request's waits share one
+// deadline.
+//
 // An attempt's id names that attempt alone: a late report about an earlier one, or about a request that has ended,
 // changes nothing and is answered with Ignored.
 //
@@ -72,6 +76,7 @@ struct Attempt {
     std::uint32_t number = 1;
     Reason reason = Reason::least_loaded;
     std::uint64_t position = 0;  // of the session on the ring
+    Duration queue_wait{0};      // how long it may wait there for a place; 0: it is to say busy at once
     std::uint64_t numerics = 0;  // of the replica, a hash: equal ones go on with one another's tokens; 0: none declared
     // For the response header when the session is minted here; empty when the client brought one, or has seen the
     // header already.
@@ -102,6 +107,8 @@ enum class Failure : std::uint8_t {
     server_error,    // the replica answered with a failure of its own (5xx)
     draining,        // "not me": it takes no new requests
     refused,         // "not me": another model, version or tenant than the view said
+    unfit,           // "not this request": it is too long there
+    no_place,        // it waited for a place as long as it might
 };
 
 struct Counters {
@@ -165,7 +172,10 @@ class Dispatcher {
         bool unplaced = false;  // has no session yet: every attempt mints one where it goes
         bool probe = false;
         std::uint32_t attempts = 0;
-        std::uint32_t slot = no_slot;  // of the attempt in flight; no_slot when its replica left the view
+        std::uint32_t turned_away = 0;        // bit i: by tried[i], which had no place at once
+        bool waits = false;                   // the attempt in flight does
+        std::optional<TimePoint> wait_until;  // of all waits; nothing before the first
+        std::uint32_t slot = no_slot;         // of the attempt in flight; no_slot when its replica left the view
         std::uint32_t prompt_tokens = 0;
         std::uint64_t pool = 0;      // hash
         std::uint64_t position = 0;  // of the session, brought or minted
@@ -186,7 +196,7 @@ class Dispatcher {
     Result<Place> locate(const RequestMeta& meta, std::uint64_t entropy) const;
     std::uint32_t open_request(const RequestMeta& meta, const Place& place);
     // The next attempt, or the end for the reason of `last`.
-    Decision send(TimePoint now, std::uint32_t index, Error last);
+    Decision send(TimePoint now, std::uint32_t index, Error last, bool must_wait = false);
     void narrow(TimePoint now, std::uint64_t spill, const Spill& last);
     void widen(TimePoint now, const Request& request);
     Attempt make_attempt(std::uint32_t index, const Pool& pool, const Choice& choice);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "base/check.h"
 #include "base/hash.h"
@@ -98,7 +99,7 @@ void ReplicaBook::adopt_loads(const membership::PeerLoads& loads) {
     for (const RoutingView::Layout::Place& place : layout_->places_of(loads.peer)) {
         while (entry != loads.entries.end() && entry->report.replica < place.id) ++entry;
         if (entry == loads.entries.end()) return;
-        if (entry->report.replica == place.id) adopt(place.replica, entry->report.in_flight, entry->measured, false);
+        if (entry->report.replica == place.id) adopt(place.replica, entry->report, entry->measured, false);
     }
 }
 
@@ -129,7 +130,8 @@ std::vector<std::uint32_t> ReplicaBook::adopt_layout(std::shared_ptr<const Routi
             slot.id = entry.record->id;
             slot.pool = p;
             slot.weight = pool.ring->members()[member].weight;
-            slot.limit = entry.record->in_flight_limit;
+            if (std::exchange(slot.limit_recorded, entry.record->in_flight_limit) != entry.record->in_flight_limit)
+                slot.limit = entry.record->in_flight_limit;
             slot.context_tokens = entry.record->context_tokens;
             slot.numerics = numerics_hash(entry.record->numerics);
             slot.suspect = entry.suspect;
@@ -144,11 +146,13 @@ std::vector<std::uint32_t> ReplicaBook::adopt_layout(std::shared_ptr<const Routi
     return moved;
 }
 
-void ReplicaBook::adopt(std::uint32_t at, std::uint32_t in_flight, TimePoint measured, bool exact) {
+void ReplicaBook::adopt(std::uint32_t at, const wire::LoadReport& report, TimePoint measured, bool exact) {
     Slot& slot = slots_[at];
     if (slot.measured && measured <= *slot.measured) return;
     update(slot, [&] {
-        slot.reported = std::min(in_flight, in_flight_max);
+        slot.reported = std::min(report.in_flight, in_flight_max);
+        slot.queued = report.queued;
+        slot.limit = report.in_flight_limit > 0 ? report.in_flight_limit : slot.limit_recorded;
         slot.counted_least = exact ? slot.own : slot.own_least;
         slot.counted_most = exact ? slot.own : slot.own_most;
         slot.own_least = slot.own_most = slot.own;
@@ -187,8 +191,9 @@ Standing ReplicaBook::standing(TimePoint now, std::uint32_t at) const {
     return Standing::good;
 }
 
-bool ReplicaBook::start(TimePoint now, std::uint32_t at) {
+bool ReplicaBook::start(TimePoint now, std::uint32_t at, bool waits) {
     Slot& slot = slots_[at];
+    if (waits) ++slot.queued;
     update(slot, [&] {
         ++slot.own;
         slot.own_most = std::max(slot.own_most, slot.own);
@@ -238,7 +243,7 @@ void ReplicaBook::handle_refused(TimePoint now, std::uint32_t at) {
 }
 
 void ReplicaBook::handle_load(TimePoint now, std::uint32_t at, const wire::LoadReport& load) {
-    adopt(at, load.in_flight, now - std::max(load.age, Duration::zero()), load.age == Duration::zero());
+    adopt(at, load, now - std::max(load.age, Duration::zero()), load.age == Duration::zero());
 }
 
 void ReplicaBook::handle_peer_broken(TimePoint now, PeerId peer) {

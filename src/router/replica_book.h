@@ -59,7 +59,10 @@ class ReplicaBook {
     std::uint32_t load(std::uint32_t slot) const { return slots_[slot].load(); }
     std::uint32_t own(std::uint32_t slot) const { return slots_[slot].own; }
     std::uint32_t weight(std::uint32_t slot) const { return slots_[slot].weight; }
-    std::uint32_t limit(std::uint32_t slot) const { return slots_[slot].limit; }  // 0: unknown
+    // What it admits at present, as far as is known. 0: unknown.
+    std::uint32_t limit(std::uint32_t slot) const { return slots_[slot].limit; }
+    // Requests that wait there for a place: those reported, and ours since.
+    std::uint32_t queued(std::uint32_t slot) const { return slots_[slot].queued; }
     const ReplicaId& id(std::uint32_t slot) const { return slots_[slot].id; }
     std::uint64_t numerics(std::uint32_t slot) const { return slots_[slot].numerics; }  // hash; 0: none declared
     std::uint32_t context_tokens(std::uint32_t slot) const { return slots_[slot].context_tokens; }  // 0: unknown
@@ -70,8 +73,8 @@ class ReplicaBook {
     std::uint32_t mean(std::uint32_t slot) const;
     Standing standing(TimePoint now, std::uint32_t slot) const;
 
-    // A request was sent there. True when it is its breaker's probe, to be handed to end().
-    bool start(TimePoint now, std::uint32_t slot);
+    // A request was sent there, which may wait for a place. True when it is its breaker's probe, to be handed to end().
+    bool start(TimePoint now, std::uint32_t slot, bool waits = false);
     void end(TimePoint now, std::uint32_t slot, Verdict verdict, bool probe);
     // The first byte of an answer: well, but not ended.
     void answered(std::uint32_t slot);
@@ -89,11 +92,13 @@ class ReplicaBook {
         std::uint32_t pool = 0;  // index into pools_
         std::uint32_t weight = 1;
         std::uint32_t limit = 0;
+        std::uint32_t limit_recorded = 0;  // by its record; the limit moves below it
         std::uint32_t context_tokens = 0;
         std::uint64_t numerics = 0;
         bool suspect = false;
         bool draining = false;
 
+        std::uint32_t queued = 0;
         std::uint32_t reported = 0;
         std::uint32_t own = 0;
         std::uint32_t own_least = 0;  // since the report
@@ -126,7 +131,7 @@ class ReplicaBook {
     std::vector<std::uint32_t> adopt_layout(std::shared_ptr<const RoutingView::Layout> layout);
     void adopt_loads(const membership::PeerLoads& loads);
     // `exact`: the report is of this moment, and has counted all that is in flight now.
-    void adopt(std::uint32_t slot, std::uint32_t in_flight, TimePoint measured, bool exact);
+    void adopt(std::uint32_t slot, const wire::LoadReport& report, TimePoint measured, bool exact);
     void hold_peer(const BrokenPeer& broken);
     template <class Change>
     void update(Slot& slot, Change&& change);

@@ -73,7 +73,7 @@ std::unique_ptr<engine::Replica> chain_engine() {
 // A backend over an engine whose clock stands.
 struct Bench {
     explicit Bench(std::unique_ptr<engine::Replica> replica = null_engine()) {
-        backend = std::make_shared<BuiltinBackend>(record(), app::null_model(), std::move(replica),
+        backend = std::make_shared<BuiltinBackend>(record(), app::null_model(), std::move(replica), app::HostConfig{},
                                                    [] { return TimePoint{}; });
     }
     ~Bench() { backend->stop(); }

@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "engine/errc.h"
@@ -31,7 +32,7 @@ struct Bench {
         config.context_tokens = record.context_tokens;
         config.in_flight_limit = places;
         host = std::make_shared<app::ReplicaHost>(std::make_unique<engine::NullReplica>(config), record,
-                                                  [] { return TimePoint{}; });
+                                                  app::HostConfig{}, [] { return TimePoint{}; });
     }
     ~Bench() { host->stop(); }
 
@@ -74,7 +75,7 @@ constexpr std::uint32_t endless = 1 << 29;
 BOOST_AUTO_TEST_CASE(many_go_through_one_place) {
     Bench bench(1);
     const auto all = bench.make(20, 5);
-    BOOST_TEST(all->start(bench.hear()).has_value());
+    BOOST_TEST(all->start(bench.hear(), {}, nullptr).has_value());
     bench.run_until([&] { return bench.finishes.size() == 20; });
     BOOST_TEST(bench.most_in_flight <= 1U);
     for (const auto& [index, finish] : bench.finishes) BOOST_TEST((finish == FinishReason::length));
@@ -85,7 +86,7 @@ BOOST_AUTO_TEST_CASE(many_go_through_one_place) {
 BOOST_AUTO_TEST_CASE(no_more_run_at_once_than_the_bound_of_one_reply) {
     Bench bench(32);
     const auto all = bench.make(20, 20, endless);
-    BOOST_TEST(all->start(bench.hear()).has_value());
+    BOOST_TEST(all->start(bench.hear(), {}, nullptr).has_value());
     bench.run_until([&] { return bench.host->load().in_flight == Generations::running_max; });
     BOOST_TEST(bench.most_in_flight <= Generations::running_max);
 }
@@ -93,7 +94,7 @@ BOOST_AUTO_TEST_CASE(no_more_run_at_once_than_the_bound_of_one_reply) {
 BOOST_AUTO_TEST_CASE(siblings_wait_for_their_leader_to_begin) {
     Bench bench(32);
     const auto all = bench.make(4, 4);
-    BOOST_TEST(all->start(bench.hear()).has_value());
+    BOOST_TEST(all->start(bench.hear(), {}, nullptr).has_value());
     BOOST_TEST(bench.host->load().in_flight <= 1U);
     bench.run_until([&] { return bench.finishes.size() == 4; });
     BOOST_TEST(bench.order.front() == 0U);
@@ -103,7 +104,7 @@ BOOST_AUTO_TEST_CASE(without_a_place_nothing_begins) {
     Bench bench(1);
     const auto place = bench.host->take_place();
     const auto all = bench.make(3, 3);
-    BOOST_TEST((all->start(bench.hear()).error().code == engine::errc::busy));
+    BOOST_TEST((all->start(bench.hear(), {}, nullptr).error().code == engine::errc::busy));
     bench.context.poll();
     BOOST_TEST(bench.order.empty());
 }
@@ -117,7 +118,7 @@ BOOST_AUTO_TEST_CASE(what_has_ended_elsewhere_is_passed_over) {
         items[index].request->max_tokens = 2;
     }
     const auto all = std::make_shared<Generations>(bench.host, bench.context.get_executor(), std::move(items));
-    BOOST_TEST(all->start(bench.hear()).has_value());
+    BOOST_TEST(all->start(bench.hear(), {}, nullptr).has_value());
     bench.run_until([&] { return bench.finishes.size() == 2; });
     BOOST_TEST(bench.finishes.contains(1));
     BOOST_TEST(bench.finishes.contains(3));
@@ -126,7 +127,7 @@ BOOST_AUTO_TEST_CASE(what_has_ended_elsewhere_is_passed_over) {
 BOOST_AUTO_TEST_CASE(a_cancelled_one_leaves_its_place_to_the_next) {
     Bench bench(1);
     const auto all = bench.make(2, 2, endless);
-    BOOST_TEST(all->start(bench.hear()).has_value());
+    BOOST_TEST(all->start(bench.hear(), {}, nullptr).has_value());
     bench.run_until([&] { return !bench.order.empty(); });
     all->cancel(0);
     bench.run_until([&] { return bench.order.back() == 1; });
@@ -137,7 +138,7 @@ BOOST_AUTO_TEST_CASE(a_cancelled_one_leaves_its_place_to_the_next) {
 
 BOOST_AUTO_TEST_CASE(dropped_ones_free_their_places) {
     Bench bench(4);
-    bench.make(20, 1, endless)->start(bench.hear()).value();
+    bench.make(20, 1, endless)->start(bench.hear(), {}, nullptr).value();
     while (bench.host->load().in_flight != 0) bench.context.poll();
     BOOST_TEST(bench.finishes.empty());
 }
@@ -145,12 +146,61 @@ BOOST_AUTO_TEST_CASE(dropped_ones_free_their_places) {
 BOOST_AUTO_TEST_CASE(a_replica_that_stops_ends_those_that_wait) {
     Bench bench(1);
     const auto all = bench.make(5, 1, endless);
-    BOOST_TEST(all->start(bench.hear()).has_value());
+    BOOST_TEST(all->start(bench.hear(), {}, nullptr).has_value());
     bench.run_until([&] { return !bench.order.empty(); });
     bench.host->stop();
     bench.run_until([&] { return bench.finishes.size() == 2; });
     for (const auto& [index, finish] : bench.finishes) BOOST_TEST((finish == FinishReason::cancelled));
     BOOST_TEST(!all->busy());
+}
+
+BOOST_AUTO_TEST_CASE(who_may_wait_begins_when_a_place_is_free) {
+    Bench bench(1);
+    std::optional<app::Place> held = bench.host->take_place().value();
+    const auto all = bench.make(3, 3);
+    BOOST_TEST(all->start(bench.hear(), {.wait = std::chrono::seconds(5)}, nullptr).has_value());
+    bench.context.poll();
+    BOOST_TEST(bench.order.empty());
+    BOOST_TEST(all->busy());
+    BOOST_TEST(bench.host->load().queued == 1U);
+    held.reset();
+    bench.run_until([&] { return bench.finishes.size() == 3; });
+    while (bench.host->load().in_flight != 0) bench.context.poll();
+}
+
+BOOST_AUTO_TEST_CASE(who_waited_in_vain_hears_why_and_nothing_else) {
+    Bench bench(1);
+    const app::Place held = bench.host->take_place().value();
+    const auto all = bench.make(3, 3);
+    std::optional<std::error_code> why;
+    BOOST_TEST(
+        all->start(bench.hear(), {.wait = std::chrono::seconds(5)}, [&](const Error& error) { why = error.code; })
+            .has_value());
+    bench.host->stop();
+    bench.run_until([&] { return why.has_value(); });
+    BOOST_TEST((*why == engine::errc::busy));
+    BOOST_TEST(!all->busy());
+    BOOST_TEST(bench.order.empty());
+}
+
+BOOST_AUTO_TEST_CASE(who_gives_up_waiting_takes_no_place) {
+    Bench bench(1);
+    std::optional<app::Place> held = bench.host->take_place().value();
+    const auto all = bench.make(3, 3);
+    BOOST_TEST(all->start(bench.hear(), {.wait = std::chrono::seconds(5)}, nullptr).has_value());
+    all->cancel();
+    BOOST_TEST(bench.host->load().queued == 0U);
+    held.reset();
+    bench.context.poll();
+    BOOST_TEST(bench.host->load().in_flight == 0U);
+    BOOST_TEST(bench.order.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_refusal_says_what_the_entry_should_do) {
+    const auto code = [](engine::errc why) { return app::refusal(error(why), {}).code; };
+    BOOST_TEST((code(engine::errc::busy) == wire::EndCode::busy));
+    BOOST_TEST((code(engine::errc::deadline) == wire::EndCode::deadline));
+    BOOST_TEST((code(engine::errc::prompt_too_long) == wire::EndCode::too_long));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,10 +1,12 @@
 #include "app/replica_host.h"
 
 #include <algorithm>
+#include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -98,9 +100,15 @@ wire::ReplicaRecord limits() {
 }
 
 std::unique_ptr<app::ReplicaHost> make_host() {
-    return std::make_unique<app::ReplicaHost>(std::make_unique<CountingReplica>(), limits(),
+    return std::make_unique<app::ReplicaHost>(std::make_unique<CountingReplica>(), limits(), app::HostConfig{},
                                               [] { return TimePoint{}; });
 }
+
+// A clock that the test moves.
+struct Hands {
+    std::atomic<Duration::rep> at = 0;
+    TimePoint now() const { return TimePoint{} + Duration(at.load()); }
+};
 
 engine::GenerateRequest request(std::uint32_t first, std::uint32_t max_tokens) {
     engine::GenerateRequest request;
@@ -211,6 +219,38 @@ BOOST_AUTO_TEST_CASE(a_place_is_free_when_its_last_holder_lets_go) {
     auto late = host->take_place().value();
     host.reset();
     late.reset();
+}
+
+BOOST_AUTO_TEST_CASE(wait_for_a_place_ends_at_its_deadline_though_nothing_runs) {
+    Hands hands;
+    const auto host = std::make_unique<app::ReplicaHost>(std::make_unique<CountingReplica>(), limits(),
+                                                         app::HostConfig{}, [&] { return hands.now(); });
+    const auto first = host->take_place();
+    const auto second = host->take_place();
+    std::promise<std::error_code> told;
+    const auto hear = [&](Result<app::Place> place) { told.set_value(place.error().code); };
+    BOOST_TEST(host->wait_for_place({.tokens = 1}, std::chrono::milliseconds(30), hear).has_value());
+    BOOST_TEST(host->load().queued == 1U);
+    hands.at = 30'000;
+    auto error = told.get_future();
+    BOOST_REQUIRE((error.wait_for(std::chrono::seconds(20)) == std::future_status::ready));
+    BOOST_TEST((error.get() == engine::errc::deadline));
+    BOOST_TEST(host->load().queued == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(late_tokens_lower_the_limit_and_the_load_tells_it) {
+    Hands hands;
+    wire::ReplicaRecord record = limits();
+    record.in_flight_limit = 8;
+    // Every look at the clock takes a millisecond: more than there may be between two tokens.
+    const auto clock = [&] { return TimePoint{} + Duration(hands.at += 1'000); };
+    const auto host = std::make_unique<app::ReplicaHost>(std::make_unique<CountingReplica>(), record,
+                                                         app::HostConfig{.between_tokens = Duration(500)}, clock);
+    BOOST_TEST(host->load().in_flight_limit == 8U);
+    Ears ears;
+    BOOST_TEST(host->submit(request(1, endless), ears.sink()).has_value());
+    while (host->load().in_flight_limit != 4) std::this_thread::yield();
+    while (host->load().tbt_p99_ms == 0) std::this_thread::yield();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

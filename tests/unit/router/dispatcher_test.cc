@@ -400,7 +400,7 @@ BOOST_AUTO_TEST_CASE(one_hot_session_spreads_over_its_neighbours_no_higher_than_
 
 BOOST_AUTO_TEST_CASE(a_busy_answer_moves_on_and_a_full_cluster_is_503) {
     Cluster cluster(3, 1, 8);
-    auto dispatcher = make_dispatcher(cluster);
+    auto dispatcher = make_dispatcher(cluster, 1, {.queue_wait = 0s});
     std::set<ReplicaId> asked;
     Decision decision = dispatcher.begin(start, request_for("abc"));
     for (int i = 0; i < 3; ++i) {
@@ -422,9 +422,105 @@ BOOST_AUTO_TEST_CASE(a_busy_answer_moves_on_and_a_full_cluster_is_503) {
     BOOST_TEST((later.reason == Reason::last_resort));
 }
 
+BOOST_AUTO_TEST_CASE(who_is_turned_away_everywhere_waits_where_the_fewest_wait) {
+    Cluster cluster(3, 1, 8);
+    auto dispatcher = make_dispatcher(cluster);
+    Decision decision = dispatcher.begin(start, request_for("abc"));
+    std::uint16_t waiting = 5;
+    ReplicaId last;
+    for (int i = 0; i < 3; ++i) {
+        const Attempt attempt = attempt_of(decision);
+        BOOST_TEST((attempt.queue_wait == 0s));
+        wire::LoadReport load = load_of(attempt.replica, 8);
+        load.queued = waiting--;
+        last = attempt.replica;
+        decision = dispatcher.handle_busy(start + 1s, attempt.id, load);
+    }
+    const Attempt waits = attempt_of(decision);
+    BOOST_TEST((waits.reason == Reason::shortest_queue));
+    BOOST_TEST((waits.replica == last));
+    BOOST_TEST((waits.queue_wait == Config().queue_wait));
+    BOOST_TEST(waits.number == 4u);
+    // It counts there, so that the next waits elsewhere.
+    for (int i = 0; i < 3; ++i) attempt_of(dispatcher.begin(start + 1s, request_for()));
+    BOOST_TEST((attempt_of(dispatcher.begin(start + 1s, request_for())).replica != last));
+    const Reject reject = reject_of(dispatcher.handle_failed(start + 11s, waits.id, Failure::no_place));
+    BOOST_TEST(reject.status == 503);
+    BOOST_TEST(reject.retry_after.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_cluster_known_to_be_full_is_not_asked_again_before_waiting) {
+    Cluster cluster(3, 1, 8);
+    for (std::uint64_t peer = 1; peer <= 3; ++peer) cluster.set_load(cluster.replica(peer, 0).id, 8, start);
+    auto dispatcher = make_dispatcher(cluster);
+    // What was reported a while ago counts as well.
+    for (const TimePoint now : {start, start + 5s}) {
+        const Attempt attempt = attempt_of(dispatcher.begin(now, request_for("abc")));
+        BOOST_TEST((attempt.reason == Reason::shortest_queue));
+        BOOST_TEST(attempt.number == 1u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_full_queue_leads_to_another_one_for_the_rest_of_the_time) {
+    Cluster cluster(2, 1, 8);
+    for (std::uint64_t peer = 1; peer <= 2; ++peer) cluster.set_load(cluster.replica(peer, 0).id, 8, start);
+    auto dispatcher = make_dispatcher(cluster);
+    const Attempt first = attempt_of(dispatcher.begin(start, request_for("abc")));
+    const Attempt second = attempt_of(dispatcher.handle_busy(start + 500ms, first.id, load_of(first.replica, 8)));
+    BOOST_TEST((second.replica != first.replica));
+    BOOST_TEST((second.reason == Reason::shortest_queue));
+    BOOST_TEST((second.queue_wait == Config().queue_wait - 500ms));
+    BOOST_TEST(reject_of(dispatcher.handle_busy(start + 500ms, second.id)).status == 503);
+}
+
+BOOST_AUTO_TEST_CASE(nobody_waits_where_his_request_failed_or_cannot_be_served) {
+    Cluster cluster(3, 1, 8);
+    for (std::uint64_t peer = 1; peer <= 3; ++peer) cluster.set_load(cluster.replica(peer, 0).id, 8, start);
+    cluster.replica(1, 0).context_tokens = 10;
+    cluster.peer(2).record.state = wire::PeerState::draining;
+    auto dispatcher = make_dispatcher(cluster);
+    RequestMeta meta = request_for("abc");
+    meta.prompt_tokens = 11;
+    const Attempt attempt = attempt_of(dispatcher.begin(start, meta));
+    BOOST_TEST((attempt.replica == cluster.replica(3, 0).id));
+    BOOST_TEST(reject_of(dispatcher.handle_failed(start, attempt.id, Failure::server_error)).status == 502);
+}
+
+BOOST_AUTO_TEST_CASE(a_place_that_is_known_to_be_free_is_taken_at_once) {
+    Cluster cluster(3, 1, 8);
+    for (std::uint64_t peer = 1; peer <= 2; ++peer) cluster.set_load(cluster.replica(peer, 0).id, 8, start);
+    auto dispatcher = make_dispatcher(cluster);
+    for (int i = 0; i < 8; ++i) {
+        const Attempt attempt = attempt_of(dispatcher.begin(start, request_for("s" + std::to_string(i))));
+        BOOST_TEST((attempt.replica == cluster.replica(3, 0).id));
+        BOOST_TEST((attempt.queue_wait == 0s));
+    }
+    BOOST_TEST((attempt_of(dispatcher.begin(start, request_for())).queue_wait > 0s));
+}
+
+BOOST_AUTO_TEST_CASE(a_limit_that_moved_is_the_one_that_counts) {
+    Cluster cluster(2, 1, 32);
+    auto dispatcher = make_dispatcher(cluster);
+    wire::LoadReport low = load_of(cluster.replica(1, 0).id, 6);
+    low.in_flight_limit = 6;
+    dispatcher.handle_load(start, low);
+    for (int i = 0; i < 20; ++i)
+        BOOST_TEST((attempt_of(dispatcher.begin(start, request_for())).replica == cluster.replica(2, 0).id));
+}
+
+BOOST_AUTO_TEST_CASE(waiting_in_vain_and_requests_that_do_not_fit_open_no_breaker) {
+    Cluster cluster(1, 1, 8);
+    auto dispatcher = make_dispatcher(cluster);
+    for (int i = 0; i < 100; ++i) {
+        const Failure failure = i % 2 == 0 ? Failure::no_place : Failure::unfit;
+        const Attempt attempt = attempt_of(dispatcher.begin(start, request_for()));
+        BOOST_TEST(reject_of(dispatcher.handle_failed(start, attempt.id, failure)).status == (i % 2 == 0 ? 503 : 400));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(busy_answers_never_open_a_breaker) {
     Cluster cluster(1, 1);
-    auto dispatcher = make_dispatcher(cluster);
+    auto dispatcher = make_dispatcher(cluster, 1, {.queue_wait = 0s});
     TimePoint now = start;
     for (int i = 0; i < 100; ++i) {
         const Attempt attempt = attempt_of(dispatcher.begin(now, request_for()));

@@ -1,0 +1,76 @@
+// PlaceGate: the places of one replica: how many there are, who has one, who waits for one.
+//
+// A place that becomes free goes to whoever is next in the queue before anybody else can take it, so nobody overtakes
+// those that wait. Thread-safe; handlers are called without a lock held, by the thread that freed the place.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "engine/admission_queue.h"
+
+namespace exa::app {
+
+// Its holder may run one request in it after another; it is free again when the last copy is gone, also behind the
+// gate's end.
+using Place = std::shared_ptr<const void>;
+
+class PlaceGate : public std::enable_shared_from_this<PlaceGate> {
+  public:
+    using Clock = std::function<TimePoint()>;
+    // A place, or why there is none: engine::errc::deadline, or busy when the room was given to another or the gate
+    // closed. It must not block.
+    using Handler = std::function<void(Result<Place>)>;
+
+    // `clock` is thread-safe.
+    PlaceGate(std::uint32_t limit, const engine::QueueConfig& queue, Clock clock);
+
+    // engine::errc::busy when all are taken.
+    Result<Place> take();
+    // Waits in the queue, if there is no place at once. errc::busy when the queue is full or the gate closed; then the
+    // handler is never called, else once unless leave() comes first.
+    Result<engine::WaitTicket> wait(engine::WaitTerms terms, Handler handler);
+    void leave(engine::WaitTicket ticket);
+
+    // More places are given at once; fewer are none of those that are taken.
+    void set_limit(std::uint32_t limit);
+    // Ends waits past their deadline.
+    void expire();
+    TimePoint next_deadline() const;
+    // All waits end, none begins; places are given as before.
+    void close();
+
+    struct Counts {
+        std::uint32_t limit = 0;
+        std::uint32_t taken = 0;
+        std::uint32_t waiting = 0;
+    };
+    Counts counts() const;
+
+  private:
+    using Answers = std::vector<std::pair<Handler, Result<Place>>>;
+
+    // With mutex_ held.
+    Place make_place();
+    void give_places(Answers& answers);
+    void answer(engine::WaitTicket ticket, Result<Place> place, Answers& answers);
+    static void call(Answers& answers);
+    void give_back();
+
+    const Clock clock_;
+    mutable std::mutex mutex_;
+    std::uint32_t limit_;
+    std::uint32_t taken_ = 0;
+    bool closed_ = false;
+    engine::AdmissionQueue queue_;
+    std::map<engine::WaitTicket, Handler> handlers_;
+};
+
+}  // namespace exa::app
