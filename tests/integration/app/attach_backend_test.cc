@@ -86,15 +86,20 @@ struct Fixture {
         return backend.open(std::move(open), context);
     }
 
-    Awaitable<Read> read(std::shared_ptr<ReplyReader> reader) {
-        PulledReply reply(io.get_executor(), std::move(reader));
+    static Awaitable<Read> read(std::shared_ptr<ReplyReader> reply) {
         Read all;
         while (!all.end) {
-            auto part = co_await reply.read(seconds(5));
-            BOOST_TEST_REQUIRE(part.has_value());
-            if (auto* head = std::get_if<wire::Head>(&part.value())) all.head = *head;
-            if (auto* data = std::get_if<wire::Data>(&part.value())) all.body += data->bytes;
-            if (auto* end = std::get_if<wire::End>(&part.value())) all.end = *end;
+            std::optional<exa::Result<ReplyPart>> part;
+            co_await eventually(
+                [&] {
+                    part = reply->poll();
+                    return part.has_value();
+                },
+                "a part of the reply");
+            BOOST_TEST_REQUIRE(part->has_value());
+            if (auto* head = std::get_if<wire::Head>(&part->value())) all.head = *head;
+            if (auto* data = std::get_if<wire::Data>(&part->value())) all.body += data->bytes;
+            if (auto* end = std::get_if<wire::End>(&part->value())) all.end = *end;
         }
         co_return all;
     }
