@@ -13,9 +13,17 @@ void put_be(Bytes& out, T value) {
     for (std::size_t i = sizeof(T); i-- > 0;) out.push_back(static_cast<std::uint8_t>(value >> (8 * i)));
 }
 
-void put_text(Bytes& out, std::string_view text) {
-    put_be(out, static_cast<std::uint32_t>(text.size()));
-    out.insert(out.end(), text.begin(), text.end());
+template <class T>
+void add_be(SipHash& hash, T value) {
+    std::array<std::uint8_t, sizeof(T)> bytes;
+    for (std::size_t i = 0; i < sizeof(T); ++i)
+        bytes[i] = static_cast<std::uint8_t>(value >> (8 * (sizeof(T) - 1 - i)));
+    hash.add(bytes);
+}
+
+void add_text(SipHash& hash, std::string_view text) {
+    add_be(hash, static_cast<std::uint32_t>(text.size()));
+    hash.add(as_bytes(text));
 }
 
 template <class T>
@@ -28,9 +36,8 @@ T get_be(ByteView bytes) {
 }  // namespace
 
 SessionTokens::SessionTokens(const Crypto& crypto, ByteView root_secret, Duration life, Duration future)
-    : crypto_(crypto),
-      token_key_(crypto.hkdf_sha256(root_secret, {}, as_bytes("exaserve session token 1"))),
-      client_key_(crypto.hkdf_sha256(root_secret, {}, as_bytes("exaserve client id 1"))),
+    : token_key_(make_sip_key(crypto.hkdf_sha256(root_secret, {}, as_bytes("exaserve session token 2")))),
+      client_key_(make_sip_key(crypto.hkdf_sha256(root_secret, {}, as_bytes("exaserve client id 2")))),
       life_seconds_(std::chrono::duration_cast<std::chrono::seconds>(life).count()),
       future_seconds_(std::chrono::duration_cast<std::chrono::seconds>(future).count()) {}
 
@@ -62,23 +69,20 @@ std::optional<std::uint64_t> SessionTokens::verify(std::string_view text, WallTi
 }
 
 std::uint64_t SessionTokens::position_of_client_id(std::string_view tenant, std::string_view id) const {
-    Bytes message;
-    message.reserve(8 + tenant.size() + id.size());
-    put_text(message, tenant);
-    put_text(message, id);
-    return get_be<std::uint64_t>(ByteView(crypto_.hmac_sha256(client_key_, message)).first(8));
+    SipHash hash(client_key_);
+    add_text(hash, tenant);
+    add_text(hash, id);
+    return hash.value();
 }
 
 std::uint64_t SessionTokens::mac(std::uint64_t position, std::uint32_t minted, std::string_view tenant,
                                  const ring::PoolKey& pool) const {
-    Bytes message;
-    message.reserve(64 + tenant.size() + pool.model.size() + pool.version.size());
-    put_be(message, position);
-    put_be(message, minted);
-    put_text(message, tenant);
-    for (const std::string* field : {&pool.model, &pool.role, &pool.tenant_pool, &pool.version})
-        put_text(message, *field);
-    return get_be<std::uint64_t>(ByteView(crypto_.hmac_sha256(token_key_, message)).first(8));
+    SipHash hash(token_key_);
+    add_be(hash, position);
+    add_be(hash, minted);
+    add_text(hash, tenant);
+    for (const std::string* field : {&pool.model, &pool.role, &pool.tenant_pool, &pool.version}) add_text(hash, *field);
+    return hash.value();
 }
 
 }  // namespace exa::router

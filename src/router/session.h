@@ -2,9 +2,9 @@
 // same replica by reading it, with no table behind it.
 //
 // Text: "exa-" and 40 hexadecimal digits: position (u64), mint time (u32, Unix seconds), MAC (u64), all big-endian. The
-// MAC is the front of HMAC-SHA-256 over position, mint time, tenant and pool, under a key derived from the root secret:
-// nobody outside can aim at a replica, and a token of one tenant or pool means nothing in another. Whatever does not
-// verify is not refused: it is a client's own id like any other text.
+// MAC is SipHash-2-4 over position, mint time, tenant and pool, under a key derived from the root secret: nobody
+// outside can aim at a replica, and a token of one tenant or pool means nothing in another. Whatever does not verify is
+// not refused: it is a client's own id like any other text.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "base/crypto.h"
+#include "base/siphash.h"
 #include "base/time.h"
 #include "ring/pool_key.h"
 
@@ -21,7 +22,7 @@ namespace exa::router {
 inline constexpr std::string_view token_prefix = "exa-";
 inline constexpr std::size_t token_chars = 44;
 
-// Immutable; any number of threads may use one. `crypto` must outlive it.
+// Immutable; any number of threads may use one.
 class SessionTokens {
   public:
     // `life` is how long a token holds after its mint time, `future` how far ahead of our clock that time may be.
@@ -41,9 +42,8 @@ class SessionTokens {
     std::uint64_t mac(std::uint64_t position, std::uint32_t minted, std::string_view tenant,
                       const ring::PoolKey& pool) const;
 
-    const Crypto& crypto_;
-    Digest token_key_;
-    Digest client_key_;
+    SipKey token_key_;
+    SipKey client_key_;
     std::int64_t life_seconds_;
     std::int64_t future_seconds_;
 };
