@@ -32,6 +32,8 @@ constexpr std::array infos = std::to_array<MutantInfo>({
      "client-errors"},
     {Mutant::receiver_trusts_entry, "receiver-trusts-entry", "a replica does not look whether it serves that model",
      "model-swap"},
+    {Mutant::resume_repeats, "resume-repeats", "a stream that moves repeats a token, and its entry does not look",
+     "kill-streams"},
     {Mutant::places_leak, "places-leak", "a place given back while the batch is full is sometimes lost", "load-spike"},
 });
 

@@ -33,6 +33,7 @@ enum class Mutant : std::uint8_t {
     busy_is_failure,           // a busy answer counts as a failure of the replica
     client_error_is_failure,   // so does a client's error
     receiver_trusts_entry,     // a replica does not look whether it serves the model asked for
+    resume_repeats,            // a stream that goes on elsewhere begins a token early, and its entry does not look
     places_leak,               // a place that is given back while the batch is full is sometimes lost
 };
 

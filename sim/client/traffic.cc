@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/hash.h"
 
 namespace exa::sim {
 
@@ -33,6 +34,11 @@ constexpr Duration goodput_window = std::chrono::seconds{10};
 constexpr double goodput_back = 0.95;
 constexpr std::uint32_t goodput_sample_min = 100;
 constexpr std::uint32_t leak_every = 8;  // Mutant::places_leak
+
+// Any replica would go on with the same.
+std::uint32_t token_of(std::uint64_t seed, std::uint32_t offset) {
+    return static_cast<std::uint32_t>(hash64(seed, offset));
+}
 
 std::size_t second_of(WorldTime time) {
     return static_cast<std::size_t>(time.time_since_epoch() / std::chrono::seconds{1});
@@ -98,6 +104,7 @@ void Traffic::arrive() {
     fresh.life = requests_[index].life + 1;
     fresh.born = cluster_.now();
     fresh.prompt = 1 + static_cast<std::uint32_t>(shapes_.below(2 * load_.prompt_tokens));
+    fresh.seed = hash64(fresh.life, index);
     fresh.answer = 1 + static_cast<std::uint32_t>(shapes_.below(2 * load_.answer_tokens));
     fresh.slow = load_.slow_readers > 0 && shapes_.unit() < load_.slow_readers;
     const double kind = shapes_.unit();
@@ -209,7 +216,7 @@ void Traffic::enter(std::uint32_t index) {
     meta.wall = entry.clock.wall(cluster_.now());
     meta.model = request.model;
     meta.session = request.session;
-    meta.prompt_tokens = request.prompt;
+    meta.prompt_tokens_min = request.prompt;
     meta.resumable = true;
     entry.dispatcher->handle_view(entry.node->routing());
     follow(index, entry.dispatcher->begin(cluster_.local_now(entry), meta));
@@ -242,6 +249,8 @@ void Traffic::attempt(std::uint32_t index, const router::Attempt& next) {
     if (!next.session_token.empty() && request.session.starts_with("client-"))
         tokens_[static_cast<std::size_t>(std::strtoull(request.session.c_str() + 7, nullptr, 10))] = next.session_token;
     request.attempt = next;
+    request.ledger.begin(next.numerics);
+    request.coming.clear();
     request.target = next.local ? request.entry : host_of(next.link);
     request.target_boot = cluster_.peer(request.target).boot;
     request.target_generation = cluster_.peer(request.target).generation;
@@ -305,6 +314,9 @@ std::uint32_t Traffic::make_place(std::uint32_t index) {
         number = free_places_.back();
         free_places_.pop_back();
     }
+    // What the entry sends along.
+    auto resumed = static_cast<std::uint32_t>(request.ledger.tokens());
+    if (mutant_ == Mutant::resume_repeats && resumed > 0) --resumed;
     Place& place = places_[number];
     place = {.live = true,
              .serial = place.serial + 1,
@@ -313,7 +325,8 @@ std::uint32_t Traffic::make_place(std::uint32_t index) {
              .slot = request.attempt->replica.slot,
              .ticket = std::nullopt,
              .waiting = request.prompt,
-             .left = request.answer - request.got,
+             .next = resumed,
+             .left = request.answer - resumed,
              .slow = request.slow,
              .request = index,
              .request_serial = request.serial};
@@ -389,6 +402,7 @@ void Traffic::produce(std::uint32_t number) {
     replica.prefilled(std::exchange(place.waiting, 0));
     const std::uint32_t now = std::min(place.left, load_.chunk_tokens);
     place.left -= now;
+    const std::uint32_t first = std::exchange(place.next, place.next + now);
     const bool last = place.left == 0;
     const Place copy = place;
     if (last)
@@ -397,6 +411,7 @@ void Traffic::produce(std::uint32_t number) {
         plan(cluster_.now() + piece_time(place, replica), Step::produce, number, place.serial, place.host, place.boot);
     Request& request = requests_[copy.request];
     if (!request.live || request.serial != copy.request_serial) return;
+    request.coming.push_back({first, now});
     reply(copy.request, Step::piece, now * token_bytes);
     if (!last) return;
     request.place.reset();
@@ -431,13 +446,34 @@ void Traffic::piece(std::uint32_t index) {
     if (!request.started) {
         entry.dispatcher->handle_first_byte(request.attempt->id);
         request.started = true;
+        request.ledger.promise();
         if (cluster_.now() - request.born <= first_token_good) ++seconds_[second_of(request.born)].good;
         if (counters_.first_token_s.size() < waits_kept)
             counters_.first_token_s.push_back(seconds_of(cluster_.now() - request.born));
     }
-    const std::uint32_t tokens = std::min(request.answer - request.got, load_.chunk_tokens);
-    request.got += tokens;
-    counters_.tokens += tokens;
+    EXA_CHECK(!request.coming.empty());
+    const Piece piece = request.coming.front();
+    request.coming.pop_front();
+    std::vector<std::uint32_t> tokens;
+    for (std::uint32_t i = 0; i < piece.count; ++i) tokens.push_back(token_of(request.seed, piece.offset + i));
+    if (!request.ledger.take(0, piece.offset, tokens) && mutant_ != Mutant::resume_repeats) {
+        fail(index, router::Failure::server_error);
+        return;
+    }
+    check_piece(index, piece);
+}
+
+void Traffic::check_piece(std::uint32_t index, const Piece& piece) {
+    Request& request = requests_[index];
+    if (piece.offset != request.got)
+        oracles_.violate("Q2", fmt::format("the client of request {} has {} tokens and gets those from {} on", index,
+                                           request.got, piece.offset));
+    request.got = piece.offset + piece.count;
+    counters_.tokens += piece.count;
+    const auto& told = request.ledger.choices().front();
+    for (std::uint32_t at = piece.offset; at < std::min<std::size_t>(request.got, told.size()); ++at)
+        if (told[at] != token_of(request.seed, at))
+            oracles_.violate("Q2", fmt::format("the entry of request {} goes on from another token {}", index, at));
 }
 
 void Traffic::ended(std::uint32_t index) {

@@ -6,12 +6,14 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/rng.h"
+#include "router/answer_ledger.h"
 #include "sim/checks/mutants.h"
 #include "sim/checks/oracles.h"
 #include "sim/cluster/cluster.h"
@@ -74,6 +76,12 @@ class Traffic {
     enum class Code : std::uint8_t { ok, busy, draining, refused, no_place, client_error };
     enum class Ending : std::uint8_t { finished, rejected, broken, entry_lost, abandoned, client_error };
 
+    // Tokens offset .. offset + count - 1 of an answer.
+    struct Piece {
+        std::uint32_t offset = 0;
+        std::uint32_t count = 0;
+    };
+
     struct Request {
         bool live = false;
         std::uint32_t serial = 0;  // grows with every attempt and every request in this slot
@@ -92,6 +100,9 @@ class Traffic {
         std::uint32_t prompt = 0;
         std::uint32_t answer = 0;
         std::uint32_t got = 0;  // tokens that the client has
+        std::uint64_t seed = 0;
+        router::AnswerLedger ledger{1};  // what the entry knows the client to have
+        std::deque<Piece> coming;        // on the way from the current attempt's replica
         std::uint32_t pieces_due = 0;
         bool started = false;
         bool slow = false;
@@ -115,6 +126,7 @@ class Traffic {
         std::uint16_t slot = 0;
         std::optional<engine::WaitTicket> ticket;  // while it waits
         std::uint32_t waiting = 0;                 // prompt tokens before prefill
+        std::uint32_t next = 0;                    // token of the answer
         std::uint32_t left = 0;
         bool slow = false;  // its client reads slowly
         std::uint32_t request = 0;
@@ -141,6 +153,8 @@ class Traffic {
     TimePoint queue_time() const;
     void reply(std::uint32_t index, Step step, std::size_t bytes);
     void piece(std::uint32_t index);
+    // The client's side: what it got is what it lacked, and the right tokens.
+    void check_piece(std::uint32_t index, const Piece& piece);
     void ended(std::uint32_t index);
     void fail(std::uint32_t index, router::Failure failure);
     void look(std::uint32_t index);

@@ -119,8 +119,15 @@ json::object candidate_json(const router::ExplainedCandidate& candidate) {
         {"peer", to_string(candidate.replica.peer)},
         {"peer_name", valid_utf8(candidate.peer_name)},
         {"load", candidate.load},
+        {"burden", candidate.burden / double{router::burden_of_request}},
         {"bound", candidate.bound},
         {"limit", candidate.limit},
+        {"queued", candidate.queued},
+        {"queued_tokens", candidate.factors.queued_tokens},
+        {"kv_used_permille", candidate.factors.kv_used_permille},
+        {"tbt_p99_ms", candidate.factors.tbt_p99_ms},
+        {"share_permille", candidate.share_permille},
+        {"distance", router::to_string(candidate.distance)},
         {"standing", router::to_string(candidate.standing)},
         {"fits", candidate.fits},
         {"chosen", candidate.chosen},
@@ -249,7 +256,7 @@ json::value route_json(std::string_view session, const router::Explanation& expl
     }
     const bool has_position = explanation.source != router::PositionSource::none;
     return json::object{
-        {"session", valid_utf8(session)},
+        {"session", has_position ? json::value(valid_utf8(session)) : json::value(nullptr)},
         {"model", valid_utf8(explanation.pool.model)},
         {"role", valid_utf8(explanation.pool.role)},
         {"version", valid_utf8(explanation.pool.version)},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <boost/json/serialize.hpp>
+#include <charconv>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -47,6 +48,28 @@ std::string percent_decoded(std::string_view text, bool plus_is_space) {
 }
 
 }  // namespace
+
+openai::ApiResult<void> parse_route_query(std::string_view query, router::RequestMeta& meta) {
+    if (const std::string priority = query_value(query, "priority"); !priority.empty()) {
+        constexpr std::array<std::string_view, 3> levels = {"high", "normal", "low"};
+        const auto level = std::ranges::find(levels, priority);
+        if (level == levels.end()) return openai::out_of_range("priority", priority, "high, normal or low");
+        meta.level = static_cast<std::uint32_t>(level - levels.begin());
+    }
+    if (const std::string prefix = query_value(query, "prefix"); !prefix.empty()) {
+        std::array<std::uint8_t, 8> bytes{};
+        if (!from_hex(prefix, bytes)) return openai::out_of_range("prefix", prefix, "16 hexadecimal digits");
+        std::uint64_t hash = 0;
+        for (const std::uint8_t byte : bytes) hash = hash << 8 | byte;
+        meta.prefix_hash = hash;
+    }
+    if (const std::string tokens = query_value(query, "prompt_tokens"); !tokens.empty()) {
+        const auto [end, errc] = std::from_chars(tokens.data(), tokens.data() + tokens.size(), meta.prompt_tokens);
+        if (errc != std::errc{} || end != tokens.data() + tokens.size())
+            return openai::out_of_range("prompt_tokens", tokens, "a number below 2^32");
+    }
+    return boost::outcome_v2::success();
+}
 
 std::string query_value(std::string_view query, std::string_view name) {
     while (!query.empty()) {
@@ -186,8 +209,10 @@ io::HttpResponse Door::status() {
 io::HttpResponse Door::explain(const io::HttpRequest& request) {
     const auto view = shared_.load();
     const std::string session = query_value(request.query, "session");
+    const std::string tenant = query_value(request.query, "tenant");
     std::string model = query_value(request.query, "model");
-    if (session.empty()) return to_response(openai::missing("session"));
+    router::RequestMeta meta;
+    if (auto shape = parse_route_query(request.query, meta); !shape) return to_response(shape.error());
     if (model.empty()) {
         const auto pools = view->routing->pools();
         if (pools.empty()) return to_response(openai::unavailable("no model is served yet", 1000));
@@ -195,10 +220,10 @@ io::HttpResponse Door::explain(const io::HttpRequest& request) {
             return to_response(openai::missing("model (the cluster serves several)"));
         model = pools.front().key.model;
     }
-    router::RequestMeta meta;
     meta.wall = clock_.wall();
     meta.model = model;
     meta.session = session;
+    meta.tenant = tenant;
     dispatcher_.handle_view(view->routing);
     const auto explanation = dispatcher_.explain(clock_.now(), meta);
     if (!explanation) {

@@ -73,4 +73,7 @@ class Door {
 // The value of `name` in a query string, percent-decoded, a plus being a space; empty when absent.
 std::string query_value(std::string_view query, std::string_view name);
 
+// What a question about a route says of the request beside its session and model: `meta` gets it.
+openai::ApiResult<void> parse_route_query(std::string_view query, router::RequestMeta& meta);
+
 }  // namespace exa::app

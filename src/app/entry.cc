@@ -1,5 +1,6 @@
 #include "app/entry.h"
 
+#include <algorithm>
 #include <boost/asio/this_coro.hpp>
 #include <tuple>
 #include <utility>
@@ -141,6 +142,8 @@ asio::awaitable<void> Entry::handle(io::HttpRequest request, std::shared_ptr<io:
     meta.model = model;
     meta.session = session.id;
     meta.prefix_hash = hash64(as_bytes(scan.leading));
+    meta.prompt_tokens = scan.prompt_tokens_estimate;
+    meta.level = static_cast<std::uint32_t>(caller.priority);
     meta.resumable = true;
 
     dispatcher_.handle_view(shared_.load()->routing);
@@ -191,10 +194,21 @@ asio::awaitable<Outcome> Entry::attempt(Relay& relay, router::Attempt attempt) {
     });
     PulledReply reply(co_await asio::this_coro::executor, std::move(opened).value());
     Duration timeout = config_.first_byte_timeout;
+    Duration silent{0};
     while (true) {
         auto part = reply.poll();
-        if (!part) part = co_await reply.read(timeout);
+        const Duration wait =
+            exchange.started() ? std::min(timeout - silent, config_.suspect_timeout) : timeout - silent;
+        if (!part) part = co_await reply.read(wait);
         if (exchange.disconnected()) co_return Outcome::client_gone;
+        if (!*part && part->error().code == io::errc::timed_out && silent + wait < timeout) {
+            silent += wait;
+            dispatcher_.handle_view(shared_.load()->routing);
+            if (!dispatcher_.should_move(relay.attempt().id)) continue;
+            relay.set_failure("silent, on a peer that is suspected of being down");
+            co_return Outcome::suspect;
+        }
+        silent = Duration{0};
         if (!*part) {
             relay.set_failure(part->error().message());
             co_return part->error().code == io::errc::timed_out ? Outcome::timed_out : Outcome::link_broken;
@@ -218,6 +232,7 @@ std::optional<router::Decision> Entry::report(const Relay& relay, Outcome outcom
     const TimePoint now = clock_.now();
     const router::Attempt& attempt = relay.attempt();
     dispatcher_.handle_view(shared_.load()->routing);
+    dispatcher_.handle_progress(attempt.id, relay.progress());
     const auto failed = [&](router::Failure failure) { return dispatcher_.handle_failed(now, attempt.id, failure); };
     switch (outcome) {
         case Outcome::finished:
@@ -232,6 +247,8 @@ std::optional<router::Decision> Entry::report(const Relay& relay, Outcome outcom
             return failed(router::Failure::draining);
         case Outcome::refused:
             return failed(router::Failure::refused);
+        case Outcome::suspect:
+            return failed(router::Failure::suspect);
         case Outcome::unfit:
             return failed(router::Failure::unfit);
         case Outcome::no_place:

@@ -27,6 +27,8 @@ struct EntryConfig {
     Duration first_byte_timeout = std::chrono::seconds(120);
     // Between two pieces of an answer. There is no limit on the whole.
     Duration idle_timeout = std::chrono::seconds(60);
+    // How long a stream may be silent on a peer that is suspected of being down, before it goes on elsewhere.
+    Duration suspect_timeout = std::chrono::milliseconds(300);
     // Requests are not read: the model is that of x-model, or the only one, the session that of x-session-id.
     bool hash_only = false;
     // What a request must carry in x-exaserve-warm-up, before a space and a replica's id, to reach a replica of this

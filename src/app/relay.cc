@@ -63,27 +63,19 @@ wire::Open Relay::begin(router::Attempt attempt) {
     head_ = {};
     whole_body_.clear();
     load_.reset();
-    if (!exchange_->started() && (attempt_.numerics == 0 || attempt_.numerics != numerics_))
-        open_.choices.assign(1, {});
-    numerics_ = attempt_.numerics;
     wire::Open open = open_;
     open.replica = attempt_.replica;
     open.session_position = attempt_.position;
     open.queue_wait = attempt_.queue_wait;
-    open.resumed = exchange_->started() || answer_tokens() > 0;
+    open.resumed = ledger_.begin(attempt_.numerics);
+    open.choices = ledger_.choices();
     return open;
-}
-
-std::uint64_t Relay::answer_tokens() const {
-    std::uint64_t tokens = 0;
-    for (const auto& choice : open_.choices) tokens += choice.size();
-    return tokens;
 }
 
 std::string Relay::error_event(const openai::ApiError& error) const {
     if (open_.kind != wire::RequestKind::response) return openai::error_event(error);
     // Behind those of all events so far: four before the first token, and at most one a token.
-    return openai::response_error_event(error, open_.choices.front().size() + 4);
+    return openai::response_error_event(error, ledger_.choices().front().size() + 4);
 }
 
 asio::awaitable<std::optional<Outcome>> Relay::take(ReplyPart part) {
@@ -99,6 +91,7 @@ asio::awaitable<std::optional<Outcome>> Relay::take_head(wire::Head head) {
         if (!is_stream) co_return std::nullopt;
         io::HttpHeaders fields = headers();
         fields.add("cache-control", "no-cache");
+        ledger_.promise();
         if (!co_await exchange_->start(head_.status, std::move(fields))) co_return Outcome::client_gone;
         co_return std::nullopt;
     }
@@ -109,24 +102,14 @@ asio::awaitable<std::optional<Outcome>> Relay::take_head(wire::Head head) {
 }
 
 asio::awaitable<std::optional<Outcome>> Relay::take_data(wire::Data data) {
-    if (!data.tokens.empty()) {
-        // How many choices there are the target knows.
-        if (data.choice < wire::choices_max && data.choice >= open_.choices.size())
-            open_.choices.resize(data.choice + std::size_t{1});
-        // A target may begin an answer in one piece anew, such as one with logprobs.
-        if (data.offset == 0 && data.choice < open_.choices.size() && !exchange_->started())
-            open_.choices[data.choice].clear();
-        if (data.choice >= open_.choices.size() || data.offset != open_.choices[data.choice].size()) {
-            failure_ = "the answer's token offsets are not contiguous";
-            co_return Outcome::failed;
-        }
-        std::vector<std::uint32_t>& tokens = open_.choices[data.choice];
-        tokens.insert(tokens.end(), data.tokens.begin(), data.tokens.end());
+    if (!data.tokens.empty() && !ledger_.take(data.choice, data.offset, data.tokens)) {
+        failure_ = "the answer's token offsets are not contiguous";
+        co_return Outcome::failed;
     }
     if (!exchange_->started()) {
         whole_body_ += data.bytes;
         // Without tokens it could not go on elsewhere anyway, and it may be of any size.
-        if (numerics_ == 0 && whole_body_.size() > whole_bytes_max) co_return co_await start_whole();
+        if (attempt_.numerics == 0 && whole_body_.size() > whole_bytes_max) co_return co_await start_whole();
         co_return std::nullopt;
     }
     if (!data.bytes.empty() && !co_await exchange_->write(std::move(data.bytes))) co_return Outcome::client_gone;
@@ -135,6 +118,7 @@ asio::awaitable<std::optional<Outcome>> Relay::take_data(wire::Data data) {
 
 asio::awaitable<std::optional<Outcome>> Relay::start_whole() {
     whole_started_ = true;
+    ledger_.promise();
     if (!co_await exchange_->start(head_.status, headers(), head_.content_length)) co_return Outcome::client_gone;
     if (!co_await exchange_->write(std::exchange(whole_body_, {}))) co_return Outcome::client_gone;
     co_return std::nullopt;

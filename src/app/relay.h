@@ -11,6 +11,7 @@
 #include "app/reply.h"
 #include "io/http/server.h"
 #include "openai/error.h"
+#include "router/answer_ledger.h"
 #include "router/dispatcher.h"
 
 namespace exa::app {
@@ -22,6 +23,7 @@ enum class Outcome : std::uint8_t {
     busy,
     draining,
     refused,
+    suspect,  // silent, and its peer is suspected of being down
     unfit,
     no_place,
     connect_failed,
@@ -40,7 +42,9 @@ class Relay {
     // What rode on the end of the last attempt, if anything did.
     const std::optional<wire::LoadReport>& load() const { return load_; }
     // Of the answer as the client has it, in all its choices; what an attempt made in vain does not count.
-    std::uint64_t answer_tokens() const;
+    std::uint64_t answer_tokens() const { return ledger_.tokens(); }
+    // Of those, what the current attempt gave.
+    std::uint64_t progress() const { return ledger_.progress(); }
     // The shortest time after which a replica that was busy wants to be asked again; 0: none said so.
     Duration retry_after() const { return retry_after_; }
     // Whether an answer that breaks can say so itself: a stream of events can.
@@ -70,10 +74,10 @@ class Relay {
     io::HttpHeaders headers() const;
 
     std::shared_ptr<io::HttpExchange> exchange_;
-    wire::Open open_;            // its tokens are what the client has got, or will with the rest of its one piece
+    wire::Open open_;  // as every attempt sends it, but for the tokens
+    router::AnswerLedger ledger_{wire::choices_max};
     std::string session_token_;  // minted here; empty when the client brought a session
     router::Attempt attempt_;
-    std::uint64_t numerics_ = 0;  // under which the tokens were made
     wire::Head head_;             // of the current attempt, once it came
     std::string whole_body_;      // of an answer that is not a stream
     bool whole_started_ = false;  // such an answer is passed on as it comes

@@ -15,12 +15,11 @@ constexpr int walk_max = 32;
 // Pairs drawn before the whole pool is compared.
 constexpr int draws_max = 4;
 
+constexpr std::uint32_t high_level = 0;
+constexpr std::uint32_t low_level = 2;
+
 // Queues that are looked at for the shortest, as long as one of these takes the request.
 constexpr int queues_drawn = 8;
-
-bool is_less_loaded(const ReplicaBook& book, std::uint32_t a, std::uint32_t b) {
-    return std::uint64_t{book.load(a)} * book.weight(b) < std::uint64_t{book.load(b)} * book.weight(a);
-}
 
 class Chooser {
   public:
@@ -37,13 +36,12 @@ class Chooser {
         int left = walk_max;
         pool_.ring->walk(position, [&](std::uint32_t member) {
             const std::uint32_t slot = pool_.first + member;
-            const bool good = is_good(slot);
-            if (reason == Reason::session_owner && good) {
+            if (reason == Reason::session_owner && may_stay(slot)) {
                 owner = Choice{slot, reason};
                 return false;
             }
-            if (good) next[count++] = slot;
-            if (reason == Reason::session_owner) reason = reason_to_pass_over(book_.standing(now_, slot));
+            if (is_good(slot)) next[count++] = slot;
+            if (reason == Reason::session_owner) reason = reason_to_pass_over(standing(slot));
             return --left > 0 && count < spread(reason);
         });
         if (owner) return owner;
@@ -53,14 +51,18 @@ class Chooser {
 
     std::optional<Choice> without_session() {
         if (const auto warm = warm_for_prefix()) return warm;
+        std::optional<std::uint32_t> best;
         for (int draw = 0; draw < draws_max; ++draw) {
             const auto first = static_cast<std::uint32_t>(rng_.below(pool_.count));
             std::uint32_t second = first;
             if (pool_.count > 1)
                 second = static_cast<std::uint32_t>((first + 1 + rng_.below(pool_.count - 1)) % pool_.count);
             const std::uint32_t slot = better_of(pool_.first + first, pool_.first + second);
-            if (is_good(slot)) return Choice{slot, Reason::least_loaded};
+            if (!is_good(slot)) continue;
+            best = best ? better_of(*best, slot) : slot;
+            if (book_.distance(*best) == Distance::rack) break;
         }
+        if (best) return Choice{*best, Reason::least_loaded};
         return least_bad();
     }
 
@@ -79,8 +81,18 @@ class Chooser {
     }
 
   private:
-    bool is_good(std::uint32_t slot) const {
-        return book_.standing(now_, slot) == Standing::good && is_fit(book_, slot, need_);
+    Standing standing(std::uint32_t slot) const {
+        const Standing standing = book_.standing(now_, slot);
+        const std::uint32_t limit = book_.limit(slot);
+        const bool is_reserved = need_.level == low_level && limit > 0 && book_.load(slot) * 4 >= limit * 3;
+        return is_reserved ? std::max(standing, Standing::looks_full) : standing;
+    }
+
+    bool is_good(std::uint32_t slot) const { return standing(slot) == Standing::good && is_fit(book_, slot, need_); }
+
+    bool may_stay(std::uint32_t slot) const {
+        if (is_good(slot)) return true;
+        return need_.level == high_level && standing(slot) == Standing::above_bound && is_fit(book_, slot, need_);
     }
 
     static Reason reason_to_pass_over(Standing standing) {
@@ -105,7 +117,7 @@ class Chooser {
         if (slots.size() == 1) return slots[0];
         const std::size_t first = rng_.below(slots.size());
         const std::size_t second = (first + 1 + rng_.below(slots.size() - 1)) % slots.size();
-        return is_less_loaded(book_, slots[second], slots[first]) ? slots[second] : slots[first];
+        return better_of(slots[first], slots[second]);
     }
 
     std::optional<Choice> warm_for_prefix() const {
@@ -114,7 +126,7 @@ class Chooser {
         std::uint32_t left = config_.prefix_choices;
         pool_.ring->walk(*need_.prefix_hash, [&](std::uint32_t member) {
             const std::uint32_t slot = pool_.first + member;
-            if (is_good(slot) && book_.load(slot) <= book_.mean(slot)) {
+            if (is_good(slot) && book_.burden(slot) <= std::uint64_t{book_.mean(slot)} * burden_of_request) {
                 choice = Choice{slot, Reason::warm_prefix};
                 return false;
             }
@@ -126,7 +138,12 @@ class Chooser {
     std::uint32_t better_of(std::uint32_t a, std::uint32_t b) const {
         if (!is_good(a)) return b;
         if (!is_good(b)) return a;
-        return is_less_loaded(book_, b, a) ? b : a;
+        const std::uint64_t of_a = book_.strain(now_, a);
+        const std::uint64_t of_b = book_.strain(now_, b);
+        // Within a fifth they take it about equally well.
+        const bool near_a = book_.distance(a) < book_.distance(b) && of_a <= of_b + of_b / 5;
+        const bool near_b = book_.distance(b) < book_.distance(a) && of_b <= of_a + of_a / 5;
+        return near_b || (of_b < of_a && !near_a) ? b : a;
     }
 
     // Begins anywhere, so that entries which see the same loads do not all pile on the first of equals.
@@ -137,11 +154,11 @@ class Chooser {
         for (std::uint32_t step = 0; step < pool_.count; ++step) {
             const std::uint32_t slot = pool_.first + at;
             if (++at == pool_.count) at = 0;
-            const Standing standing = book_.standing(now_, slot);
-            if (!is_usable(standing) || (best && standing > best_standing) || !is_fit(book_, slot, need_)) continue;
-            if (best && standing == best_standing && !is_less_loaded(book_, slot, *best)) continue;
+            const Standing its = standing(slot);
+            if (!is_usable(its) || (best && its > best_standing) || !is_fit(book_, slot, need_)) continue;
+            if (best && its == best_standing && book_.strain(now_, slot) >= book_.strain(now_, *best)) continue;
             best = slot;
-            best_standing = standing;
+            best_standing = its;
         }
         if (need_.may_wait && (!best || best_standing == Standing::looks_full)) {
             if (const auto queue = shortest_queue()) return queue;

@@ -33,6 +33,7 @@ struct Need {
     std::optional<Spill> spill{};                // remembered for it
     std::optional<std::uint64_t> prefix_hash{};  // of the prompt; counts without a session only
     std::uint32_t prompt_tokens = 0;             // 0: unknown
+    std::uint32_t level = 1;                     // of priority: 0 high, 1 normal, 2 low
     std::uint64_t numerics = 0;                  // hash, as in ReplicaBook; 0: any
     std::span<const ReplicaId> tried{};          // by this request: never again, unless to wait there
     std::uint32_t turned_away = 0;               // bit i: tried[i] had no place at once, so it may wait there
@@ -50,6 +51,9 @@ bool is_fit(const ReplicaBook& book, std::uint32_t slot, const Need& need);
 // The same, whether or not it was tried.
 bool is_able(const ReplicaBook& book, std::uint32_t slot, const Need& need);
 
+// Of two that take a request about equally well the nearer one gets it. A session of high priority stays with an owner
+// that is above the bounded load; a request of low priority leaves the last quarter of a replica's places to others.
+//
 // Nothing when no replica of the pool is both fit and usable. Expected cost does not depend on the size of the pool as
 // long as most replicas are in good standing; otherwise one pass over it.
 std::optional<Choice> choose(TimePoint now, const Pool& pool, const ReplicaBook& book, const Need& need,

@@ -34,6 +34,8 @@ Result<void> validate(const Config& config) {
         Range{"router.refused_backoff", config.refused_backoff.count(), 1'000, minute_us, " us"},
         Range{"router.load_fresh", config.load_fresh.count(), 0, minute_us, " us"},
         Range{"router.queue_wait", config.queue_wait.count(), 0, 100'000'000, " us"},
+        Range{"router.slow_start", config.slow_start.count(), 0, 10 * minute_us, " us"},
+        Range{"router.progress_tokens", config.progress_tokens, 1, 1'000'000, ""},
         Range{"router.retry_after", config.retry_after.count(), 1'000, 60 * minute_us, " us"},
         Range{"router.spill_entries", config.spill_entries, 1, 10'000'000, ""},
         Range{"router.token_life", config.token_life.count(), minute_us, 7 * 24 * 60 * minute_us, " us"},

@@ -51,6 +51,13 @@ struct Config {
     // Sessions whose spill to another replica is remembered; the one unused for longest is forgotten. 1 .. 10000000.
     std::uint32_t spill_entries = 65'536;
 
+    // How long a replica that joins a pool is given less than others, a tenth at first; not when half of its pool or
+    // more is new. 0 (not at all) .. 10 min.
+    Duration slow_start = std::chrono::seconds(10);
+
+    // Tokens of progress after which a stream may be tried on as many replicas again. 1 .. 1000000.
+    std::uint32_t progress_tokens = 64;
+
     // Life of a session token, 1 min .. 7 days, and how far a peer's wall clock may be ahead of ours.
     Duration token_life = std::chrono::hours(2);
     Duration token_future = std::chrono::minutes(5);

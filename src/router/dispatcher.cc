@@ -78,6 +78,8 @@ errc code_of(Failure failure) {
         case Failure::refused:
         case Failure::no_place:
             return errc::all_replicas_busy;
+        case Failure::suspect:
+            return errc::upstream_timeout;
         case Failure::unfit:
             return errc::context_too_long;
         case Failure::connect_failed:
@@ -99,6 +101,7 @@ Verdict verdict_of(Failure failure) {
         case Failure::refused:
         case Failure::unfit:
         case Failure::no_place:
+        case Failure::suspect:
             break;
     }
     return Verdict::none;
@@ -130,6 +133,7 @@ Decision Dispatcher::begin(TimePoint now, const RequestMeta& meta) {
     EXA_CHECK(view_ != nullptr);
     ++counters_.begun;
     budget_.earn();
+    book_.handle_time(now);
     auto place = locate(meta, rng_.next());
     if (!place) {
         ++counters_.rejected;
@@ -165,9 +169,9 @@ Result<Dispatcher::Place> Dispatcher::locate(const RequestMeta& meta, std::uint6
     if (place.pool == nullptr) return error(errc::model_not_found, describe(meta.model, meta.version));
     if (place.pool->count == 0) return error(errc::no_replica_ready, describe(meta.model, meta.version));
     const std::uint32_t context_tokens = place.pool->context_tokens_max;
-    if (context_tokens > 0 && meta.prompt_tokens > context_tokens)
-        return error(errc::context_too_long,
-                     std::to_string(meta.prompt_tokens) + " prompt tokens, at most " + std::to_string(context_tokens));
+    if (context_tokens > 0 && meta.prompt_tokens_min > context_tokens)
+        return error(errc::context_too_long, std::to_string(meta.prompt_tokens_min) + " prompt tokens, at most " +
+                                                 std::to_string(context_tokens));
     return place;
 }
 
@@ -188,7 +192,9 @@ std::uint32_t Dispatcher::open_request(const RequestMeta& meta, const Place& pla
     request.waits = false;
     request.wait_until.reset();
     request.slot = no_slot;
-    request.prompt_tokens = meta.prompt_tokens;
+    request.prompt_tokens = std::max(meta.prompt_tokens, meta.prompt_tokens_min);
+    request.prompt_tokens_min = meta.prompt_tokens_min;
+    request.level = meta.level;
     request.pool = place.pool->hash;
     request.position = place.position;
     request.prefix_hash = meta.prefix_hash;
@@ -205,7 +211,8 @@ Decision Dispatcher::send(TimePoint now, std::uint32_t index, Error last, bool m
 
     const std::uint64_t spill = spill_key(request.position, request.pool);
     Need need{.prefix_hash = request.prefix_hash,
-              .prompt_tokens = request.prompt_tokens,
+              .prompt_tokens = request.prompt_tokens_min,
+              .level = request.level,
               .numerics = request.first_byte ? request.numerics : 0,
               .tried = std::span(request.tried).first(request.attempts),
               .turned_away = request.turned_away,
@@ -230,7 +237,8 @@ Decision Dispatcher::send(TimePoint now, std::uint32_t index, Error last, bool m
             if (request.tried[i] == book_.id(choice->slot)) request.turned_away &= ~(1U << i);
     }
     request.slot = choice->slot;
-    request.probe = book_.start(now, choice->slot, request.waits);
+    request.probe = book_.start(now, choice->slot, request.waits, request.prompt_tokens);
+    request.unanswered_tokens = request.prompt_tokens;
     if (!request.first_byte) request.numerics = book_.numerics(choice->slot);
     request.tried[request.attempts++] = book_.id(choice->slot);
     ++request.generation;
@@ -305,7 +313,8 @@ Dispatcher::Request* Dispatcher::find(AttemptId id) {
 }
 
 void Dispatcher::end_attempt(TimePoint now, Request& request, Verdict verdict) {
-    if (request.slot != no_slot) book_.end(now, request.slot, verdict, request.probe);
+    if (request.slot != no_slot)
+        book_.end(now, request.slot, verdict, request.probe, std::exchange(request.unanswered_tokens, 0));
 }
 
 void Dispatcher::end_request(std::uint32_t index) {
@@ -329,7 +338,23 @@ void Dispatcher::handle_first_byte(AttemptId id) {
     if (request == nullptr) return;
     request->first_byte = true;
     request->unplaced = false;
-    if (request->slot != no_slot) book_.answered(request->slot);
+    if (request->slot != no_slot) book_.answered(request->slot, std::exchange(request->unanswered_tokens, 0));
+}
+
+void Dispatcher::handle_progress(AttemptId id, std::uint64_t tokens) {
+    Request* request = find(id);
+    if (request == nullptr || tokens < config_.progress_tokens) return;
+    request->tried[0] = request->tried[request->attempts - 1];
+    request->turned_away = 0;
+    request->attempts = 1;
+}
+
+bool Dispatcher::should_move(AttemptId id) const {
+    const std::uint32_t index = index_of(id);
+    if (index >= requests_.size()) return false;
+    const Request& request = requests_[index];
+    return request.live && request.generation == id.value >> 32 && request.slot != no_slot &&
+           view_->replicas()[request.slot].suspect && request.first_byte && request.resumable && request.numerics != 0;
 }
 
 bool Dispatcher::handle_finished(TimePoint now, AttemptId id, const std::optional<wire::LoadReport>& load) {
@@ -405,12 +430,13 @@ Result<Explanation> Dispatcher::explain(TimePoint now, const RequestMeta& meta) 
     const Pool& pool = *place.pool;
     Explanation explanation{.pool = pool.key, .source = place.source, .position = place.position};
     Need need{.prefix_hash = meta.prefix_hash,
-              .prompt_tokens = meta.prompt_tokens,
+              .prompt_tokens = meta.prompt_tokens_min,
+              .level = meta.level,
               .may_wait = config_.queue_wait > Duration::zero()};
     std::vector<std::uint32_t> order;
     if (place.source == PositionSource::none) {
         for (std::uint32_t member = 0; member < pool.count; ++member) order.push_back(pool.first + member);
-        std::ranges::sort(order, {}, [&](std::uint32_t slot) { return std::pair(book_.load(slot), slot); });
+        std::ranges::sort(order, {}, [&](std::uint32_t slot) { return std::pair(book_.strain(now, slot), slot); });
     } else {
         need.position = place.position;
         need.spill = spills_.peek(now, spill_key(place.position, pool.hash));
@@ -432,8 +458,13 @@ Result<Explanation> Dispatcher::explain(TimePoint now, const RequestMeta& meta) 
         explanation.candidates.push_back({.replica = book_.id(slot),
                                           .peer_name = view_->replicas()[slot].member->record->name,
                                           .load = book_.load(slot),
+                                          .factors = book_.factors(slot),
+                                          .burden = book_.burden(slot),
                                           .bound = book_.bound(slot),
                                           .limit = book_.limit(slot),
+                                          .queued = book_.queued(slot),
+                                          .share_permille = book_.share_permille(now, slot),
+                                          .distance = book_.distance(slot),
                                           .standing = book_.standing(now, slot),
                                           .fits = is_fit(book_, slot, need),
                                           .chosen = choice && choice->slot == slot});

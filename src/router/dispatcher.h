@@ -57,7 +57,9 @@ struct RequestMeta {
     std::string_view role = "chat";              // "chat", "embed"
     std::string_view session{};                  // a token or the client's own id; empty: none
     std::optional<std::uint64_t> prefix_hash{};  // of the prompt's leading blocks
-    std::uint32_t prompt_tokens = 0;             // at least so many; 0: unknown
+    std::uint32_t prompt_tokens = 0;             // about; 0: unknown
+    std::uint32_t prompt_tokens_min = 0;         // it is refused where fewer fit
+    std::uint32_t level = 1;                     // of priority: 0 high, 1 normal, 2 low
     std::uint32_t hops = 0;                      // peers the request has crossed before this one
     bool resumable = false;                      // its stream can go on elsewhere, on a replica of equal numerics
 };
@@ -109,6 +111,7 @@ enum class Failure : std::uint8_t {
     refused,         // "not me": another model, version or tenant than the view said
     unfit,           // "not this request": it is too long there
     no_place,        // it waited for a place as long as it might
+    suspect,         // silent, and suspected of being down
 };
 
 struct Counters {
@@ -140,6 +143,11 @@ class Dispatcher {
     // Reports about an attempt. `load` is what rode on the answer, if any did.
     void handle_accepted(AttemptId id);
     void handle_first_byte(AttemptId id);
+    // The attempt gave so many tokens: enough of them, and its stream may be tried on as many replicas again.
+    void handle_progress(AttemptId id, std::uint64_t tokens);
+    // Whether the membership suspects the attempt's peer and its stream could go on elsewhere: then its owner does not
+    // wait long for more of it.
+    bool should_move(AttemptId id) const;
     // The answer is complete, be it a client's error (4xx): those never count against the replica. False: ignored.
     bool handle_finished(TimePoint now, AttemptId id, const std::optional<wire::LoadReport>& load = std::nullopt);
     // The client went away; the caller cancels upstream. False: ignored.
@@ -177,6 +185,9 @@ class Dispatcher {
         std::optional<TimePoint> wait_until;  // of all waits; nothing before the first
         std::uint32_t slot = no_slot;         // of the attempt in flight; no_slot when its replica left the view
         std::uint32_t prompt_tokens = 0;
+        std::uint32_t prompt_tokens_min = 0;
+        std::uint32_t unanswered_tokens = 0;  // of the prompt, while the attempt has not begun to answer
+        std::uint32_t level = 1;
         std::uint64_t pool = 0;      // hash
         std::uint64_t position = 0;  // of the session, brought or minted
         std::optional<std::uint64_t> prefix_hash;

@@ -25,9 +25,14 @@ std::string_view to_string(PositionSource source);
 struct ExplainedCandidate {
     ReplicaId replica;
     std::string peer_name{};
-    std::uint32_t load = 0;   // requests in flight, as this entry sees it
-    std::uint32_t bound = 0;  // of its load, by the bounded-load rule
-    std::uint32_t limit = 0;  // of its own; 0: unknown
+    std::uint32_t load = 0;  // requests in flight, as this entry sees it
+    LoadFactors factors{};
+    std::uint32_t burden = 0;             // of all factors, in hundredths of a request
+    std::uint32_t bound = 0;              // of its burden, by the bounded-load rule; in requests
+    std::uint32_t limit = 0;              // of its own; 0: unknown
+    std::uint32_t queued = 0;             // requests that wait there for a place
+    std::uint32_t share_permille = 1000;  // of what it would get if it were not new
+    Distance distance = Distance::rack;
     Standing standing = Standing::good;
     bool fits = true;  // the prompt is within its context
     bool chosen = false;

@@ -18,6 +18,11 @@ std::uint64_t numerics_hash(std::string_view numerics) {
     return numerics.empty() ? 0 : std::max<std::uint64_t>(hash64(as_bytes(numerics)), 1);
 }
 
+Distance distance_of(const wire::PeerRecord* self, const wire::PeerRecord& peer) {
+    if (self == nullptr || self->region != peer.region) return Distance::far;
+    return self->rack == peer.rack ? Distance::rack : Distance::region;
+}
+
 std::uint32_t divide_up(std::uint64_t dividend, std::uint64_t divisor) {
     return static_cast<std::uint32_t>(
         std::min<std::uint64_t>((dividend + divisor - 1) / divisor, std::numeric_limits<std::uint32_t>::max()));
@@ -49,6 +54,18 @@ std::string_view to_string(Standing standing) {
     return "unknown";
 }
 
+std::string_view to_string(Distance distance) {
+    switch (distance) {
+        case Distance::rack:
+            return "rack";
+        case Distance::region:
+            return "region";
+        case Distance::far:
+            return "far";
+    }
+    return "unknown";
+}
+
 ReplicaBook::ReplicaBook(const Config& config) : config_(config) {}
 
 std::uint32_t ReplicaBook::Slot::load_if(std::uint32_t own_counted) const {
@@ -56,18 +73,23 @@ std::uint32_t ReplicaBook::Slot::load_if(std::uint32_t own_counted) const {
     return std::max(own, expected > own_counted ? expected - own_counted : 0);
 }
 
+LoadFactors ReplicaBook::Slot::factors() const {
+    return {load(), std::max(queued_tokens, own_tokens), kv_used_permille, tbt_p99_ms};
+}
+
 template <class Change>
 void ReplicaBook::update(Slot& slot, Change&& change) {
     PoolSum& sum = pools_[slot.pool];
-    sum.load -= slot.load();
+    sum.burden -= slot.burden;
     change();
-    sum.load += slot.load();
+    slot.burden = burden_of(slot.factors());
+    sum.burden += slot.burden;
 }
 
 std::vector<std::uint32_t> ReplicaBook::handle_view(const RoutingView& view) {
     std::vector<std::uint32_t> moved;
     if (layout_ != view.layout()) {
-        moved = adopt_layout(view.layout());
+        moved = adopt_layout(view);
         // Slots that are new know nothing of loads that were adopted for others.
         loads_ = {};
     }
@@ -103,10 +125,10 @@ void ReplicaBook::adopt_loads(const membership::PeerLoads& loads) {
     }
 }
 
-std::vector<std::uint32_t> ReplicaBook::adopt_layout(std::shared_ptr<const RoutingView::Layout> layout) {
+std::vector<std::uint32_t> ReplicaBook::adopt_layout(const RoutingView& view) {
     const std::vector<Slot> before = std::move(slots_);
     const auto old_layout = std::move(layout_);
-    layout_ = std::move(layout);
+    layout_ = view.layout();
     slots_.assign(layout_->replicas.size(), {});
     std::vector<std::uint32_t> moved(before.size(), no_slot);
     for (const Pool& old_pool : old_layout ? std::span(old_layout->pools) : std::span<const Pool>()) {
@@ -120,14 +142,20 @@ std::vector<std::uint32_t> ReplicaBook::adopt_layout(std::shared_ptr<const Routi
         }
     }
 
+    const wire::PeerRecord* self = nullptr;
+    for (const auto& member : layout_->members)
+        if (member->record->id == view.self()) self = member->record.get();
     pools_.assign(layout_->pools.size(), {});
     for (std::uint32_t p = 0; p < pools_.size(); ++p) {
         const Pool& pool = layout_->pools[p];
         pools_[p].weight = pool.weight_sum;
+        std::uint32_t joined = 0;
         for (std::uint32_t member = 0; member < pool.count; ++member) {
             Slot& slot = slots_[pool.first + member];
             const ReplicaEntry& entry = layout_->replicas[pool.first + member];
+            if (!slot.was_seen) ++joined;
             slot.id = entry.record->id;
+            slot.distance = distance_of(self, *entry.member->record);
             slot.pool = p;
             slot.weight = pool.ring->members()[member].weight;
             if (std::exchange(slot.limit_recorded, entry.record->in_flight_limit) != entry.record->in_flight_limit)
@@ -136,8 +164,9 @@ std::vector<std::uint32_t> ReplicaBook::adopt_layout(std::shared_ptr<const Routi
             slot.numerics = numerics_hash(entry.record->numerics);
             slot.suspect = entry.suspect;
             slot.draining = entry.draining;
-            pools_[p].load += slot.load();
+            pools_[p].burden += slot.burden;
         }
+        mark_new(pool, old_layout != nullptr ? joined : pool.count);
     }
     std::erase_if(broken_, [&](const BrokenPeer& broken) {
         return std::ranges::none_of(slots_, [&](const Slot& slot) { return slot.id.peer == broken.peer; });
@@ -146,12 +175,49 @@ std::vector<std::uint32_t> ReplicaBook::adopt_layout(std::shared_ptr<const Routi
     return moved;
 }
 
+// A pool most of which is new has nobody else to serve it.
+void ReplicaBook::mark_new(const Pool& pool, std::uint32_t joined) {
+    const bool are_few = joined * 2 < pool.count;
+    for (std::uint32_t at = pool.first; at < pool.first + pool.count; ++at) {
+        Slot& slot = slots_[at];
+        slot.is_new = are_few && (slot.is_new || !slot.was_seen);
+        slot.was_seen = true;
+        has_unseen_ = has_unseen_ || (slot.is_new && !slot.since);
+    }
+}
+
+void ReplicaBook::handle_time(TimePoint now) {
+    if (!std::exchange(has_unseen_, false)) return;
+    for (Slot& slot : slots_)
+        if (slot.is_new && !slot.since) slot.since = now;
+}
+
+std::uint32_t ReplicaBook::share_permille(TimePoint now, std::uint32_t at) const {
+    const Slot& slot = slots_[at];
+    if (!slot.is_new) return 1000;
+    const Duration age = slot.since ? now - *slot.since : Duration::zero();
+    if (age >= config_.slow_start) return 1000;
+    return std::max(100U, static_cast<std::uint32_t>(age.count() * 1000 / config_.slow_start.count()));
+}
+
+std::uint64_t ReplicaBook::strain(TimePoint now, std::uint32_t at) const {
+    const Slot& slot = slots_[at];
+    // Limits are 16 bits on the wire, weights small: no step of this overflows.
+    std::uint64_t strain = std::uint64_t{slot.burden + burden_of_request} << 24;
+    if (slot.is_new) strain = strain * 1000 / share_permille(now, at);
+    strain /= slot.weight;
+    return slot.limit > 0 ? strain / slot.limit : strain;
+}
+
 void ReplicaBook::adopt(std::uint32_t at, const wire::LoadReport& report, TimePoint measured, bool exact) {
     Slot& slot = slots_[at];
     if (slot.measured && measured <= *slot.measured) return;
     update(slot, [&] {
         slot.reported = std::min(report.in_flight, in_flight_max);
         slot.queued = report.queued;
+        slot.queued_tokens = report.queued_tokens;
+        slot.kv_used_permille = report.kv_used_permille;
+        slot.tbt_p99_ms = report.tbt_p99_ms;
         slot.limit = report.in_flight_limit > 0 ? report.in_flight_limit : slot.limit_recorded;
         slot.counted_least = exact ? slot.own : slot.own_least;
         slot.counted_most = exact ? slot.own : slot.own_most;
@@ -163,12 +229,13 @@ void ReplicaBook::adopt(std::uint32_t at, const wire::LoadReport& report, TimePo
 std::uint32_t ReplicaBook::bound(std::uint32_t slot) const {
     const PoolSum& pool = pools_[slots_[slot].pool];
     return std::max(config_.load_floor,
-                    divide_up((pool.load + 1) * slots_[slot].weight * config_.load_factor_percent, pool.weight * 100));
+                    divide_up((pool.burden + burden_of_request) * slots_[slot].weight * config_.load_factor_percent,
+                              pool.weight * burden_of_request * 100));
 }
 
 std::uint32_t ReplicaBook::mean(std::uint32_t slot) const {
     const PoolSum& pool = pools_[slots_[slot].pool];
-    return divide_up(pool.load * slots_[slot].weight, pool.weight);
+    return divide_up(pool.burden * slots_[slot].weight, pool.weight * burden_of_request);
 }
 
 Standing ReplicaBook::standing(TimePoint now, std::uint32_t at) const {
@@ -187,15 +254,22 @@ Standing ReplicaBook::standing(TimePoint now, std::uint32_t at) const {
     if (slot.suspect) return Standing::suspect;
     if (looks_full) return Standing::looks_full;
     // The bound costs a division and is never below the floor.
-    if (load >= config_.load_floor && load >= bound(at)) return Standing::above_bound;
+    if (slot.is_new) {
+        const std::uint64_t share = std::uint64_t{bound(at)} * burden_of_request * share_permille(now, at) / 1000;
+        if (slot.burden >= std::max<std::uint64_t>(share, burden_of_request)) return Standing::above_bound;
+    } else if (slot.burden >= config_.load_floor * burden_of_request &&
+               slot.burden >= std::uint64_t{bound(at)} * burden_of_request) {
+        return Standing::above_bound;
+    }
     return Standing::good;
 }
 
-bool ReplicaBook::start(TimePoint now, std::uint32_t at, bool waits) {
+bool ReplicaBook::start(TimePoint now, std::uint32_t at, bool waits, std::uint32_t prompt_tokens) {
     Slot& slot = slots_[at];
     if (waits) ++slot.queued;
     update(slot, [&] {
         ++slot.own;
+        slot.own_tokens += prompt_tokens;
         slot.own_most = std::max(slot.own_most, slot.own);
     });
     if (slot.link_doubted) {
@@ -208,11 +282,12 @@ bool ReplicaBook::start(TimePoint now, std::uint32_t at, bool waits) {
     return slot.breaker.start();
 }
 
-void ReplicaBook::end(TimePoint now, std::uint32_t at, Verdict verdict, bool probe) {
+void ReplicaBook::end(TimePoint now, std::uint32_t at, Verdict verdict, bool probe, std::uint32_t prompt_tokens) {
     Slot& slot = slots_[at];
     EXA_CHECK(slot.own > 0);
     update(slot, [&] {
         --slot.own;
+        slot.own_tokens -= prompt_tokens;
         slot.own_least = std::min(slot.own_least, slot.own);
     });
     slot.full_until = TimePoint{};
@@ -229,7 +304,8 @@ void ReplicaBook::end(TimePoint now, std::uint32_t at, Verdict verdict, bool pro
     }
 }
 
-void ReplicaBook::answered(std::uint32_t at) {
+void ReplicaBook::answered(std::uint32_t at, std::uint32_t prompt_tokens) {
+    if (prompt_tokens > 0) update(slots_[at], [&] { slots_[at].own_tokens -= prompt_tokens; });
     slots_[at].breaker.answer();
     handle_slot_ok(at);
 }

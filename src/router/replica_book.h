@@ -6,6 +6,9 @@
 // the report before. Where requests spread, the load is taken high, so that they do not pile up; whether a replica is
 // full is judged by the low estimate, so that nobody is turned away while there is room.
 //
+// Beside requests, waiting prompts, memory and late tokens count (burden.h), and what this entry has sent of prompts
+// that have not begun to be answered. A replica that joins a pool gets its share of it by and by.
+//
 // A slot is an index into the view's replicas().
 #pragma once
 
@@ -18,6 +21,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "router/breaker.h"
+#include "router/burden.h"
 #include "router/config.h"
 #include "router/routing_view.h"
 
@@ -42,6 +46,11 @@ constexpr bool is_usable(Standing standing) {
 
 std::string_view to_string(Standing standing);
 
+// From this entry.
+enum class Distance : std::uint8_t { rack, region, far };
+
+std::string_view to_string(Distance distance);
+
 // How an attempt ended, as far as the replica's health goes.
 enum class Verdict : std::uint8_t { none, good, bad };
 
@@ -57,6 +66,15 @@ class ReplicaBook {
 
     // Requests in flight there, of all entries; the high estimate.
     std::uint32_t load(std::uint32_t slot) const { return slots_[slot].load(); }
+    // The same with all that loads a replica, in hundredths of a request.
+    std::uint32_t burden(std::uint32_t slot) const { return slots_[slot].burden; }
+    LoadFactors factors(std::uint32_t slot) const { return slots_[slot].factors(); }
+    // What one more request would make of it, in proportion to the replica's weight, its limit, and how long it has
+    // been there: for comparing two of a pool.
+    std::uint64_t strain(TimePoint now, std::uint32_t slot) const;
+    // What it gets of its share, in thousandths; 1000 but while it is new.
+    std::uint32_t share_permille(TimePoint now, std::uint32_t slot) const;
+    Distance distance(std::uint32_t slot) const { return slots_[slot].distance; }
     std::uint32_t own(std::uint32_t slot) const { return slots_[slot].own; }
     std::uint32_t weight(std::uint32_t slot) const { return slots_[slot].weight; }
     // What it admits at present, as far as is known. 0: unknown.
@@ -67,17 +85,23 @@ class ReplicaBook {
     std::uint64_t numerics(std::uint32_t slot) const { return slots_[slot].numerics; }  // hash; 0: none declared
     std::uint32_t context_tokens(std::uint32_t slot) const { return slots_[slot].context_tokens; }  // 0: unknown
 
-    // max(load_floor, ceil(load_factor x mean)) of its pool with one more request, in proportion to its weight.
+    // max(load_floor, ceil(load_factor x mean)) of its pool with one more request, in proportion to its weight; of the
+    // burden, in whole requests.
     std::uint32_t bound(std::uint32_t slot) const;
-    // The pool's mean load in proportion to the slot's weight, rounded up.
+    // The pool's mean burden in proportion to the slot's weight, rounded up to whole requests.
     std::uint32_t mean(std::uint32_t slot) const;
     Standing standing(TimePoint now, std::uint32_t slot) const;
 
-    // A request was sent there, which may wait for a place. True when it is its breaker's probe, to be handed to end().
-    bool start(TimePoint now, std::uint32_t slot, bool waits = false);
-    void end(TimePoint now, std::uint32_t slot, Verdict verdict, bool probe);
+    // From when on replicas that came with the last view are new; called before anything is chosen.
+    void handle_time(TimePoint now);
+
+    // A request was sent there, which may wait for a place; of `prompt_tokens`, about. True when it is its breaker's
+    // probe, to be handed to end().
+    bool start(TimePoint now, std::uint32_t slot, bool waits = false, std::uint32_t prompt_tokens = 0);
+    // `prompt_tokens` of one that was not answered().
+    void end(TimePoint now, std::uint32_t slot, Verdict verdict, bool probe, std::uint32_t prompt_tokens = 0);
     // The first byte of an answer: well, but not ended.
-    void answered(std::uint32_t slot);
+    void answered(std::uint32_t slot, std::uint32_t prompt_tokens = 0);
 
     void handle_busy(TimePoint now, std::uint32_t slot);
     void handle_refused(TimePoint now, std::uint32_t slot);
@@ -98,7 +122,17 @@ class ReplicaBook {
         bool suspect = false;
         bool draining = false;
 
+        Distance distance = Distance::rack;
+        bool was_seen = false;
+        bool is_new = false;               // it joined a pool of others
+        std::optional<TimePoint> since{};  // when it was first seen, of a new one
+
         std::uint32_t queued = 0;
+        std::uint32_t queued_tokens = 0;
+        std::uint32_t own_tokens = 0;  // of prompts that we sent, whose answers have not begun
+        std::uint16_t kv_used_permille = 0;
+        std::uint16_t tbt_p99_ms = 0;
+        std::uint32_t burden = 0;  // of all these
         std::uint32_t reported = 0;
         std::uint32_t own = 0;
         std::uint32_t own_least = 0;  // since the report
@@ -114,11 +148,12 @@ class ReplicaBook {
         Breaker breaker;
 
         std::uint32_t load() const { return load_if(counted_least); }
+        LoadFactors factors() const;
         std::uint32_t load_low() const { return load_if(counted_most); }
         std::uint32_t load_if(std::uint32_t own_counted) const;
     };
     struct PoolSum {
-        std::uint64_t load = 0;
+        std::uint64_t burden = 0;
         std::uint64_t weight = 0;
     };
     struct BrokenPeer {
@@ -128,7 +163,8 @@ class ReplicaBook {
         bool probing;
     };
 
-    std::vector<std::uint32_t> adopt_layout(std::shared_ptr<const RoutingView::Layout> layout);
+    std::vector<std::uint32_t> adopt_layout(const RoutingView& view);
+    void mark_new(const Pool& pool, std::uint32_t joined);
     void adopt_loads(const membership::PeerLoads& loads);
     // `exact`: the report is of this moment, and has counted all that is in flight now.
     void adopt(std::uint32_t slot, const wire::LoadReport& report, TimePoint measured, bool exact);
@@ -142,6 +178,7 @@ class ReplicaBook {
     std::vector<Slot> slots_;
     std::vector<PoolSum> pools_;
     std::vector<BrokenPeer> broken_;
+    bool has_unseen_ = false;  // new slots without a time
 };
 
 }  // namespace exa::router

@@ -200,12 +200,27 @@ void describe_accept_losses(CLI::App& command, AcceptLossesOptions& options) {
 void describe_route(CLI::App& command, RouteOptions& options) {
     add_target(command, options.target);
     command.add_option("--session", options.session, "The session's own id, or a token of an x-session-id header")
-        ->type_name("ID")
-        ->required();
+        ->type_name("ID");
     command.add_option("--model", options.model, "Model; may be left out when there is only one")->type_name("NAME");
+    auto* prompt = command.add_option("--prompt", options.prompt, "Text of a completion without a session");
+    prompt->type_name("TEXT");
+    command
+        .add_option("--request", options.request_file,
+                    "JSON body of a request, whose prompt, model and session count; - is standard input")
+        ->type_name("FILE")
+        ->excludes(prompt);
+    command.add_option("--tenant", options.tenant, "Tenant that asks")->type_name("NAME");
+    command.add_option("--priority", options.priority, "high, normal or low")
+        ->type_name("LEVEL")
+        ->check(CLI::IsMember({"high", "normal", "low"}));
+    // What it prints explains in any case; for those who say so all the same.
+    command.add_flag("--explain")->description("As without it");
     command.footer(
-        "The ring owner of a session is the same on every peer. Where a request goes also depends on what "
-        "the asked peer knows of loads and failures.\n\nExample:\n  exaserve route --session alice --json");
+        "The ring owner of a session is the same on every peer. Where a request goes also depends on what the asked "
+        "peer knows of loads and failures. Of each candidate: requests in flight; BURDEN, the same with waiting "
+        "prompts, memory and late tokens, in requests; BOUND, from where on it is passed over; LIMIT of its places; "
+        "WAIT, requests that wait for one; SHARE of a new replica; how near it is.\n\nExample:\n"
+        "  exaserve route --session alice --json\n  exaserve route --request body.json");
 }
 
 void describe_keys(CLI::App& command, KeysOptions& options) {

@@ -60,6 +60,10 @@ struct RouteOptions {
     Target target;
     std::string session;
     std::string model;
+    std::string tenant;
+    std::string priority;
+    std::string prompt;
+    std::string request_file;  // "-": standard input
 };
 
 enum class KeysAction : std::uint8_t { list, add, use, remove, generate };

@@ -1,5 +1,6 @@
 #include "exaserve/ask.h"
 
+#include <fmt/format.h>
 #include <signal.h>
 
 #include <boost/json/array.hpp>
@@ -9,14 +10,18 @@
 #include <cerrno>
 #include <chrono>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <thread>
 
 #include "base/base64.h"
+#include "base/hash.h"
 #include "exaserve/admin_client.h"
 #include "exaserve/exit_code.h"
 #include "exaserve/key.h"
 #include "exaserve/show.h"
+#include "openai/scan.h"
+#include "openai/session.h"
 
 namespace exa::cli {
 
@@ -39,6 +44,34 @@ Outcome<std::string> get_and_show(const Target& target, std::string_view path, c
                                   Show show) {
     BOOST_OUTCOME_TRY(const auto reply, client_of(target).get(path, query));
     return target.json ? json::serialize(reply) + "\n" : show(reply, style);
+}
+
+std::string read_all(const std::string& path) {
+    if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The prompt stays here: what an entry would make of it is told.
+Outcome<Query> route_query(const RouteOptions& options) {
+    Query query{{"tenant", options.tenant}, {"priority", options.priority}};
+    std::string session = options.session;
+    std::string model = options.model;
+    std::string body;
+    if (!options.prompt.empty()) body = json::serialize(json::object{{"prompt", options.prompt}});
+    if (!options.request_file.empty()) body = read_all(options.request_file);
+    if (!body.empty() || !options.request_file.empty()) {
+        const auto scan = openai::scan(body);
+        if (!scan) return Failure{exit_usage, "the request: " + scan.error().message};
+        if (model.empty()) model = scan.value().model.text();
+        if (session.empty()) session = openai::pick_session({}, scan.value()).id;
+        const std::uint64_t prefix = hash64(as_bytes(scan.value().leading));
+        query.push_back({"prefix", fmt::format("{:016x}", prefix)});
+        query.push_back({"prompt_tokens", std::to_string(scan.value().prompt_tokens_estimate)});
+    }
+    query.push_back({"session", session});
+    query.push_back({"model", model});
+    return query;
 }
 
 // 0 when the reply does not say.
@@ -86,8 +119,8 @@ Outcome<std::string> ask(const RingOptions& options, Style style) {
 }
 
 Outcome<std::string> ask(const RouteOptions& options, Style style) {
-    return get_and_show(options.target, "route", {{"session", options.session}, {"model", options.model}}, style,
-                        route_text);
+    BOOST_OUTCOME_TRY(const auto query, route_query(options));
+    return get_and_show(options.target, "route", query, style, route_text);
 }
 
 namespace {

@@ -1,5 +1,7 @@
 #include "exaserve/show.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <boost/json/array.hpp>
@@ -176,10 +178,11 @@ std::string ring_text(const json::value& reply, Style style) {
 
 std::string route_text(const json::value& reply, Style style) {
     std::string out;
-    out += line("session", text(reply, "session") + " (" + text(reply, "position_source") + ")");
+    const bool has_session = !at(reply, "session").is_null();
+    if (has_session) out += line("session", text(reply, "session") + " (" + text(reply, "position_source") + ")");
     out += line("model", text(reply, "model"));
-    out += line("position", text(reply, "position"));
-    out += line("ring owner", named(reply, at(reply, "owner")));
+    if (has_session) out += line("position", text(reply, "position"));
+    if (has_session) out += line("ring owner", named(reply, at(reply, "owner")));
     if (!at(reply, "spilled_to").is_null()) out += line("spilled to", named(reply, at(reply, "spilled_to")));
     out += line("goes to", named(reply, at(reply, "replica")));
     out += line("because", text(reply, "reason"));
@@ -188,14 +191,21 @@ std::string route_text(const json::value& reply, Style style) {
                  {"REPLICA"},
                  {"PEER"},
                  {"LOAD", Align::right},
+                 {"BURDEN", Align::right},
                  {"BOUND", Align::right},
                  {"LIMIT", Align::right},
+                 {"WAIT", Align::right},
+                 {"SHARE", Align::right},
+                 {"NEAR"},
                  {"STANDING"}});
     for (const json::value& candidate : list(reply, "candidates")) {
         const bool fits = at(candidate, "fits") != false;
         table.add_row({at(candidate, "chosen") == true ? ">" : "", text(candidate, "replica"),
-                       text(candidate, "peer_name"), text(candidate, "load"), text(candidate, "bound"),
-                       text(candidate, "limit"), fits ? text(candidate, "standing") : "prompt too long"});
+                       text(candidate, "peer_name"), text(candidate, "load"),
+                       fmt::format("{:.1f}", std::max(number(candidate, "burden"), 0.0)), text(candidate, "bound"),
+                       text(candidate, "limit"), text(candidate, "queued"),
+                       human_share(number(candidate, "share_permille") / 1000), text(candidate, "distance"),
+                       fits ? text(candidate, "standing") : "prompt too long"});
     }
     return out + "\n" + table.render(style);
 }

@@ -205,8 +205,16 @@ BOOST_AUTO_TEST_CASE(a_route_names_the_owner_and_where_the_request_goes) {
     explanation.owner = owner;
     explanation.choice = next;
     explanation.reason = exa::router::Reason::session_spilled;
-    explanation.candidates.push_back({owner, "peer-1", 8, 4, 8, exa::router::Standing::full, true, false});
-    explanation.candidates.push_back({next, "peer-2", 1, 4, 8, exa::router::Standing::good, true, true});
+    const auto add = [&](const exa::ReplicaId& id, const char* name, std::uint32_t load) {
+        exa::router::ExplainedCandidate candidate{.replica = id, .peer_name = name, .load = load};
+        candidate.burden = load * 150;
+        candidate.queued = 3;
+        candidate.distance = exa::router::Distance::region;
+        candidate.chosen = id == next;
+        explanation.candidates.push_back(candidate);
+    };
+    add(owner, "peer-1", 8);
+    add(next, "peer-2", 1);
     const auto value = app::route_json("alice", explanation);
     BOOST_TEST((value.at("session") == "alice"));
     BOOST_TEST((value.at("position") == "00000000000000ab"));
@@ -217,12 +225,15 @@ BOOST_AUTO_TEST_CASE(a_route_names_the_owner_and_where_the_request_goes) {
     BOOST_TEST(value.at("spilled_to").is_null());
     BOOST_TEST(value.at("candidates").as_array().size() == 2u);
     BOOST_TEST((value.at("candidates").at(0).at("load") == 8));
+    BOOST_TEST((value.at("candidates").at(0).at("burden") == 12.0));
+    BOOST_TEST((value.at("candidates").at(0).at("queued") == 3));
+    BOOST_TEST((value.at("candidates").at(0).at("distance") == "region"));
     BOOST_TEST((value.at("candidates").at(1).at("chosen") == true));
 }
 
 BOOST_AUTO_TEST_CASE(a_route_to_nowhere_has_no_replica) {
     const auto value = app::route_json("", exa::router::Explanation{});
-    for (const char* key : {"position", "owner", "replica", "peer", "peer_name", "reason"})
+    for (const char* key : {"session", "position", "owner", "replica", "peer", "peer_name", "reason"})
         BOOST_TEST(value.at(key).is_null(), key);
 }
 

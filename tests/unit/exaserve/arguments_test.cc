@@ -151,16 +151,17 @@ BOOST_AUTO_TEST_CASE(an_admins_key_goes_to_every_command_that_asks_a_peer) {
 }
 
 BOOST_AUTO_TEST_CASE(wrong_usage_is_exit_code_2_with_a_reason) {
-    for (const auto& arguments : std::initializer_list<std::initializer_list<const char*>>{{},
-                                                                                           {"dance"},
-                                                                                           {"up", "--peers", "0"},
-                                                                                           {"up", "--peers", "x"},
-                                                                                           {"up", "--engine", "warp"},
-                                                                                           {"up", "--set", "novalue"},
-                                                                                           {"peer", "--no-such-key=1"},
-                                                                                           {"join"},
-                                                                                           {"route"},
-                                                                                           {"members", "extra"}}) {
+    for (const auto& arguments :
+         std::initializer_list<std::initializer_list<const char*>>{{},
+                                                                   {"dance"},
+                                                                   {"up", "--peers", "0"},
+                                                                   {"up", "--peers", "x"},
+                                                                   {"up", "--engine", "warp"},
+                                                                   {"up", "--set", "novalue"},
+                                                                   {"peer", "--no-such-key=1"},
+                                                                   {"join"},
+                                                                   {"route", "--priority", "urgent"},
+                                                                   {"members", "extra"}}) {
         const auto end = refused(arguments);
         BOOST_TEST(end.exit_code == exit_usage);
         BOOST_TEST(!end.errors.empty());

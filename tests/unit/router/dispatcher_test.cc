@@ -124,11 +124,11 @@ BOOST_AUTO_TEST_CASE(an_over_long_prompt_is_400_and_a_loop_is_508) {
     Cluster cluster(2);
     auto dispatcher = make_dispatcher(cluster);
     auto request = request_for();
-    request.prompt_tokens = 2'048;
+    request.prompt_tokens_min = 2'048;
     attempt_of(dispatcher.begin(start, request));
-    request.prompt_tokens = 2'049;
+    request.prompt_tokens_min = 2'049;
     BOOST_TEST(reject_of(dispatcher.begin(start, request)).status == 400);
-    request.prompt_tokens = 0;
+    request.prompt_tokens_min = 0;
     request.hops = 4;
     BOOST_TEST(reject_of(dispatcher.begin(start, request)).status == 508);
 }
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(a_long_prompt_goes_only_where_it_fits) {
     for (int i = 0; i < 3; ++i) {
         const std::string session = "s" + std::to_string(i);
         auto request = request_for(session);
-        request.prompt_tokens = 600;
+        request.prompt_tokens_min = 600;
         BOOST_TEST((attempt_of(dispatcher.begin(start, request)).peer == PeerId{4}));
     }
 }
@@ -480,7 +480,7 @@ BOOST_AUTO_TEST_CASE(nobody_waits_where_his_request_failed_or_cannot_be_served) 
     cluster.peer(2).record.state = wire::PeerState::draining;
     auto dispatcher = make_dispatcher(cluster);
     RequestMeta meta = request_for("abc");
-    meta.prompt_tokens = 11;
+    meta.prompt_tokens_min = 11;
     const Attempt attempt = attempt_of(dispatcher.begin(start, meta));
     BOOST_TEST((attempt.replica == cluster.replica(3, 0).id));
     BOOST_TEST(reject_of(dispatcher.handle_failed(start, attempt.id, Failure::server_error)).status == 502);
@@ -681,6 +681,156 @@ BOOST_AUTO_TEST_CASE(explain_names_source_owner_candidates_and_choice_without_ch
     unknown.model = "x";
     BOOST_TEST((dispatcher.explain(start, unknown).error().code == errc::model_not_found));
     BOOST_TEST(dispatcher.counters().begun == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(an_estimate_that_is_too_long_is_no_reason_to_refuse) {
+    Cluster cluster(2, 1);
+    auto dispatcher = make_dispatcher(cluster);
+    RequestMeta meta = request_for("abc");
+    meta.prompt_tokens = 100'000;
+    attempt_of(dispatcher.begin(start, meta));
+}
+
+BOOST_AUTO_TEST_CASE(prompts_on_their_way_load_a_replica_until_it_begins_to_answer) {
+    Cluster cluster(1, 1, 64);
+    auto dispatcher = make_dispatcher(cluster);
+    RequestMeta meta = request_for("abc");
+    meta.prompt_tokens = 2'048;
+    const Attempt first = attempt_of(dispatcher.begin(start, meta));
+    BOOST_TEST(dispatcher.book().burden(0) == 300U);
+    dispatcher.handle_first_byte(first.id);
+    BOOST_TEST(dispatcher.book().burden(0) == 100U);
+    const Attempt second = attempt_of(dispatcher.begin(start, meta));
+    BOOST_TEST(dispatcher.book().burden(0) == 400U);
+    dispatcher.handle_finished(start, second.id);
+    dispatcher.handle_finished(start, first.id);
+    BOOST_TEST(dispatcher.book().burden(0) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_replica_with_late_tokens_full_memory_or_waiting_prompts_gets_fewer_requests) {
+    for (int factor = 0; factor < 3; ++factor) {
+        Cluster cluster(2, 1, 256);
+        auto dispatcher = make_dispatcher(cluster);
+        for (std::uint64_t peer = 1; peer <= 2; ++peer) {
+            wire::LoadReport load = load_of(cluster.replica(peer, 0).id, 10);
+            if (peer == 2 && factor == 0) load.tbt_p99_ms = 250;
+            if (peer == 2 && factor == 1) load.kv_used_permille = 1'000;
+            if (peer == 2 && factor == 2) load.queued_tokens = 8'192;
+            dispatcher.handle_load(start, load);
+        }
+        std::map<PeerId, int> counts;
+        for (int i = 0; i < 10; ++i) ++counts[attempt_of(dispatcher.begin(start, request_for())).peer];
+        BOOST_TEST(counts[PeerId{1}] >= counts[PeerId{2}] + 3, factor);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(of_two_alike_the_nearer_gets_the_request_and_a_busier_one_does_not) {
+    Cluster cluster(3, 1, 64);
+    for (std::uint64_t peer = 1; peer <= 3; ++peer) {
+        cluster.peer(peer).record.region = peer == 3 ? "there" : "here";
+        cluster.peer(peer).record.rack = "r" + std::to_string(peer);
+    }
+    auto dispatcher = make_dispatcher(cluster, 3);
+    std::map<PeerId, int> counts;
+    for (int i = 0; i < 60; ++i) {
+        const Attempt attempt = attempt_of(dispatcher.begin(start, request_for()));
+        ++counts[attempt.peer];
+        dispatcher.handle_finished(start, attempt.id);
+    }
+    BOOST_TEST(counts[PeerId{1}] > 50);
+    BOOST_TEST(counts[PeerId{3}] == 0);
+    // With as much in flight they share all the same.
+    for (int i = 0; i < 60; ++i) attempt_of(dispatcher.begin(start, request_for()));
+    for (std::uint32_t slot = 0; slot < 3; ++slot) BOOST_TEST(dispatcher.book().load(slot) >= 14U);
+}
+
+BOOST_AUTO_TEST_CASE(a_replica_that_joins_a_pool_gets_its_share_by_and_by) {
+    Cluster cluster(5, 1, 256);
+    cluster.replica(5, 0).state = wire::ReplicaState::loading;
+    auto dispatcher = make_dispatcher(cluster);
+    for (int i = 0; i < 80; ++i) attempt_of(dispatcher.begin(start, request_for()));
+    cluster.replica(5, 0).state = wire::ReplicaState::ready;
+    dispatcher.handle_view(cluster.routing_view());
+    const auto newest = [&](TimePoint now, int requests) {
+        int count = 0;
+        for (int i = 0; i < requests; ++i) count += attempt_of(dispatcher.begin(now, request_for())).peer == PeerId{5};
+        return count;
+    };
+    BOOST_TEST(newest(start, 40) <= 4);
+    BOOST_TEST(dispatcher.book().share_permille(start, 4) == 100U);
+    BOOST_TEST(dispatcher.book().share_permille(start + 5s, 4) == 500U);
+    BOOST_TEST(newest(start + 5s, 40) <= 20);
+    BOOST_TEST(newest(start + 10s, 60) >= 20);
+    BOOST_TEST(dispatcher.book().share_permille(start + 10s, 4) == 1000U);
+}
+
+BOOST_AUTO_TEST_CASE(a_pool_that_is_new_as_a_whole_starts_at_once) {
+    Cluster cluster(2, 1);
+    for (std::uint64_t peer = 1; peer <= 2; ++peer) cluster.replica(peer, 0).state = wire::ReplicaState::loading;
+    auto dispatcher = make_dispatcher(cluster);
+    for (std::uint64_t peer = 1; peer <= 2; ++peer) cluster.replica(peer, 0).state = wire::ReplicaState::ready;
+    dispatcher.handle_view(cluster.routing_view());
+    for (std::uint32_t slot = 0; slot < 2; ++slot) BOOST_TEST(dispatcher.book().share_permille(start, slot) == 1000U);
+}
+
+BOOST_AUTO_TEST_CASE(low_priority_leaves_the_last_places_and_high_stays_with_its_owner) {
+    Cluster cluster(4, 1, 8);
+    auto dispatcher = make_dispatcher(cluster);
+    RequestMeta low = request_for("abc");
+    low.level = 2;
+    int at_once = 0;
+    for (int i = 0; i < 25; ++i) at_once += attempt_of(dispatcher.begin(start, low)).queue_wait == 0s;
+    BOOST_TEST(at_once == 4 * 6);
+    BOOST_TEST((attempt_of(dispatcher.begin(start, request_for("x"))).queue_wait == 0s));
+
+    Cluster wide(4, 1, 64);
+    auto other = make_dispatcher(wide);
+    RequestMeta high = request_for("abc");
+    high.level = 0;
+    const Attempt first = attempt_of(other.begin(start, high));
+    for (int i = 0; i < 20; ++i) BOOST_TEST((attempt_of(other.begin(start, high)).replica == first.replica));
+    BOOST_TEST((attempt_of(other.begin(start, request_for("abc"))).replica != first.replica));
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_that_made_progress_may_be_tried_as_often_again) {
+    Cluster cluster(8, 1);
+    auto dispatcher = make_dispatcher(cluster);
+    RequestMeta meta = request_for("abc");
+    meta.resumable = true;
+    Attempt attempt = attempt_of(dispatcher.begin(start, meta));
+    dispatcher.handle_first_byte(attempt.id);
+    for (int i = 0; i < 12; ++i) {
+        dispatcher.handle_progress(attempt.id, 64);
+        const ReplicaId last = attempt.replica;
+        attempt = attempt_of(dispatcher.handle_failed(start + i * 10s, attempt.id, Failure::server_error));
+        BOOST_TEST((attempt.replica != last));
+        BOOST_TEST(attempt.number == 2U);
+    }
+    for (int i = 0; i < 2; ++i) {
+        dispatcher.handle_progress(attempt.id, 63);
+        attempt = attempt_of(dispatcher.handle_failed(start + 200s, attempt.id, Failure::server_error));
+    }
+    BOOST_TEST(
+        std::holds_alternative<Broken>(dispatcher.handle_failed(start + 200s, attempt.id, Failure::server_error)));
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_should_leave_a_suspect_peer_when_it_can) {
+    Cluster cluster(3, 1);
+    auto dispatcher = make_dispatcher(cluster);
+    RequestMeta meta = request_for("abc");
+    meta.resumable = true;
+    const Attempt attempt = attempt_of(dispatcher.begin(start, meta));
+    const Attempt fixed = attempt_of(dispatcher.begin(start, request_for("abc")));
+    for (const AttemptId id : {attempt.id, fixed.id}) dispatcher.handle_first_byte(id);
+    BOOST_TEST(!dispatcher.should_move(attempt.id));
+    cluster.peer(attempt.peer.value).liveness = membership::Liveness::suspect;
+    dispatcher.handle_view(cluster.routing_view());
+    BOOST_TEST(dispatcher.should_move(attempt.id));
+    BOOST_TEST(!dispatcher.should_move(fixed.id));
+    const Attempt next = attempt_of(dispatcher.handle_failed(start, attempt.id, Failure::suspect));
+    BOOST_TEST((next.peer != attempt.peer));
+    BOOST_TEST(!dispatcher.should_move(next.id));
+    BOOST_TEST(!dispatcher.should_move(attempt.id));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,34 @@
+#include "router/answer_ledger.h"
+
+#include <algorithm>
+
+namespace exa::router {
+
+bool AnswerLedger::begin(std::uint64_t numerics) {
+    if (!promised_ && (numerics == 0 || numerics != numerics_)) {
+        choices_.assign(1, {});
+        tokens_ = 0;
+    }
+    numerics_ = numerics;
+    tokens_before_ = tokens_;
+    return promised_ || tokens_ > 0;
+}
+
+bool AnswerLedger::take(std::size_t choice, std::uint32_t offset, std::span<const std::uint32_t> tokens) {
+    if (choice >= choices_max_) return false;
+    const std::size_t there = choice < choices_.size() ? choices_[choice].size() : 0;
+    const bool anew = offset == 0 && !promised_;
+    if (offset != there && !anew) return false;
+    if (choice >= choices_.size()) choices_.resize(choice + 1);
+    Tokens& into = choices_[choice];
+    if (anew) {
+        tokens_ -= into.size();
+        tokens_before_ = std::min(tokens_before_, tokens_);
+        into.clear();
+    }
+    into.insert(into.end(), tokens.begin(), tokens.end());
+    tokens_ += tokens.size();
+    return true;
+}
+
+}  // namespace exa::router
