@@ -51,6 +51,16 @@ def test_members_and_replicas_are_complete(cluster):
     assert ask(cluster, "status")["replicas_ready"] == 6
 
 
+def test_a_route_without_a_session_shows_what_loads_each_candidate(cluster):
+    route = ask(cluster, "route", "--prompt", "Once upon a time", "--priority", "low")
+    assert route["session"] is None and route["owner"] is None
+    assert route["reason"] in ("warm_prefix", "least_loaded")
+    for candidate in route["candidates"]:
+        assert candidate["burden"] >= candidate["load"]
+        assert {"queued", "queued_tokens", "kv_used_permille", "tbt_p99_ms", "share_permille"} <= candidate.keys()
+        assert candidate["distance"] in ("rack", "region", "far")
+
+
 @pytest.mark.parametrize("command", [["members"], ["status"], ["replicas"], ["ring"], ["route", "--session", "abc"]])
 def test_tables_are_plain_text_when_not_on_a_terminal(cluster, command):
     done = exaserve(*command, EXASERVE_PEER=cluster.peers[1].url)
