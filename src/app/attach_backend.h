@@ -21,7 +21,7 @@ class AttachBackend final : public Backend {
     // `record` gives the replica's id and its limit.
     AttachBackend(const wire::ReplicaRecord& record, AttachServer server, Duration idle_timeout);
 
-    std::shared_ptr<ReplyReader> open(wire::Open open, const ReplyContext& context) override;
+    std::shared_ptr<ReplyReader> open(const wire::Open& open, const ReplyContext& context) override;
     wire::LoadReport load() const override;
     void stop() override;
 

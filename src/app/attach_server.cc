@@ -13,12 +13,18 @@ namespace exa::app {
 
 namespace {
 
-// Beside what no message carries: what each side of an attached server has or makes of its own, and the trace, which
-// app/traceparent.h looks after.
-constexpr std::array<std::string_view, 10> own_fields = {
-    "accept-encoding", "traceparent",        "tracestate",         "content-type", "date",
-    "expect",          "x-exaserve-warm-up", "x-exaserve-replica", "x-request-id", "x-session-id",
+// What each side of an attached server has or makes of its own, the trace, which app/traceparent.h looks after, and
+// what no message carries, of which every request has some.
+constexpr std::array<std::string_view, 14> own_fields = {
+    "accept-encoding",    "authorization", "connection",   "content-length",
+    "content-type",       "date",          "expect",       "host",
+    "traceparent",        "tracestate",    "x-request-id", "x-exaserve-warm-up",
+    "x-exaserve-replica", "x-session-id",
 };
+
+bool is_own(std::string_view name) {
+    return std::ranges::any_of(own_fields, [&](std::string_view own) { return io::equal_without_case(name, own); });
+}
 
 std::string_view path_of(wire::RequestKind kind) {
     switch (kind) {
@@ -70,8 +76,7 @@ Result<AttachServer> AttachServer::parse(std::string_view url) {
 std::string AttachServer::request_head(const wire::Open& open) const {
     const bool v6 = host.find(':') != std::string::npos;
     std::string head;
-    // A small body is sent from the same buffer (io/http/upstream_connection.cc).
-    head.reserve(512 + std::min<std::size_t>(open.body.size(), 4096));
+    head.reserve(512 + std::min(open.body.size(), joined_bytes_max));
     head.append("POST ").append(prefix);
     if (open.target.empty())
         head.append(path_of(open.kind));
@@ -83,17 +88,19 @@ std::string AttachServer::request_head(const wire::Open& open) const {
     if (!api_key.empty()) head.append("\r\nauthorization: Bearer ").append(api_key);
     for (const wire::HeaderField& field : open.headers)
         head.append("\r\n").append(field.name).append(": ").append(field.value);
-    return head.append("\r\n\r\n");
+    head.append("\r\n\r\n");
+    return head;
 }
 
 std::vector<wire::HeaderField> passed_fields(const io::HttpHeaders& headers) {
     std::vector<wire::HeaderField> passed;
     std::size_t bytes = 0;
     for (const auto& [name, value] : headers.fields()) {
-        wire::HeaderField field{lower_case(name), value};
         const std::size_t size = name.size() + value.size();
         if (passed.size() == wire::headers_max || bytes + size > wire::headers_bytes_max) break;
-        if (std::ranges::find(own_fields, field.name) != own_fields.end() || !wire::check(field)) continue;
+        if (is_own(name)) continue;
+        wire::HeaderField field{lower_case(name), value};
+        if (!wire::check(field)) continue;
         bytes += size;
         passed.push_back(std::move(field));
     }

@@ -1,6 +1,7 @@
 // AttachServer: an OpenAI-compatible server that runs already, and what it is asked for the requests of clients.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,6 +14,9 @@
 namespace exa::app {
 
 struct AttachServer {
+    // Of a body that is sent in one piece with its head, for which the head has room.
+    static constexpr std::size_t joined_bytes_max = 4 * 1024;
+
     std::string url;   // as the operator wrote it
     std::string host;  // a name or an address, IPv6 without brackets
     std::uint16_t port = 0;

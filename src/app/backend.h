@@ -44,7 +44,7 @@ class Backend {
     // Begins the answer to a request whose model, version, tenant and state have been checked. It does not fail: that
     // the request should go elsewhere is a reply of nothing but an end, a client's mistake one with a 4xx head.
     // Called on `context.executor`. The reply keeps alive what it needs of the backend.
-    virtual std::shared_ptr<ReplyReader> open(wire::Open open, const ReplyContext& context) = 0;
+    virtual std::shared_ptr<ReplyReader> open(const wire::Open& open, const ReplyContext& context) = 0;
 
     virtual wire::LoadReport load() const = 0;
 

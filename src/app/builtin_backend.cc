@@ -126,7 +126,7 @@ BuiltinBackend::BuiltinBackend(const wire::ReplicaRecord& record, const LoadedMo
       chat_template_(model.chat_template),
       host_(std::make_shared<ReplicaHost>(std::move(replica), record, host, std::move(clock))) {}
 
-std::shared_ptr<ReplyReader> BuiltinBackend::open(wire::Open open, const ReplyContext& context) {
+std::shared_ptr<ReplyReader> BuiltinBackend::open(const wire::Open& open, const ReplyContext& context) {
     switch (open.kind) {
         case wire::RequestKind::chat:
         case wire::RequestKind::completion:

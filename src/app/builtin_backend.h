@@ -22,7 +22,7 @@ class BuiltinBackend final : public Backend {
     BuiltinBackend(const wire::ReplicaRecord& record, const LoadedModel& model,
                    std::unique_ptr<engine::Replica> replica, const HostConfig& host, ReplicaHost::Clock clock);
 
-    std::shared_ptr<ReplyReader> open(wire::Open open, const ReplyContext& context) override;
+    std::shared_ptr<ReplyReader> open(const wire::Open& open, const ReplyContext& context) override;
     wire::LoadReport load() const override { return host_->load(); }
     void stop() override { host_->stop(); }
 

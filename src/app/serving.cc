@@ -55,14 +55,14 @@ asio::awaitable<Result<void>> write(io::LinkStream& stream, ReplyPart part) {
 
 }  // namespace
 
-std::shared_ptr<ReplyReader> Serving::open(wire::Open open) {
+std::shared_ptr<ReplyReader> Serving::open(const wire::Open& open) {
     ++context_.stats->requests;
     const std::shared_ptr<LocalReplica> replica = replicas_->find(open.replica);
     if (const auto code = refusal(open, replica.get())) {
         ++context_.stats->refused_other;
         return reply_of({wire::End{*code}});
     }
-    return replica->backend->open(std::move(open), context_);
+    return replica->backend->open(open, context_);
 }
 
 std::optional<ReplicaId> Serving::find_ready(std::string_view model, std::string_view tenant) const {

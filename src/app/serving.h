@@ -24,7 +24,7 @@ class Serving {
         : replicas_(std::move(replicas)), context_{std::move(executor), std::make_shared<ServingStats>()} {}
 
     // The answer, as Backend::open() gives it; that this peer cannot take the request is an end without a head.
-    std::shared_ptr<ReplyReader> open(wire::Open open);
+    std::shared_ptr<ReplyReader> open(const wire::Open& open);
 
     // A replica of this peer that would take a request for `model`.
     std::optional<ReplicaId> find_ready(std::string_view model, std::string_view tenant) const;

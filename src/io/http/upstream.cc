@@ -1,6 +1,7 @@
 #include "io/http/upstream.h"
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <utility>
 
 #include "io/errc.h"
@@ -50,6 +51,20 @@ void UpstreamPool::put_idle(std::shared_ptr<UpstreamConnection> connection) {
 
 void UpstreamPool::drop_idle(const UpstreamConnection& connection) {
     std::erase_if(idle_, [&](const auto& one) { return one.get() == &connection; });
+}
+
+// All requests of one turn of the loop leave one behind the other: a server that is woken for the first is still awake
+// for the rest.
+void UpstreamPool::write_later(std::shared_ptr<UpstreamConnection> connection) {
+    to_write_.push_back(std::move(connection));
+    if (to_write_.size() > 1) return;
+    asio::post(executor_, [weak = weak_from_this()] {
+        const auto self = weak.lock();
+        if (!self) return;
+        self->writing_.swap(self->to_write_);
+        for (const auto& one : self->writing_) one->write();
+        self->writing_.clear();
+    });
 }
 
 void UpstreamPool::await_sweep() {

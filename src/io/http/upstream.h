@@ -72,12 +72,15 @@ class UpstreamPool : public std::enable_shared_from_this<UpstreamPool> {
     std::shared_ptr<UpstreamConnection> make();
     void put_idle(std::shared_ptr<UpstreamConnection> connection);
     void drop_idle(const UpstreamConnection& connection);
+    void write_later(std::shared_ptr<UpstreamConnection> connection);
     void await_sweep();
 
     const boost::asio::any_io_executor executor_;
     const UpstreamConfig config_;
-    std::unordered_set<UpstreamConnection*> all_;            // they leave it when they end
-    std::vector<std::shared_ptr<UpstreamConnection>> idle_;  // the last one used last
+    std::unordered_set<UpstreamConnection*> all_;                // they leave it when they end
+    std::vector<std::shared_ptr<UpstreamConnection>> idle_;      // the last one used last
+    std::vector<std::shared_ptr<UpstreamConnection>> to_write_;  // at the end of this turn
+    std::vector<std::shared_ptr<UpstreamConnection>> writing_;
     boost::asio::steady_timer sweep_;
     bool sweeping_ = false;
     bool closed_ = false;
@@ -94,7 +97,8 @@ class UpstreamCall {
     UpstreamCall(const UpstreamCall&) = delete;
     UpstreamCall& operator=(const UpstreamCall&) = delete;
 
-    // Once. `head` ends with its empty line. The sink is never called in here.
+    // Once. `head` ends with its empty line, and may have the body, or its beginning, behind that. The sink is never
+    // called in here.
     void send(std::string head, std::string body);
     // Whether more of the answer is wanted at present. What has been read already still comes, 32 KiB at most.
     void set_reading(bool reading);

@@ -25,8 +25,6 @@ namespace {
 constexpr std::size_t buffer_bytes = 32 * 1024;
 // Beyond the largest header that the parser takes.
 constexpr std::size_t buffer_bytes_max = 128 * 1024;
-// Of a body that is sent from one buffer with its head.
-constexpr std::size_t joined_bytes_max = 4 * 1024;
 
 // "timeout=5, max=100": seconds that the server keeps an idle connection.
 std::optional<std::chrono::seconds> keep_alive_time(std::string_view text) {
@@ -120,15 +118,11 @@ void UpstreamConnection::send(UpstreamCall& call) {
 void UpstreamConnection::begin() {
     head_ = std::move(call_->head_);
     body_ = std::move(call_->body_);
-    // One buffer is sent by a cheaper system call.
-    if (body_.size() <= joined_bytes_max) head_ += std::exchange(body_, {});
     begun_ = false;
     parser_.begin(*this);
     writing_ = true;
     read_more();
-    // All requests of one turn of the loop leave one behind the other: a server that is woken for the first is still
-    // awake for the rest.
-    asio::post(socket_.get_executor(), [self = shared_from_this()] { self->write(); });
+    if (const auto pool = pool_.lock()) pool->write_later(shared_from_this());
 }
 
 void UpstreamConnection::write() {

@@ -37,13 +37,14 @@ class UpstreamConnection final : public std::enable_shared_from_this<UpstreamCon
     void read_more();
     // The call, if there is one, ends with `why`.
     void shut(Error why);
+    // Sends what there is, as far as the socket takes it now.
+    void write();
     Clock::time_point idle_until() const { return idle_until_; }
 
   private:
     Awaitable<Result<void>> open(UpstreamConfig config);
     Awaitable<void> open_and_send(UpstreamConfig config);
     void begin();
-    void write();
     void on_written(const boost::system::error_code& code);
     void on_read(const boost::system::error_code& code, std::size_t bytes);
     void take();
