@@ -53,7 +53,7 @@ BuiltinReply::~BuiltinReply() {
 }
 
 Result<void> BuiltinReply::start(std::vector<Generations::Item> generations, const Generations::Patience& patience) {
-    generations_ = std::make_shared<Generations>(host_, context_.executor, std::move(generations));
+    generations_ = std::make_shared<Generations>(host_, context_.mailbox, std::move(generations));
     // Alive as long as the generations, which are its own.
     auto started = generations_->start(
         [this](std::size_t index, std::vector<TokenEvent> events) {

@@ -106,7 +106,8 @@ struct DataPlane::State {
 
     const DataPlaneShared& shared;
     const std::size_t thread_number;
-    asio::io_context context{1};
+    // The sockets and timers of a data plane are its own thread's alone.
+    asio::io_context context{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO};
     router::Dispatcher dispatcher;
     io::LinkPool links;
     io::LinkServer link_server;

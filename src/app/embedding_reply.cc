@@ -19,7 +19,7 @@ EmbeddingReply::~EmbeddingReply() {
 Result<void> EmbeddingReply::start(std::vector<Generations::Item> generations, const Generations::Patience& patience) {
     missing_ = generations.size();
     vectors_.resize(missing_);
-    generations_ = std::make_shared<Generations>(host_, context_.executor, std::move(generations));
+    generations_ = std::make_shared<Generations>(host_, context_.mailbox, std::move(generations));
     auto started = generations_->start(
         [this](std::size_t index, const std::vector<engine::TokenEvent>& events) { take(index, events.back()); },
         patience, [this](const Error& why) { refuse(why); });

@@ -20,9 +20,8 @@ constexpr std::uint32_t answer_tokens_expected = 256;
 
 }  // namespace
 
-Generations::Generations(std::shared_ptr<ReplicaHost> host, boost::asio::any_io_executor executor,
-                         std::vector<Item> items)
-    : host_(std::move(host)), executor_(std::move(executor)) {
+Generations::Generations(std::shared_ptr<ReplicaHost> host, std::shared_ptr<Mailbox> mailbox, std::vector<Item> items)
+    : host_(std::move(host)), mailbox_(std::move(mailbox)) {
     items_.reserve(items.size());
     for (Item& item : items) {
         State& state = items_.emplace_back();
@@ -52,7 +51,7 @@ Result<void> Generations::wait_for_place(const Patience& patience) {
     terms.level = patience.level;
     terms.tokens = static_cast<std::uint32_t>(first.prompt.size()) + std::min(first.max_tokens, answer_tokens_expected);
     EXA_TRY(ticket_, host_->wait_for_place(std::move(terms), patience.wait,
-                                           [executor = executor_, weak = weak_from_this()](Result<Place> place) {
+                                           [executor = mailbox_->executor(), weak = weak_from_this()](Result<Place> place) {
                                                boost::asio::post(executor, [weak, place = std::move(place)]() mutable {
                                                    if (const auto alive = weak.lock())
                                                        alive->take_place(std::move(place));
@@ -80,10 +79,10 @@ void Generations::take_place(Result<Place> place) {
 Result<void> Generations::submit(std::size_t index, Place place) {
     State& state = items_[index];
     // Weak, so that no reply ever ends on the engine's thread.
-    auto sink = [executor = executor_, weak = weak_from_this(), index](std::vector<TokenEvent> batch) {
-        boost::asio::post(executor, [weak, index, batch = std::move(batch)]() mutable {
-            if (const auto alive = weak.lock()) alive->take(index, std::move(batch));
-        });
+    auto sink = [mailbox = mailbox_, weak = weak_from_this(), index,
+                 first = state.item.request->resumed_tokens](std::vector<TokenEvent> batch) {
+        const bool at_once = batch.back().finish || batch.front().offset == first;
+        mailbox->send({weak, index, std::move(batch)}, at_once);
     };
     EXA_TRY(state.id, host_->submit(std::move(*state.item.request), std::move(sink), place));
     ++next_;
@@ -111,7 +110,7 @@ void Generations::submit_more() {
         if (submit(index, std::move(place))) continue;
         // The replica stops, and takes none of the others either.
         next_ = items_.size();
-        boost::asio::post(executor_, [weak = weak_from_this(), index] {
+        boost::asio::post(mailbox_->executor(), [weak = weak_from_this(), index] {
             const auto alive = weak.lock();
             if (!alive || !alive->handler_) return;
             std::vector<TokenEvent> ended(1);

@@ -5,10 +5,9 @@
 // fills a replica. Those of one prompt begin when the first of them has begun its answer: then the prompt's pages are
 // there to share.
 //
-// Belongs to the executor of its reply, but for being told by the engine's thread.
+// Belongs to the executor of its mailbox, but for being told by the engine's thread.
 #pragma once
 
-#include <boost/asio/any_io_executor.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,13 +16,14 @@
 #include <string>
 #include <vector>
 
+#include "app/mailbox.h"
 #include "app/replica_host.h"
 #include "engine/replica.h"
 #include "wire/link_messages.h"
 
 namespace exa::app {
 
-class Generations : public std::enable_shared_from_this<Generations> {
+class Generations final : public Addressee, public std::enable_shared_from_this<Generations> {
   public:
     // At once, of one reply.
     static constexpr std::size_t running_max = 4;
@@ -44,7 +44,7 @@ class Generations : public std::enable_shared_from_this<Generations> {
         Duration wait{0};
     };
 
-    Generations(std::shared_ptr<ReplicaHost> host, boost::asio::any_io_executor executor, std::vector<Item> items);
+    Generations(std::shared_ptr<ReplicaHost> host, std::shared_ptr<Mailbox> mailbox, std::vector<Item> items);
     ~Generations() { cancel(); }
     Generations(const Generations&) = delete;
     Generations& operator=(const Generations&) = delete;
@@ -59,6 +59,8 @@ class Generations : public std::enable_shared_from_this<Generations> {
     void cancel(std::size_t index);
     // All of them, and nothing more is heard.
     void cancel();
+
+    void take(std::size_t index, std::vector<engine::TokenEvent> events) override;
 
     // Whether the engine has, or will get, anything to do.
     bool busy() const { return running_ > 0 || next_ < items_.size(); }
@@ -76,10 +78,9 @@ class Generations : public std::enable_shared_from_this<Generations> {
     Result<void> submit(std::size_t index, Place place);
     void submit_more();
     void skip_idle();
-    void take(std::size_t index, std::vector<engine::TokenEvent> events);
 
     const std::shared_ptr<ReplicaHost> host_;
-    const boost::asio::any_io_executor executor_;
+    const std::shared_ptr<Mailbox> mailbox_;
     std::vector<State> items_;
     Handler handler_;
     Refused refused_;

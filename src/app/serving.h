@@ -20,8 +20,9 @@ namespace exa::app {
 // Belongs to one data-plane thread, and so do its replies.
 class Serving {
   public:
-    Serving(std::shared_ptr<LocalReplicas> replicas, boost::asio::any_io_executor executor)
-        : replicas_(std::move(replicas)), context_{std::move(executor), std::make_shared<ServingStats>()} {}
+    Serving(std::shared_ptr<LocalReplicas> replicas, const boost::asio::any_io_executor& executor)
+        : replicas_(std::move(replicas)),
+          context_{executor, std::make_shared<ServingStats>(), std::make_shared<Mailbox>(executor)} {}
 
     // The answer, as Backend::open() gives it; that this peer cannot take the request is an end without a head.
     std::shared_ptr<ReplyReader> open(const wire::Open& open);

@@ -7,6 +7,8 @@ namespace exa {
 
 namespace {
 
+constexpr std::string_view digits = "0123456789abcdef";
+
 int digit_value(char c) {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -17,7 +19,6 @@ int digit_value(char c) {
 }  // namespace
 
 std::string to_hex(ByteView bytes) {
-    static constexpr std::string_view digits = "0123456789abcdef";
     std::string text;
     text.reserve(bytes.size() * 2);
     for (const std::uint8_t byte : bytes) {
@@ -25,6 +26,10 @@ std::string to_hex(ByteView bytes) {
         text.push_back(digits[byte & 15]);
     }
     return text;
+}
+
+void append_hex(std::string& out, std::uint64_t value) {
+    for (int shift = 60; shift >= 0; shift -= 4) out.push_back(digits[(value >> shift) & 15]);
 }
 
 bool from_hex(std::string_view text, std::span<std::uint8_t> out) {

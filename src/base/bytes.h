@@ -23,6 +23,9 @@ inline std::string_view as_text(ByteView bytes) {
 // Lower-case hexadecimal, two digits a byte.
 std::string to_hex(ByteView bytes);
 
+// All sixteen digits of `value`, lower-case.
+void append_hex(std::string& out, std::uint64_t value);
+
 // False (and `out` unchanged) unless `text` is exactly 2 * out.size() hexadecimal digits.
 bool from_hex(std::string_view text, std::span<std::uint8_t> out);
 

@@ -2,17 +2,12 @@
 
 #include <charconv>
 
+#include "base/bytes.h"
 #include "base/hash.h"
 
 namespace exa {
 
 namespace {
-
-std::string hex16(std::uint64_t value) {
-    std::string text(16, '0');
-    for (std::size_t i = 16; i-- > 0; value >>= 4) text[i] = "0123456789abcdef"[value & 15];
-    return text;
-}
 
 // The whole of `text` as an unsigned number, or nothing.
 template <class T>
@@ -31,11 +26,17 @@ std::optional<std::uint64_t> parse_hex16(std::string_view text) {
 }  // namespace
 
 std::string to_string(PeerId id) {
-    return hex16(id.value);
+    std::string text;
+    append_hex(text, id.value);
+    return text;
 }
 
 std::string to_string(const ReplicaId& id) {
-    return hex16(id.peer.value) + "." + hex16(id.deployment.value) + "." + std::to_string(id.slot);
+    std::string text;
+    text.reserve(40);
+    append_hex(text, id.peer.value);
+    append_hex(text += '.', id.deployment.value);
+    return (text += '.') += std::to_string(id.slot);
 }
 
 std::optional<PeerId> parse_peer_id(std::string_view text) {

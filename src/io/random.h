@@ -9,7 +9,7 @@ namespace exa::io {
 // Waits only for the kernel's pool at boot.
 void fill_random(std::span<std::uint8_t> out);
 
-// Uniform, and never 0: 0 is "none" for ids.
+// Uniform, and never 0: 0 is "none" for ids. From what the calling thread has fetched in bulk.
 std::uint64_t random_u64();
 
 }  // namespace exa::io

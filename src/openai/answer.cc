@@ -1,5 +1,7 @@
 #include "openai/answer.h"
 
+#include "base/bytes.h"
+
 namespace exa::openai {
 
 std::string error_event(const ApiError& error) {
@@ -8,8 +10,8 @@ std::string error_event(const ApiError& error) {
 
 std::string random_id(std::string_view prefix, std::uint64_t random_high, std::uint64_t random_low) {
     std::string id(prefix);
-    for (const std::uint64_t part : {random_high, random_low})
-        for (int shift = 60; shift >= 0; shift -= 4) id += "0123456789abcdef"[(part >> shift) & 15];
+    append_hex(id, random_high);
+    append_hex(id, random_low);
     return id;
 }
 

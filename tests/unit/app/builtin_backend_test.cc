@@ -79,7 +79,7 @@ struct Bench {
     ~Bench() { backend->stop(); }
 
     std::shared_ptr<ReplyReader> open(wire::Open request) {
-        return backend->open(std::move(request), {context.get_executor(), stats});
+        return backend->open(std::move(request), {context.get_executor(), stats, mailbox});
     }
 
     // Waits until the engine has given all places back: a reader may have its answer a moment earlier.
@@ -111,6 +111,7 @@ struct Bench {
     asio::io_context context;
     asio::executor_work_guard<asio::io_context::executor_type> work = asio::make_work_guard(context);
     std::shared_ptr<app::ServingStats> stats = std::make_shared<app::ServingStats>();
+    std::shared_ptr<app::Mailbox> mailbox = std::make_shared<app::Mailbox>(context.get_executor());
     std::shared_ptr<BuiltinBackend> backend;
 };
 

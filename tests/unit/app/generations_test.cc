@@ -44,7 +44,7 @@ struct Bench {
             items[i].request->prompt = {1};
             items[i].request->max_tokens = max_tokens;
         }
-        return std::make_shared<Generations>(host, context.get_executor(), std::move(items));
+        return std::make_shared<Generations>(host, mailbox, std::move(items));
     }
 
     Generations::Handler hear() {
@@ -62,6 +62,7 @@ struct Bench {
 
     asio::io_context context;
     asio::executor_work_guard<asio::io_context::executor_type> work = asio::make_work_guard(context);
+    std::shared_ptr<app::Mailbox> mailbox = std::make_shared<app::Mailbox>(context.get_executor());
     std::shared_ptr<app::ReplicaHost> host;
     std::vector<std::size_t> order;  // of items that were heard of
     std::map<std::size_t, FinishReason> finishes;
@@ -117,7 +118,7 @@ BOOST_AUTO_TEST_CASE(what_has_ended_elsewhere_is_passed_over) {
         items[index].request->prompt = {1};
         items[index].request->max_tokens = 2;
     }
-    const auto all = std::make_shared<Generations>(bench.host, bench.context.get_executor(), std::move(items));
+    const auto all = std::make_shared<Generations>(bench.host, bench.mailbox, std::move(items));
     BOOST_TEST(all->start(bench.hear(), {}, nullptr).has_value());
     bench.run_until([&] { return bench.finishes.size() == 2; });
     BOOST_TEST(bench.finishes.contains(1));

@@ -18,6 +18,12 @@ BOOST_AUTO_TEST_CASE(hexadecimal_is_two_lower_case_digits_a_byte_and_comes_back)
     BOOST_TEST(exa::to_hex({}).empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_number_keeps_its_leading_zeros) {
+    std::string text = "id-";
+    exa::append_hex(text, 0x00ab'cdef'0123'4567);
+    BOOST_TEST(text == "id-00abcdef01234567");
+}
+
 BOOST_AUTO_TEST_CASE(upper_case_digits_are_read) {
     std::array<std::uint8_t, 2> out{};
     BOOST_TEST(exa::from_hex("aBcD", out));
