@@ -1,6 +1,7 @@
 // HTTP requests and responses as plain values.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -20,6 +21,7 @@ class HttpHeaders {
     HttpHeaders(std::initializer_list<std::pair<std::string, std::string>> fields) : fields_(fields) {}
 
     void add(std::string name, std::string value) { fields_.emplace_back(std::move(name), std::move(value)); }
+    void reserve(std::size_t fields) { fields_.reserve(fields); }
     // The first field of that name; nothing when absent.
     std::optional<std::string_view> find(std::string_view name) const;
     const std::vector<std::pair<std::string, std::string>>& fields() const { return fields_; }

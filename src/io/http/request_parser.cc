@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "io/http/last_chunk.h"
+#include "io/http/plain_request.h"
 
 namespace exa::io {
 
@@ -100,13 +101,19 @@ std::optional<std::string_view> origin_form(std::string_view method, std::string
 }  // namespace
 
 struct RequestParser::Impl {
+    Impl(std::uint32_t header_max, std::uint64_t body_max) : header_bytes_max(header_max), body_bytes_max(body_max) {
+        parser.header_limit(header_max);
+        parser.body_limit(body_max);
+        parser.eager(false);
+    }
+
     http::request_parser<http::string_body> parser;
     HeaderLines lines;
     HttpFault fault;
     std::string path;
     std::string query;
-    std::uint32_t header_bytes_max = 0;
-    std::uint64_t body_bytes_max = 0;
+    std::uint32_t header_bytes_max;
+    std::uint64_t body_bytes_max;
     bool checked = false;
 
     HttpFault fault_of(const boost::system::error_code& code) const;
@@ -170,17 +177,20 @@ std::optional<HttpFault> RequestParser::Impl::check_header() {
 }
 
 RequestParser::RequestParser(std::uint32_t header_bytes_max, std::uint64_t body_bytes_max)
-    : impl_(std::make_unique<Impl>()) {
-    impl_->header_bytes_max = header_bytes_max;
-    impl_->body_bytes_max = body_bytes_max;
-    impl_->parser.header_limit(header_bytes_max);
-    impl_->parser.body_limit(body_bytes_max);
-    impl_->parser.eager(false);
-}
+    : header_bytes_max_(header_bytes_max), body_bytes_max_(body_bytes_max) {}
 
 RequestParser::~RequestParser() = default;
 
 std::optional<std::size_t> RequestParser::feed(std::string_view bytes) {
+    if (plain_) return 0;
+    if (!impl_) {
+        HttpRequest request;
+        if (const auto taken = read_plain_request(bytes, header_bytes_max_, body_bytes_max_, request)) {
+            plain_ = std::move(request);
+            return taken;
+        }
+        impl_ = std::make_unique<Impl>(header_bytes_max_, body_bytes_max_);
+    }
     if (auto fault = impl_->lines.look(bytes)) {
         impl_->fault = std::move(*fault);
         return std::nullopt;
@@ -212,27 +222,30 @@ const HttpFault& RequestParser::fault() const {
 }
 
 std::string_view RequestParser::field(std::string_view name) const {
+    if (!impl_) return plain_ ? plain_->headers.find(name).value_or(std::string_view{}) : std::string_view{};
     return to_view(impl_->parser.get()[{name.data(), name.size()}]);
 }
 
 bool RequestParser::header_done() const {
-    return impl_->parser.is_header_done();
+    return plain_ || (impl_ && impl_->parser.is_header_done());
 }
 
 bool RequestParser::done() const {
-    return impl_->parser.is_done();
+    return plain_ || (impl_ && impl_->parser.is_done());
 }
 
 bool RequestParser::expects_continue() const {
+    if (!impl_) return false;
     const auto expect = impl_->parser.get()[http::field::expect];
     return knows_chunks() && equal_without_case({expect.data(), expect.size()}, "100-continue");
 }
 
 bool RequestParser::knows_chunks() const {
-    return impl_->parser.get().version() >= 11;
+    return !impl_ || impl_->parser.get().version() >= 11;
 }
 
 HttpRequest RequestParser::take() {
+    if (plain_) return *std::exchange(plain_, std::nullopt);
     HttpRequest request;
     request.keep_alive = impl_->parser.keep_alive();
     auto message = impl_->parser.release();

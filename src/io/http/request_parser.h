@@ -1,4 +1,5 @@
-// RequestParser: bytes to one HttpRequest, over Beast's parser, with our limits and refusals on top.
+// RequestParser: bytes to one HttpRequest, over Beast's parser, with our limits and refusals on top; plain requests
+// (io/http/plain_request.h) do not get that far.
 //
 // Where RFC 9112 lets a server choose between guessing and refusing, it refuses: two readers of one request must not
 // differ in where it ends and whom it is for.
@@ -52,7 +53,11 @@ class RequestParser {
 
   private:
     struct Impl;
-    std::unique_ptr<Impl> impl_;
+
+    const std::uint32_t header_bytes_max_;
+    const std::uint64_t body_bytes_max_;
+    std::optional<HttpRequest> plain_;
+    std::unique_ptr<Impl> impl_;  // null: nothing has been fed, or it is plain
 };
 
 }  // namespace exa::io
