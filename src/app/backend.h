@@ -34,7 +34,7 @@ using UpstreamPools = std::vector<std::pair<ReplicaId, std::shared_ptr<io::Upstr
 struct ReplyContext {
     boost::asio::any_io_executor executor;
     std::shared_ptr<ServingStats> stats;
-    std::shared_ptr<Mailbox> mailbox;  // of the executor
+    std::shared_ptr<Mailbox> mailbox{};  // of the executor
     std::shared_ptr<UpstreamPools> upstreams = std::make_shared<UpstreamPools>();
 };
 

@@ -28,13 +28,15 @@ struct DataPlane::State {
           dispatcher(parts.router, parts.tokens, Rng(hash64(parts.identity.peer.value, io::random_u64()))),
           links(context, link_config(parts), parts.identity, parts.log, parts.sealing),
           link_server(context, link_config(parts), parts.identity, parts.log, parts.sealing),
-          serving(parts.replicas, context.get_executor()),
-          entry(parts.entry, parts.gate, dispatcher, links, serving, parts.view, parts.clock),
-          door(entry, parts.gate, parts.cors, dispatcher, parts.view, parts.clock, actions()),
+          turn(context.get_executor()),
+          view(parts.view),
+          serving(parts.replicas, turn, context.get_executor()),
+          entry(parts.entry, parts.gate, dispatcher, links, serving, view, parts.clock, turn, context.get_executor()),
+          door(entry, parts.gate, parts.cors, dispatcher, view, parts.clock, context.get_executor(), actions()),
           http(
               context, http_config(parts),
               [this](io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange) {
-                  return handle(std::move(request), std::move(exchange));
+                  door.handle(std::move(request), std::move(exchange));
               },
               parts.log) {}
 
@@ -72,11 +74,6 @@ struct DataPlane::State {
 
     void store_totals() { shared.totals.store(thread_number, dispatcher, entry.failed(), link_server.stats()); }
 
-    asio::awaitable<void> handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange) {
-        co_await door.handle(std::move(request), std::move(exchange));
-        store_totals();
-    }
-
     asio::awaitable<void> close_links() {
         links.close();
         link_server.close();
@@ -88,18 +85,19 @@ struct DataPlane::State {
     }
 
     void set_handlers() {
+        entry.on_end([this] { store_totals(); });
         if (shared.access_log != nullptr)
             http.on_outcome([this](const io::HttpOutcome& outcome) {
                 shared.access_log->write(access_line(outcome, shared.clock.wall()));
             });
         links.on_broken([this](PeerId peer, Generation life) {
-            dispatcher.handle_view(shared.view.load()->routing);
+            dispatcher.handle_view(view.load()->routing);
             dispatcher.handle_peer_broken(shared.clock.now(), peer);
             shared.on_link_broken(peer, life);
         });
         links.on_sync([this](PeerId from, Bytes message) { shared.on_sync(from, std::move(message)); });
         link_server.on_open([this](std::shared_ptr<io::LinkStream> stream, wire::Open open) {
-            asio::co_spawn(context, serving.serve(std::move(open), std::move(stream)), asio::detached);
+            serving.serve(std::move(open), std::move(stream));
         });
         link_server.on_sync([this](PeerId from, Endpoint, Bytes message) { shared.on_sync(from, std::move(message)); });
     }
@@ -111,6 +109,8 @@ struct DataPlane::State {
     router::Dispatcher dispatcher;
     io::LinkPool links;
     io::LinkServer link_server;
+    Turn turn;
+    ViewReader view;
     Serving serving;
     Entry entry;
     Door door;

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/json/serialize.hpp>
 #include <charconv>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "app/access_log.h"
@@ -82,38 +83,38 @@ std::string query_value(std::string_view query, std::string_view name) {
     return {};
 }
 
-asio::awaitable<void> Door::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange) {
+void Door::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange) {
     const RouteMatch match = find_route(request.method, request.path);
     for (auto& [name, value] : cors_.fields(request)) exchange->add_field(std::move(name), std::move(value));
     if (exchange->takes_notes()) {
         if (const auto trace = trace_id(request.headers)) exchange->note(notes::trace_id, std::string(*trace));
     }
     if (request.method == "OPTIONS" && (request.path == "*" || !match.allow.empty())) {
-        std::ignore = co_await exchange->respond(options(match, request));
-        co_return;
+        exchange->push_answer(options(match, request));
+        return;
     }
     if (match.route == nullptr) {
         const openai::ApiError error = match.allow.empty()
                                            ? openai::not_found(request.path)
                                            : openai::method_not_allowed(request.method, request.path, match.allow);
-        std::ignore = co_await exchange->respond(to_response(error));
-        co_return;
+        exchange->push_answer(to_response(error));
+        return;
     }
     auto caller = gate_.check(request, *match.route);
     if (!caller) {
-        std::ignore = co_await exchange->respond(to_response(caller.error()));
-        co_return;
+        exchange->push_answer(to_response(caller.error()));
+        return;
     }
     if (!caller.value().tenant.empty()) exchange->note(notes::tenant, caller.value().tenant);
     if (match.route->resource == Resource::answer) {
-        co_await entry_.handle(std::move(request), exchange, match.route->kind, std::move(caller).value());
-        co_return;
+        entry_.handle(std::move(request), std::move(exchange), match.route->kind, std::move(caller).value());
+        return;
     }
     if (match.route->resource == Resource::change_keys) {
-        std::ignore = co_await exchange->respond(co_await change_keys(std::move(request.body)));
-        co_return;
+        asio::co_spawn(executor_, change_keys(std::move(request.body), std::move(exchange)), asio::detached);
+        return;
     }
-    std::ignore = co_await exchange->respond(answer(match, request, caller.value()));
+    exchange->push_answer(answer(match, request, caller.value()));
 }
 
 io::HttpResponse Door::options(const RouteMatch& match, const io::HttpRequest& request) const {
@@ -122,16 +123,19 @@ io::HttpResponse Door::options(const RouteMatch& match, const io::HttpRequest& r
     return {204, {{"allow", methods + ", OPTIONS"}}, {}};
 }
 
-asio::awaitable<io::HttpResponse> Door::change_keys(std::string body) const {
+asio::awaitable<void> Door::change_keys(std::string body, std::shared_ptr<io::HttpExchange> exchange) const {
     auto order = parse_key_order(body);
-    if (!order) co_return to_response(order.error());
+    if (!order) {
+        exchange->push_answer(to_response(order.error()));
+        co_return;
+    }
     const auto change = co_await actions_.change_keys(std::move(order).value());
-    if (!change) co_return to_response(key_refusal(change.error()));
-    co_return json_response(key_change_json(change.value()));
+    exchange->push_answer(change ? json_response(key_change_json(change.value()))
+                                 : to_response(key_refusal(change.error())));
 }
 
 io::HttpResponse Door::answer(const RouteMatch& match, const io::HttpRequest& request, const Caller& caller) {
-    const auto view = shared_.load();
+    const auto view = view_.load();
     switch (match.route->resource) {
         case Resource::models:
             return models({}, caller);
@@ -162,7 +166,7 @@ io::HttpResponse Door::answer(const RouteMatch& match, const io::HttpRequest& re
             return json_response(leave_json(actions_.drain_seconds, ::getpid()), 202);
         case Resource::accept_losses:
             actions_.accept_losses();
-            return json_response(accept_losses_json(*shared_.load()->members));
+            return json_response(accept_losses_json(*view_.load()->members));
         case Resource::answer:
         case Resource::change_keys:
             break;
@@ -171,7 +175,7 @@ io::HttpResponse Door::answer(const RouteMatch& match, const io::HttpRequest& re
 }
 
 io::HttpResponse Door::models(std::string_view id, const Caller& caller) const {
-    const auto view = shared_.load();
+    const auto view = view_.load();
     std::map<std::string_view, openai::Model> models;
     for (const router::Pool& pool : view->routing->pools()) {
         if (pool.count == 0 || !gate_.may_use(caller, pool.key.model)) continue;
@@ -191,7 +195,7 @@ io::HttpResponse Door::models(std::string_view id, const Caller& caller) const {
 }
 
 io::HttpResponse Door::ready() const {
-    const auto view = shared_.load();
+    const auto view = view_.load();
     std::uint32_t ready = 0;
     for (const router::Pool& pool : view->routing->pools()) ready += pool.count;
     const bool healthy = !view->draining && ready > 0;
@@ -200,14 +204,14 @@ io::HttpResponse Door::ready() const {
 }
 
 io::HttpResponse Door::status() {
-    const auto view = shared_.load();
+    const auto view = view_.load();
     boost::json::value status = status_json(actions_.facts(), *view->members);
     status.get_object()["seal"] = seal_json(clock_.now(), *view->seal);
     return json_response(status);
 }
 
 io::HttpResponse Door::explain(const io::HttpRequest& request) {
-    const auto view = shared_.load();
+    const auto view = view_.load();
     const std::string session = query_value(request.query, "session");
     const std::string tenant = query_value(request.query, "tenant");
     std::string model = query_value(request.query, "model");

@@ -2,6 +2,7 @@
 // are left to Entry, everything else is answered here.
 #pragma once
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <cstdint>
 #include <functional>
@@ -36,18 +37,19 @@ struct DoorActions {
 class Door {
   public:
     // All but the actions outlive this object.
-    Door(Entry& entry, Gate& gate, const Cors& cors, router::Dispatcher& dispatcher, const SharedView& shared,
-         const io::SystemClock& clock, DoorActions actions)
+    Door(Entry& entry, Gate& gate, const Cors& cors, router::Dispatcher& dispatcher, ViewReader& view,
+         const io::SystemClock& clock, boost::asio::any_io_executor executor, DoorActions actions)
         : entry_(entry),
           gate_(gate),
           cors_(cors),
           dispatcher_(dispatcher),
-          shared_(shared),
+          view_(view),
           clock_(clock),
+          executor_(std::move(executor)),
           actions_(std::move(actions)) {}
 
     // The server's handler.
-    boost::asio::awaitable<void> handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange);
+    void handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange);
 
   private:
     // Of OPTIONS: what may be asked, and what a browser wants to know before it asks.
@@ -59,14 +61,15 @@ class Door {
     io::HttpResponse status();
     io::HttpResponse explain(const io::HttpRequest& request);
     io::HttpResponse join(const io::HttpRequest& request) const;
-    boost::asio::awaitable<io::HttpResponse> change_keys(std::string body) const;
+    boost::asio::awaitable<void> change_keys(std::string body, std::shared_ptr<io::HttpExchange> exchange) const;
 
     Entry& entry_;
     Gate& gate_;
     const Cors& cors_;
     router::Dispatcher& dispatcher_;
-    const SharedView& shared_;
+    ViewReader& view_;
     const io::SystemClock& clock_;
+    boost::asio::any_io_executor executor_;
     DoorActions actions_;
 };
 

@@ -1,20 +1,22 @@
 // Entry: the client's side of a request. It reads just enough of the body to route it, forwards the original bytes to a
-// replica here or on another peer, relays what comes back, and goes elsewhere when that fails.
+// replica here or on another peer, relays what comes back, and goes elsewhere when that fails (app/journey.h).
 //
 // A stream that breaks under way goes on at another replica of the same numerics: the entry made the seed and the ids,
 // and it kept the token ids (docs/decisions/0004-answers-are-rendered-at-the-target.md).
 #pragma once
 
-#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/intrusive/list.hpp>
+#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "app/gate.h"
-#include "app/relay.h"
+#include "app/journey.h"
 #include "app/serving.h"
 #include "app/shared_view.h"
+#include "app/turn.h"
 #include "io/clock/system_clock.h"
 #include "io/http/server.h"
 #include "io/link/link.h"
@@ -39,44 +41,33 @@ struct EntryConfig {
 // Belongs to one data-plane thread, like everything it refers to; all of that outlives it.
 class Entry {
   public:
-    Entry(EntryConfig config, Gate& gate, router::Dispatcher& dispatcher, io::LinkPool& links, Serving& serving,
-          const SharedView& shared, const io::SystemClock& clock)
-        : config_(std::move(config)),
-          gate_(gate),
-          dispatcher_(dispatcher),
-          links_(links),
-          serving_(serving),
-          shared_(shared),
-          clock_(clock) {}
+    Entry(const EntryConfig& config, Gate& gate, router::Dispatcher& dispatcher, io::LinkPool& links, Serving& serving,
+          ViewReader& view, const io::SystemClock& clock, Turn& turn, const boost::asio::any_io_executor& executor);
 
     // Goes away when every request that was handled before this call is answered; later ones are not waited for.
     std::weak_ptr<const void> close_epoch() { return std::exchange(epoch_, std::make_shared<Epoch>()); }
     // Requests that ended in a 5xx, or broke in the middle.
-    std::uint64_t failed() const { return failed_; }
+    std::uint64_t failed() const { return parts_.failed; }
+    // Called when a request has ended that a replica was asked for.
+    void on_end(std::function<void()> handler) { parts_.on_end = std::move(handler); }
 
     // Answers one request for an answer of a model, whatever happens.
-    boost::asio::awaitable<void> handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange,
-                                        wire::RequestKind kind, Caller caller);
+    void handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange, wire::RequestKind kind,
+                Caller caller);
 
   private:
     struct Epoch {};
+    using Journeys = boost::intrusive::list<Journey, boost::intrusive::constant_time_size<false>>;
 
-    boost::asio::awaitable<Outcome> attempt(Relay& relay, router::Attempt attempt);
-    boost::asio::awaitable<Result<std::shared_ptr<ReplyReader>>> open(const router::Attempt& attempt, wire::Open open);
-    // Tells the dispatcher how an attempt ended. Nothing: so has the request.
-    std::optional<router::Decision> report(const Relay& relay, Outcome outcome);
-    // By a replica of this peer, or not at all.
-    boost::asio::awaitable<void> answer_here(Relay& relay, ReplicaId replica);
+    void sweep_later();
 
-    EntryConfig config_;
-    Gate& gate_;
-    router::Dispatcher& dispatcher_;
-    io::LinkPool& links_;
-    Serving& serving_;
-    const SharedView& shared_;
-    const io::SystemClock& clock_;
+    JourneyParts parts_;
+    const bool hash_only_;
+    const std::string warm_up_secret_;
     std::shared_ptr<const Epoch> epoch_ = std::make_shared<Epoch>();
-    std::uint64_t failed_ = 0;
+    Journeys journeys_;  // those under way
+    boost::asio::steady_timer sweep_;
+    bool sweeping_ = false;
 };
 
 }  // namespace exa::app

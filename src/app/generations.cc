@@ -50,13 +50,13 @@ Result<void> Generations::wait_for_place(const Patience& patience) {
     terms.tenant = patience.tenant;
     terms.level = patience.level;
     terms.tokens = static_cast<std::uint32_t>(first.prompt.size()) + std::min(first.max_tokens, answer_tokens_expected);
-    EXA_TRY(ticket_, host_->wait_for_place(std::move(terms), patience.wait,
-                                           [executor = mailbox_->executor(), weak = weak_from_this()](Result<Place> place) {
-                                               boost::asio::post(executor, [weak, place = std::move(place)]() mutable {
-                                                   if (const auto alive = weak.lock())
-                                                       alive->take_place(std::move(place));
-                                               });
-                                           }));
+    EXA_TRY(ticket_,
+            host_->wait_for_place(std::move(terms), patience.wait,
+                                  [executor = mailbox_->executor(), weak = weak_from_this()](Result<Place> place) {
+                                      boost::asio::post(executor, [weak, place = std::move(place)]() mutable {
+                                          if (const auto alive = weak.lock()) alive->take_place(std::move(place));
+                                      });
+                                  }));
     return success();
 }
 

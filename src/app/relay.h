@@ -2,11 +2,10 @@
 // got.
 #pragma once
 
-#include <boost/asio/awaitable.hpp>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "app/reply.h"
 #include "io/http/server.h"
@@ -34,11 +33,12 @@ enum class Outcome : std::uint8_t {
 
 class Relay {
   public:
-    // `open` is the request as every attempt sends it, but for the replica.
-    Relay(std::shared_ptr<io::HttpExchange> exchange, wire::Open open);
+    // `open` is the request as every attempt sends it, but for the replica. The exchange outlives it.
+    Relay(io::HttpExchange& exchange, wire::Open open) : exchange_(exchange), open_(std::move(open)) {}
 
-    io::HttpExchange& exchange() { return *exchange_; }
     const router::Attempt& attempt() const { return attempt_; }
+    // What begin() gave.
+    const wire::Open& open() const { return open_; }
     // What rode on the end of the last attempt, if anything did.
     const std::optional<wire::LoadReport>& load() const { return load_; }
     // Of the answer as the client has it, in all its choices; what an attempt made in vain does not count.
@@ -58,22 +58,23 @@ class Relay {
     // What the client of a stream that breaks gets last.
     std::string error_event(const openai::ApiError& error) const;
 
-    // Begins an attempt; returns what to send. A stream that the client has seen a part of resumes from the tokens of
-    // each of its choices. So does an answer in one piece, if the replica is of the same numerics.
-    wire::Open begin(router::Attempt attempt);
+    // Begins an attempt; returns what to send, which is valid until the next one. A stream that the client has seen a
+    // part of resumes from the tokens of each of its choices. So does an answer in one piece, if the replica is of the
+    // same numerics.
+    const wire::Open& begin(router::Attempt attempt);
 
     // Takes one part of the reply and passes on to the client what can be passed on. Nothing while more is to come.
-    boost::asio::awaitable<std::optional<Outcome>> take(ReplyPart part);
+    std::optional<Outcome> take(ReplyPart part);
 
   private:
-    boost::asio::awaitable<std::optional<Outcome>> take_head(wire::Head head);
-    boost::asio::awaitable<std::optional<Outcome>> take_data(wire::Data data);
-    boost::asio::awaitable<std::optional<Outcome>> take_end(wire::End end);
+    std::optional<Outcome> take_head(wire::Head head);
+    std::optional<Outcome> take_data(wire::Data data);
+    std::optional<Outcome> take_end(wire::End end);
     // Begins to pass on an answer in one piece before all of it is there.
-    boost::asio::awaitable<std::optional<Outcome>> start_whole();
+    std::optional<Outcome> start_whole();
     io::HttpHeaders headers() const;
 
-    std::shared_ptr<io::HttpExchange> exchange_;
+    io::HttpExchange& exchange_;
     wire::Open open_;  // as every attempt sends it, but for the tokens
     router::AnswerLedger ledger_{wire::choices_max};
     std::string session_token_;  // minted here; empty when the client brought a session

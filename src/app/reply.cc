@@ -1,8 +1,5 @@
 #include "app/reply.h"
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <chrono>
 #include <cstddef>
 #include <utility>
 
@@ -11,8 +8,6 @@
 namespace exa::app {
 
 namespace {
-
-namespace asio = boost::asio;
 
 class LinkReply final : public ReplyReader {
   public:
@@ -46,26 +41,6 @@ class KnownReply final : public ReplyReader {
 };
 
 }  // namespace
-
-PulledReply::PulledReply(const asio::any_io_executor& executor, std::shared_ptr<ReplyReader> reply)
-    : reply_(std::move(reply)), wake_(executor) {
-    reply_->on_ready([this] { wake_.cancel(); });
-}
-
-PulledReply::~PulledReply() {
-    reply_->on_ready({});
-}
-
-asio::awaitable<Result<ReplyPart>> PulledReply::read(std::optional<Duration> timeout) {
-    using Clock = std::chrono::steady_clock;
-    const auto deadline = timeout ? Clock::now() + *timeout : Clock::time_point::max();
-    while (true) {
-        if (auto part = reply_->poll()) co_return std::move(*part);
-        if (Clock::now() >= deadline) co_return error(io::errc::timed_out);
-        wake_.expires_at(deadline);
-        co_await wake_.async_wait(asio::as_tuple(asio::use_awaitable));
-    }
-}
 
 std::shared_ptr<ReplyReader> reply_of(std::shared_ptr<io::LinkStream> stream) {
     return std::make_shared<LinkReply>(std::move(stream));

@@ -6,16 +6,12 @@
 // timer or a buffer of the reply's own. All calls are made on the one executor that the reply belongs to.
 #pragma once
 
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "base/result.h"
-#include "base/time.h"
 #include "io/link/link.h"
 
 namespace exa::app {
@@ -35,25 +31,6 @@ class ReplyReader {
     virtual void on_ready(std::function<void()> handler) = 0;
     // The work behind the reply stops soon. Idempotent.
     virtual void cancel() = 0;
-};
-
-// A reply read by a coroutine.
-class PulledReply {
-  public:
-    PulledReply(const boost::asio::any_io_executor& executor, std::shared_ptr<ReplyReader> reply);
-    ~PulledReply();
-    PulledReply(const PulledReply&) = delete;
-    PulledReply& operator=(const PulledReply&) = delete;
-
-    std::optional<Result<ReplyPart>> poll() { return reply_->poll(); }
-    // Waits for a part, with the errors of poll(); io::errc::timed_out when nothing came for so long (the reply can
-    // still be read). One at a time.
-    boost::asio::awaitable<Result<ReplyPart>> read(std::optional<Duration> timeout = std::nullopt);
-    void cancel() { reply_->cancel(); }
-
-  private:
-    std::shared_ptr<ReplyReader> reply_;
-    boost::asio::steady_timer wake_;
 };
 
 // The dialler's side of a link's stream.

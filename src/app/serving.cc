@@ -1,16 +1,11 @@
 #include "app/serving.h"
 
-#include <atomic>
 #include <optional>
-#include <tuple>
 #include <utility>
-#include <variant>
 
 namespace exa::app {
 
 namespace {
-
-namespace asio = boost::asio;
 
 // Why this peer cannot take the request at all; the entry then looks elsewhere.
 std::optional<wire::EndCode> refusal(const wire::Open& open, const LocalReplica* replica) {
@@ -33,24 +28,6 @@ std::optional<wire::EndCode> refusal(const wire::Open& open, const LocalReplica*
             return wire::EndCode::not_found;
     }
     return wire::EndCode::not_found;
-}
-
-// Counts a coroutine for as long as it runs.
-class ServingCount {
-  public:
-    explicit ServingCount(std::atomic<std::uint32_t>& now) : now_(now) { now_.fetch_add(1); }
-    ServingCount(const ServingCount&) = delete;
-    ServingCount& operator=(const ServingCount&) = delete;
-    ~ServingCount() { now_.fetch_sub(1); }
-
-  private:
-    std::atomic<std::uint32_t>& now_;
-};
-
-asio::awaitable<Result<void>> write(io::LinkStream& stream, ReplyPart part) {
-    if (auto* data = std::get_if<wire::Data>(&part)) co_return co_await stream.write_data(std::move(*data));
-    if (auto* head = std::get_if<wire::Head>(&part)) co_return co_await stream.write_head(std::move(*head));
-    co_return co_await stream.write_end(std::get<wire::End>(std::move(part)));
 }
 
 }  // namespace
@@ -76,23 +53,11 @@ std::optional<ReplicaId> Serving::find_ready(std::string_view model, std::string
     return std::nullopt;
 }
 
-asio::awaitable<void> Serving::serve(wire::Open open, std::shared_ptr<io::LinkStream> stream) {
-    const ServingCount count(replicas_->serving_now());
-    const std::shared_ptr<ReplyReader> reader = this->open(std::move(open));
-    stream->on_cancel([weak = std::weak_ptr(reader)] {
-        if (const auto alive = weak.lock()) alive->cancel();
-    });
-    PulledReply reply(context_.executor, reader);
-    while (true) {
-        auto part = reply.poll();
-        if (!part) part = co_await reply.read();
-        if (!*part) {
-            std::ignore = co_await stream->write_end({wire::EndCode::failed, part->error().message()});
-            co_return;
-        }
-        const bool is_end = std::holds_alternative<wire::End>(part->value());
-        if (!co_await write(*stream, std::move(part->value())) || is_end) co_return;
-    }
+void Serving::serve(wire::Open open, std::shared_ptr<io::LinkStream> stream) {
+    const auto delivery =
+        std::make_shared<Delivery>(std::move(stream), this->open(std::move(open)), turn_, replicas_->serving_now());
+    deliveries_.insert(delivery);
+    delivery->start([this](const std::shared_ptr<Delivery>& ended) { deliveries_.erase(ended); });
 }
 
 }  // namespace exa::app

@@ -3,15 +3,17 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "app/backend.h"
+#include "app/delivery.h"
 #include "app/local_replicas.h"
 #include "app/reply.h"
+#include "app/turn.h"
 #include "io/link/link.h"
 #include "wire/link_messages.h"
 
@@ -20,8 +22,10 @@ namespace exa::app {
 // Belongs to one data-plane thread, and so do its replies.
 class Serving {
   public:
-    Serving(std::shared_ptr<LocalReplicas> replicas, const boost::asio::any_io_executor& executor)
+    // `turn` outlives it.
+    Serving(std::shared_ptr<LocalReplicas> replicas, Turn& turn, const boost::asio::any_io_executor& executor)
         : replicas_(std::move(replicas)),
+          turn_(turn),
           context_{executor, std::make_shared<ServingStats>(), std::make_shared<Mailbox>(executor)} {}
 
     // The answer, as Backend::open() gives it; that this peer cannot take the request is an end without a head.
@@ -30,14 +34,16 @@ class Serving {
     // A replica of this peer that would take a request for `model`.
     std::optional<ReplicaId> find_ready(std::string_view model, std::string_view tenant) const;
 
-    // Answers a request that came over a link. This object outlives the coroutine.
-    boost::asio::awaitable<void> serve(wire::Open open, std::shared_ptr<io::LinkStream> stream);
+    // Answers a request that came over a link.
+    void serve(wire::Open open, std::shared_ptr<io::LinkStream> stream);
 
     const ServingStats& stats() const { return *context_.stats; }
 
   private:
     std::shared_ptr<LocalReplicas> replicas_;
+    Turn& turn_;
     ReplyContext context_;
+    std::unordered_set<std::shared_ptr<Delivery>> deliveries_;  // under way
 };
 
 }  // namespace exa::app

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -37,20 +38,51 @@ struct ControlView {
 class SharedView {
   public:
     std::shared_ptr<const ControlView> load() const {
-        // Asked first: readers of many threads would otherwise fight for the line.
-        if (!was_read_.load(std::memory_order_relaxed)) was_read_.store(true, std::memory_order_relaxed);
+        note_read();
         return view_.load();
     }
     void store(std::shared_ptr<const ControlView> view) {
         was_read_.store(false, std::memory_order_relaxed);
         view_.store(std::move(view));
+        version_.fetch_add(1, std::memory_order_release);
     }
     // Since the last store: whoever publishes may take its time while nobody looks.
     bool was_read() const { return was_read_.load(std::memory_order_relaxed); }
 
   private:
+    friend class ViewReader;
+
+    void note_read() const {
+        // Asked first: readers of many threads would otherwise fight for the line.
+        if (!was_read_.load(std::memory_order_relaxed)) was_read_.store(true, std::memory_order_relaxed);
+    }
+
     std::atomic<std::shared_ptr<const ControlView>> view_;
+    std::atomic<std::uint64_t> version_ = 0;  // grows behind every store
     mutable std::atomic<bool> was_read_ = false;
+};
+
+// One thread's way to read it: as long as nothing new is published, a look at one word.
+class ViewReader {
+  public:
+    // `shared` outlives it.
+    explicit ViewReader(const SharedView& shared) : shared_(shared) {}
+
+    // The newest one; valid until the next call.
+    const std::shared_ptr<const ControlView>& load() {
+        const std::uint64_t version = shared_.version_.load(std::memory_order_acquire);
+        shared_.note_read();
+        if (version != version_ || !view_) {
+            version_ = version;
+            view_ = shared_.view_.load();
+        }
+        return view_;
+    }
+
+  private:
+    const SharedView& shared_;
+    std::uint64_t version_ = 0;
+    std::shared_ptr<const ControlView> view_;
 };
 
 }  // namespace exa::app

@@ -1,6 +1,8 @@
 #include "io/http/connection.h"
 
 #include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <charconv>
 #include <ctime>
@@ -39,20 +41,29 @@ bool is_request_id(std::string_view text) {
 // The client's own when it is fit to hand on.
 std::string request_id(std::string_view given) {
     if (is_request_id(given)) return std::string(given);
-    std::array<std::uint8_t, 16> random{};
-    fill_random(random);
-    return "req-" + to_hex(random);
+    std::string made = "req-";
+    append_hex(made, random_u64());
+    append_hex(made, random_u64());
+    return made;
 }
 
 bool has_no_body(int status) {
     return status < 200 || status == 204 || status == 304;
 }
 
+// Answers of at most this many bytes leave as one piece of memory, which costs the kernel less than four.
+constexpr std::size_t joined_bytes_max = 4096;
+
+bool ends_line(char c) {
+    return c == '\r' || c == '\n';
+}
+
 // The server's own fields, and values that would break out of theirs.
 bool may_pass(const std::string& name, const std::string& value) {
     for (const std::string_view ours : {"content-length", "transfer-encoding", "connection", "date", "x-request-id"})
         if (equal_without_case(name, ours)) return false;
-    return name.find_first_of("\r\n: ") == std::string::npos && value.find_first_of("\r\n") == std::string::npos;
+    return std::ranges::none_of(name, [](char c) { return ends_line(c) || c == ':' || c == ' '; }) &&
+           std::ranges::none_of(value, ends_line);
 }
 
 }  // namespace
@@ -70,7 +81,18 @@ const std::string& HttpContext::date() {
     return date_;
 }
 
-HttpConnection::HttpConnection(std::shared_ptr<HttpContext> context, tcp::socket socket)
+void HttpContext::flush_later(std::shared_ptr<HttpConnection> connection) {
+    to_flush_.push_back(std::move(connection));
+    if (to_flush_.size() == 1) asio::post(io, [self = shared_from_this()] { self->flush_all(); });
+}
+
+void HttpContext::flush_all() {
+    flushing_.swap(to_flush_);
+    for (const auto& connection : flushing_) connection->flush_now();
+    flushing_.clear();
+}
+
+HttpConnection::HttpConnection(std::shared_ptr<HttpContext> context, Socket socket)
     : context_(std::move(context)),
       socket_(std::move(socket)),
       incoming_(socket_.get_executor()),
@@ -78,135 +100,159 @@ HttpConnection::HttpConnection(std::shared_ptr<HttpContext> context, tcp::socket
     if (context_->tls) tls_ = std::make_unique<TlsStream>(context_->tls);
     boost::system::error_code code;
     socket_.set_option(tcp::no_delay(true), code);
+    socket_.non_blocking(true, code);
     if (const auto remote = socket_.remote_endpoint(code); !code) remote_ = from_asio(remote);
 }
 
 // The life of a connection.
 
-Awaitable<void> HttpConnection::run() {
-    const auto self = shared_from_this();
-    if (tls_) co_await shake_hands();
-    while (!closing_ && !gone_) {
-        RequestParser parser(context_->config.header_bytes_max, context_->config.body_bytes_max);
-        auto request = co_await read_request(parser);
-        if (!request) break;
-        auto answer = std::make_shared<HttpAnswer>();
-        answer->knows_chunks = parser.knows_chunks();
-        answer->head_only = request->method == "HEAD";
-        answer->keep_alive = request->keep_alive;
-        answer->request_id = request->id;
-        if (wants_outcomes()) {
-            answer->method = request->method;
-            answer->path = request->path;
-        }
-        co_await answer_request(std::move(*request), std::move(answer));
+void HttpConnection::start() {
+    if (tls_) {
+        phase_ = Phase::handshake;
+        set_read_deadline(context_->draining ? context_->config.drain_linger : context_->config.handshake_timeout);
     }
-    co_await linger();
-    break_off();
-    context_->connections.erase(self);
-    --context_->stats.connections_now;
-    if (context_->on_connection_closed) context_->on_connection_closed();
+    advance();
 }
 
-Awaitable<void> HttpConnection::shake_hands() {
-    set_read_deadline(context_->draining ? context_->config.drain_linger : context_->config.handshake_timeout);
-    while (tls_ && !tls_->established() && !gone_ && !end_of_input_ && !expired_) {
+// Never from within itself: a client that sends many small requests at once would use up the stack.
+void HttpConnection::advance() {
+    if (std::exchange(advancing_, true)) return;
+    const auto self = shared_from_this();
+    while ((phase_ == Phase::handshake && shake_hands()) || (phase_ == Phase::request && read_request())) continue;
+    advancing_ = false;
+}
+
+bool HttpConnection::shake_hands() {
+    if (tls_ && !tls_->established() && !gone_ && !end_of_input_ && !expired_) {
         arm_read(read_bytes_small);
-        co_await incoming_.wait();
+        return false;
     }
-    if (tls_ && tls_->established()) co_return;
+    phase_ = Phase::request;
+    if (tls_ && tls_->established()) return true;
     ++context_->stats.unshaken;
     closing_ = true;
     // A plain request, most likely: it is told what to do.
     if (!tls_ && !gone_) {
         idle_ = false;
-        co_await refuse({400, "HTTPS is spoken here, and this is not TLS.", "https_required"}, request_id({}));
+        refuse({400, "HTTPS is spoken here, and this is not TLS.", "https_required"}, request_id({}));
     }
+    return true;
 }
 
-Awaitable<std::optional<HttpRequest>> HttpConnection::read_request(RequestParser& parser) {
-    idle_ = true;
-    bool continued = false;
-    set_read_deadline(context_->draining ? context_->config.drain_linger : context_->config.idle_timeout);
-    while (true) {
-        // A robust server skips an empty line before the request line (RFC 9112 section 2.2).
-        if (idle_) inbox_.erase(0, std::min(inbox_.find_first_not_of("\r\n"), inbox_.size()));
-        if (!inbox_.empty()) {
-            if (std::exchange(idle_, false)) set_read_deadline(context_->config.header_timeout);
-            const auto taken = parser.feed(inbox_);
-            if (!taken) {
-                co_await refuse(parser.fault(), request_id(parser.field("x-request-id")));
-                co_return std::nullopt;
-            }
-            inbox_.erase(0, *taken);
-            // The line of a chunk has no bound of its own in the parser.
-            if (*taken == 0 && inbox_.size() > context_->config.header_bytes_max + read_bytes_large) {
-                co_await refuse({400, "A chunk's header is too long.", "bad_request"},
-                                request_id(parser.field("x-request-id")));
-                co_return std::nullopt;
-            }
-            if (parser.done()) {
-                read_deadline_ = Clock::time_point::max();
-                auto request = parser.take();
-                request.remote = remote_;
-                request.id = request_id(request.headers.find("x-request-id").value_or(std::string_view{}));
-                co_return request;
-            }
-            if (parser.header_done() && *taken > 0) set_read_deadline(context_->config.body_timeout);
-            if (parser.header_done() && parser.expects_continue() && !std::exchange(continued, true)) {
-                head_ += "HTTP/1.1 100 Continue\r\n\r\n";
-                kick_write();
-            }
+bool HttpConnection::read_request() {
+    const HttpConfig& config = context_->config;
+    if (!closing_ && !gone_) {
+        if (!parser_) {
+            parser_.emplace(config.header_bytes_max, config.body_bytes_max);
+            idle_ = true;
+            continued_ = false;
+            set_read_deadline(context_->draining ? config.drain_linger : config.idle_timeout);
         }
-        if (gone_ || end_of_input_) {
-            if (!idle_) ++context_->stats.disconnected;
-            co_return std::nullopt;
+        if (parse_inbox()) return true;
+        if (!gone_ && !end_of_input_ && !expired_) {
+            arm_read(parser_->header_done() ? read_bytes_large : read_bytes_small);
+            return false;
         }
-        if (expired_) {
-            if (!idle_)
-                co_await refuse({408, "The request did not arrive in time.", "request_timeout"},
-                                request_id(parser.field("x-request-id")));
-            co_return std::nullopt;
+        if (!gone_ && !end_of_input_ && !idle_) {
+            refuse({408, "The request did not arrive in time.", "request_timeout"},
+                   request_id(parser_->field("x-request-id")));
+            return true;
         }
-        arm_read(parser.header_done() ? read_bytes_large : read_bytes_small);
-        co_await incoming_.wait();
     }
+    if (parser_ && !idle_) ++context_->stats.disconnected;
+    begin_end();
+    return false;
 }
 
-Awaitable<void> HttpConnection::answer_request(HttpRequest request, std::shared_ptr<HttpAnswer> answer) {
-    HttpStats& stats = context_->stats;
-    ++stats.requests;
-    ++stats.requests_now;
+// True when the request is whole, or refused.
+bool HttpConnection::parse_inbox() {
+    const HttpConfig& config = context_->config;
+    // A robust server skips an empty line before the request line (RFC 9112 section 2.2).
+    if (idle_) inbox_.erase(0, std::min(inbox_.find_first_not_of("\r\n"), inbox_.size()));
+    if (inbox_.empty()) return false;
+    if (std::exchange(idle_, false)) set_read_deadline(config.header_timeout);
+    const auto taken = parser_->feed(inbox_);
+    if (!taken) {
+        refuse(parser_->fault(), request_id(parser_->field("x-request-id")));
+        return true;
+    }
+    inbox_.erase(0, *taken);
+    // The line of a chunk has no bound of its own in the parser.
+    if (*taken == 0 && inbox_.size() > config.header_bytes_max + read_bytes_large) {
+        refuse({400, "A chunk's header is too long.", "bad_request"}, request_id(parser_->field("x-request-id")));
+        return true;
+    }
+    if (parser_->done()) {
+        read_deadline_ = Clock::time_point::max();
+        auto request = parser_->take();
+        request.remote = remote_;
+        request.id = request_id(request.headers.find("x-request-id").value_or(std::string_view{}));
+        answer_request(std::move(request));
+        return true;
+    }
+    if (parser_->header_done() && *taken > 0) set_read_deadline(config.body_timeout);
+    if (parser_->header_done() && parser_->expects_continue() && !std::exchange(continued_, true)) {
+        head_ += "HTTP/1.1 100 Continue\r\n\r\n";
+        flush_later();
+    }
+    return false;
+}
+
+void HttpConnection::answer_request(HttpRequest request) {
+    auto answer = std::make_shared<HttpAnswer>();
+    answer->knows_chunks = parser_->knows_chunks();
+    answer->head_only = request.method == "HEAD";
+    answer->keep_alive = request.keep_alive;
+    answer->request_id = request.id;
+    if (wants_outcomes()) {
+        answer->begun = Clock::now();
+        answer->method = request.method;
+        answer->path = request.path;
+    }
+    parser_.reset();
+    phase_ = Phase::answer;
     current_ = answer;
+    ++context_->stats.requests;
+    ++context_->stats.requests_now;
     // Input from here on belongs to later requests, or says that the client went away.
     if (inbox_.size() < context_->config.pipeline_bytes_max) arm_read(read_bytes_small);
     try {
-        co_await context_->handler(std::move(request), std::make_shared<HttpExchange>(shared_from_this(), answer));
+        context_->handler(std::move(request), std::make_shared<HttpExchange>(shared_from_this(), answer));
     } catch (const std::exception& exception) {
         context_->log.error("http", "a handler threw", {{"what", exception.what()}});
         abandon(answer);
     }
-    while (!answer->complete && !gone_) co_await written_.wait();
-    answer->on_disconnect = nullptr;
-    report(*answer);
-    --stats.requests_now;
-    current_.reset();
-    if (!answer->keep_alive) closing_ = true;
 }
 
-Awaitable<void> HttpConnection::refuse(HttpFault fault, std::string request_id) {
+void HttpConnection::refuse(HttpFault fault, std::string request_id) {
     ++context_->stats.refused;
     auto answer = std::make_shared<HttpAnswer>();
+    answer->begun = Clock::now();
     answer->request_id = std::move(request_id);
+    parser_.reset();
+    phase_ = Phase::answer;
     current_ = answer;
+    ++context_->stats.requests_now;
     const HttpResponse response = http_error(fault.status, fault.message, "invalid_request_error", fault.code);
     begin(answer, response.status, response.headers, response.body.size());
     if (append(answer, response.body)) end(answer);
-    // Whether the client is still there to read it changes nothing here.
-    static_cast<void>(co_await flushed_to(answer, 0));
+    flush_later();
+}
+
+// The socket took all of it, or the client is gone.
+void HttpConnection::complete_answer() {
+    const auto answer = std::exchange(current_, nullptr);
+    answer->complete = true;
+    answer->on_disconnect = nullptr;
+    answer->listener = nullptr;
     report(*answer);
-    current_.reset();
-    closing_ = true;
+    --context_->stats.requests_now;
+    if (!answer->keep_alive) closing_ = true;
+    phase_ = Phase::request;
+    if (inbox_.empty())
+        advance();
+    else
+        asio::post(executor(), [self = shared_from_this()] { self->advance(); });
 }
 
 void HttpConnection::report(const HttpAnswer& answer) {
@@ -227,10 +273,32 @@ void HttpConnection::report(const HttpAnswer& answer) {
     context_->on_outcome(outcome);
 }
 
+void HttpConnection::begin_end() {
+    phase_ = Phase::end;
+    asio::co_spawn(context_->io, [self = shared_from_this()] { return self->end_life(); }, asio::detached);
+}
+
+Awaitable<void> HttpConnection::end_life() {
+    const auto self = shared_from_this();
+    co_await linger();
+    break_off();
+    context_->connections.erase(self);
+    --context_->stats.connections_now;
+    if (context_->on_connection_closed) context_->on_connection_closed();
+}
+
+// Something that it may wait for has happened.
+void HttpConnection::woken() {
+    if (phase_ == Phase::end)
+        incoming_.notify();
+    else
+        advance();
+}
+
 Awaitable<void> HttpConnection::linger() {
     if (tls_ && !gone_) {
         tls_->finish();
-        kick_write();
+        flush_now();
         while (writing_ && !gone_) co_await written_.wait();
     }
     // Nobody waits for an answer on an idle connection.
@@ -260,7 +328,7 @@ void HttpConnection::sweep(Clock::time_point now) {
     // A request that has reached the kernel is answered, however late the hour.
     if (idle_ && socket_.available(code) > 0) return;
     expired_ = true;
-    incoming_.notify();
+    woken();
 }
 
 void HttpConnection::begin_drain(Duration linger) {
@@ -276,10 +344,10 @@ void HttpConnection::cut() {
 void HttpConnection::arm_read(std::size_t bytes_max) {
     if (reading_ || gone_ || end_of_input_) return;
     reading_ = true;
-    chunk_.resize(bytes_max);
-    socket_.async_read_some(asio::buffer(chunk_), [self = shared_from_this()](const auto& code, std::size_t bytes) {
-        self->on_read(code, bytes);
-    });
+    if (chunk_.size() < bytes_max) chunk_.resize(bytes_max);
+    socket_.async_read_some(
+        asio::buffer(chunk_.data(), bytes_max),
+        [self = shared_from_this()](const auto& code, std::size_t bytes) { self->on_read(code, bytes); });
 }
 
 void HttpConnection::on_read(const boost::system::error_code& code, std::size_t bytes) {
@@ -296,7 +364,7 @@ void HttpConnection::on_read(const boost::system::error_code& code, std::size_t 
             inbox_.append(chunk_.data(), bytes);
         if (current_ && inbox_.size() < context_->config.pipeline_bytes_max) arm_read(read_bytes_small);
     }
-    incoming_.notify();
+    woken();
 }
 
 void HttpConnection::unseal(std::string_view bytes) {
@@ -307,7 +375,7 @@ void HttpConnection::unseal(std::string_view bytes) {
         return;
     }
     const auto taken = tls_->take(as_bytes(bytes), inbox_);
-    if (tls_->has_output()) kick_write();
+    if (tls_->has_output()) flush_later();
     if (taken && !tls_->ended()) return;
     if (!taken) context_->log.debug("http", "TLS ended", {{"reason", taken.error().message()}});
     end_of_input_ = true;
@@ -319,6 +387,7 @@ void HttpConnection::client_left() {
     if (!answer || answer->complete || std::exchange(answer->deserted, true)) return;
     ++context_->stats.disconnected;
     if (auto handler = std::exchange(answer->on_disconnect, nullptr)) handler();
+    if (const auto listener = answer->listener) listener->client_left();
 }
 
 // Closes the socket under everybody who uses it.
@@ -328,9 +397,11 @@ void HttpConnection::break_off() {
     socket_.close(ignored);
     read_deadline_ = write_deadline_ = Clock::time_point::max();
     client_left();
-    if (current_) current_->complete = true;
-    incoming_.notify();
     written_.notify();
+    if (current_)
+        complete_answer();
+    else
+        woken();
 }
 
 // Output.
@@ -360,7 +431,6 @@ void HttpConnection::begin(const std::shared_ptr<HttpAnswer>& answer, int status
     head_ += answer->keep_alive ? "connection: keep-alive\r\n\r\n" : "connection: close\r\n\r\n";
     if (bodiless || answer->head_only) answer->head_only = true;
     last_chunk_sent_ = false;
-    kick_write();
 }
 
 Result<void> HttpConnection::append(const std::shared_ptr<HttpAnswer>& answer, std::string chunk) {
@@ -373,14 +443,11 @@ Result<void> HttpConnection::append(const std::shared_ptr<HttpAnswer>& answer, s
         body_ = std::move(chunk);
     else
         body_ += chunk;
-    kick_write();
     return success();
 }
 
 void HttpConnection::end(const std::shared_ptr<HttpAnswer>& answer) {
-    if (answer->finished) return;
     answer->finished = true;
-    if (answer == current_ && !gone_) kick_write();
 }
 
 Awaitable<Result<void>> HttpConnection::flushed_to(std::shared_ptr<HttpAnswer> answer, std::size_t bytes) {
@@ -403,51 +470,89 @@ void HttpConnection::abandon(const std::shared_ptr<HttpAnswer>& answer) {
     const auto response = http_error(500, "The server failed to answer.", "server_error", "internal_error");
     begin(answer, response.status, response.headers, response.body.size());
     if (append(answer, response.body)) end(answer);
+    flush_later();
 }
 
 std::size_t HttpConnection::waiting() const {
     return head_.size() + body_.size() + out_bytes_;
 }
 
-// Posted, so that everything which is written in this turn of the loop leaves together.
-void HttpConnection::kick_write() {
-    if (writing_ || gone_) return;
-    writing_ = true;
-    asio::post(socket_.get_executor(), [self = shared_from_this()] { self->write_more(); });
+bool HttpConnection::ask_for_room(HttpAnswer& answer) const {
+    answer.wants_room = current_.get() == &answer && waiting() > write_buffer_bytes();
+    return answer.wants_room;
+}
+
+// So that everything which is written in this turn of the loop leaves together.
+void HttpConnection::flush_later() {
+    if (writing_ || gone_ || std::exchange(flush_due_, true)) return;
+    context_->flush_later(shared_from_this());
+}
+
+void HttpConnection::flush_now() {
+    flush_due_ = false;
+    if (!writing_ && !gone_) write_more();
 }
 
 void HttpConnection::write_more() {
-    if (gone_) return;
-    if (out_bytes_ == 0) {
-        const auto answer = current_;
-        const bool chunked = answer && answer->chunked && !answer->head_only;
-        head_out_ = std::exchange(head_, {});
-        body_out_ = std::exchange(body_, {});
-        size_out_.clear();
-        std::string_view tail;
-        if (chunked && !body_out_.empty()) {
-            std::array<char, 18> digits{};
-            const auto [end, errc] = std::to_chars(digits.data(), digits.data() + digits.size(), body_out_.size(), 16);
-            EXA_CHECK(errc == std::errc{});
-            size_out_.assign(digits.data(), end).append("\r\n");
-            tail = "\r\n";
-        }
-        if (chunked && answer->finished && !std::exchange(last_chunk_sent_, true))
-            tail = tail.empty() ? last_chunk : std::string_view("\r\n0\r\n\r\n");
-        out_ = {asio::buffer(head_out_), asio::buffer(size_out_), asio::buffer(body_out_), asio::buffer(tail)};
-        out_bytes_ = asio::buffer_size(out_);
-        if (tls_) seal_output();
-        if (out_bytes_ == 0) {
-            writing_ = false;
-            write_deadline_ = Clock::time_point::max();
-            if (answer && answer->finished) answer->complete = true;
-            written_.notify();
+    while (out_bytes_ > 0 || fill_output()) {
+        boost::system::error_code code;
+        const std::size_t bytes = socket_.write_some(out_, code);
+        if (code == asio::error::would_block) {
+            wait_to_write();
             return;
         }
+        ++context_->stats.writes;
+        if (code) {
+            break_off();
+            return;
+        }
+        took(bytes);
     }
+    write_deadline_ = Clock::time_point::max();
+    if (current_ && current_->finished) complete_answer();
+    written_.notify();
+}
+
+// What waits, framed, becomes what is written next. False: nothing waits.
+bool HttpConnection::fill_output() {
+    const HttpAnswer* const answer = current_.get();
+    const bool chunked = answer != nullptr && answer->chunked && !answer->head_only;
+    head_out_.swap(head_);
+    head_.clear();
+    body_out_ = std::exchange(body_, {});
+    size_out_.clear();
+    std::string_view tail;
+    if (chunked && !body_out_.empty()) {
+        std::array<char, 18> digits{};
+        const auto [end, errc] = std::to_chars(digits.data(), digits.data() + digits.size(), body_out_.size(), 16);
+        EXA_CHECK(errc == std::errc{});
+        size_out_.assign(digits.data(), end).append("\r\n");
+        tail = "\r\n";
+    }
+    if (chunked && answer->finished && !std::exchange(last_chunk_sent_, true))
+        tail = tail.empty() ? last_chunk : std::string_view("\r\n0\r\n\r\n");
+    out_bytes_ = head_out_.size() + size_out_.size() + body_out_.size() + tail.size();
+    if (out_bytes_ <= joined_bytes_max) {
+        head_out_.append(size_out_).append(body_out_).append(tail);
+        out_ = {asio::buffer(head_out_), asio::const_buffer(), asio::const_buffer(), asio::const_buffer()};
+    } else {
+        out_ = {asio::buffer(head_out_), asio::buffer(size_out_), asio::buffer(body_out_), asio::buffer(tail)};
+    }
+    if (tls_) seal_output();
+    return out_bytes_ > 0;
+}
+
+void HttpConnection::wait_to_write() {
+    writing_ = true;
     write_deadline_ = Clock::now() + context_->config.write_timeout;
-    socket_.async_write_some(
-        out_, [self = shared_from_this()](const auto& code, std::size_t bytes) { self->on_written(code, bytes); });
+    socket_.async_wait(Socket::wait_write, [self = shared_from_this()](const boost::system::error_code& code) {
+        self->writing_ = false;
+        if (self->gone_) return;
+        if (code)
+            self->break_off();
+        else
+            self->write_more();
+    });
 }
 
 void HttpConnection::seal_output() {
@@ -464,22 +569,19 @@ void HttpConnection::seal_output() {
     out_bytes_ = sealed_out_.size();
 }
 
-void HttpConnection::on_written(const boost::system::error_code& code, std::size_t bytes) {
-    ++context_->stats.writes;
+void HttpConnection::took(std::size_t bytes) {
     context_->stats.bytes_out += bytes;
-    if (code) {
-        break_off();
-        return;
-    }
-    if (gone_) return;
     out_bytes_ -= bytes;
     for (auto& buffer : out_) {
         const std::size_t taken = std::min(bytes, buffer.size());
         buffer += taken;
         bytes -= taken;
     }
+    if (current_ && current_->wants_room && waiting() <= write_buffer_bytes()) {
+        current_->wants_room = false;
+        if (const auto listener = current_->listener) listener->drained();
+    }
     written_.notify();
-    write_more();
 }
 
 }  // namespace exa::io

@@ -2,11 +2,12 @@
 //
 // One read is outstanding whenever more input is wanted: for the next request, or, while a request is answered, to see
 // the client go. Output waits in a head and a body; one write takes all that is there. Deadlines are plain times that
-// the server's sweep compares now and then: a request sets no timer.
+// the server's sweep compares now and then: a request sets no timer, and needs no coroutine.
 #pragma once
 
 #include <array>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <chrono>
 #include <cstddef>
@@ -29,10 +30,11 @@
 namespace exa::io {
 
 // What the connections of one server share.
-struct HttpContext {
-    HttpContext(HttpConfig settings, HttpServer::Handler answer, Log& sink)
-        : config(settings), handler(std::move(answer)), log(sink) {}
+struct HttpContext : std::enable_shared_from_this<HttpContext> {
+    HttpContext(boost::asio::io_context& context, HttpConfig settings, HttpServer::Handler answer, Log& sink)
+        : io(context), config(settings), handler(std::move(answer)), log(sink) {}
 
+    boost::asio::io_context& io;
     HttpConfig config;
     HttpServer::Handler handler;
     Log& log;
@@ -43,10 +45,17 @@ struct HttpContext {
     std::function<void(const HttpOutcome&)> on_outcome;
     bool draining = false;
 
+    // Has the connection write at the end of this turn of the loop.
+    void flush_later(std::shared_ptr<HttpConnection> connection);
+
     // "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110 section 5.6.7), made once a second.
     const std::string& date();
 
   private:
+    void flush_all();
+
+    std::vector<std::shared_ptr<HttpConnection>> to_flush_;
+    std::vector<std::shared_ptr<HttpConnection>> flushing_;
     std::int64_t date_second_ = 0;
     std::string date_;
 };
@@ -62,27 +71,31 @@ struct HttpAnswer {
     bool keep_alive = false;  // as the client asked; the head decides
     bool started = false;
     bool chunked = false;
-    bool finished = false;  // nothing more will be written
-    bool complete = false;  // and the socket took it, or the client is gone
-    bool deserted = false;  // the client went away first
+    bool finished = false;    // nothing more will be written
+    bool complete = false;    // and the socket took it, or the client is gone
+    bool deserted = false;    // the client went away first
+    bool wants_room = false;  // its listener waits for drained()
     std::function<void()> on_disconnect;
+    std::shared_ptr<AnswerListener> listener;
 
     // For an HttpOutcome.
     std::string method;
     std::string path;
     int status = 0;
     std::uint64_t body_bytes = 0;
-    Clock::time_point begun = Clock::now();
+    Clock::time_point begun;
     std::optional<Clock::time_point> first_byte;
     std::vector<std::pair<std::string_view, std::string>> notes;
 };
 
 class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   public:
-    HttpConnection(std::shared_ptr<HttpContext> context, boost::asio::ip::tcp::socket socket);
+    using Socket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, boost::asio::io_context::executor_type>;
 
-    // The whole life; the connection leaves the context's set at the end.
-    Awaitable<void> run();
+    HttpConnection(std::shared_ptr<HttpContext> context, Socket socket);
+
+    // Begins its life; the connection leaves the context's set at the end.
+    void start();
 
     // Called now and then: acts on deadlines that have passed.
     void sweep(std::chrono::steady_clock::time_point now);
@@ -99,26 +112,42 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     // Until at most `bytes` wait for the socket. errc::broken when the client is gone.
     Awaitable<Result<void>> flushed_to(std::shared_ptr<HttpAnswer> answer, std::size_t bytes);
     void abandon(const std::shared_ptr<HttpAnswer>& answer);
+    // begin(), append() and end() only take what is to be written.
+    void flush_now();
+    void flush_later();
+    // Whether more than write_buffer_bytes wait; the answer's listener will then be told.
+    bool ask_for_room(HttpAnswer& answer) const;
     bool client_gone() const { return gone_ || end_of_input_; }
     bool wants_outcomes() const { return context_->on_outcome != nullptr; }
     std::size_t write_buffer_bytes() const { return context_->config.write_buffer_bytes; }
-    boost::asio::any_io_executor executor() { return socket_.get_executor(); }
+    boost::asio::io_context::executor_type executor() { return socket_.get_executor(); }
 
   private:
     using Clock = std::chrono::steady_clock;
 
-    Awaitable<void> shake_hands();
-    Awaitable<std::optional<HttpRequest>> read_request(RequestParser& parser);
-    Awaitable<void> refuse(HttpFault fault, std::string request_id);
-    Awaitable<void> answer_request(HttpRequest request, std::shared_ptr<HttpAnswer> answer);
+    // What it waits for.
+    enum class Phase : std::uint8_t { handshake, request, answer, end };
+
+    void advance();
+    // Each does what can be done now; false: it waits, or the phase is another.
+    bool shake_hands();
+    bool read_request();
+    bool parse_inbox();
+    void answer_request(HttpRequest request);
+    void refuse(HttpFault fault, std::string request_id);
+    void complete_answer();
     void report(const HttpAnswer& answer);
+    void begin_end();
+    Awaitable<void> end_life();
     Awaitable<void> linger();
+    void woken();
 
     void arm_read(std::size_t bytes_max);
     void on_read(const boost::system::error_code& code, std::size_t bytes);
-    void kick_write();
     void write_more();
-    void on_written(const boost::system::error_code& code, std::size_t bytes);
+    bool fill_output();
+    void wait_to_write();
+    void took(std::size_t bytes);
     void unseal(std::string_view bytes);
     void seal_output();
     void client_left();
@@ -127,14 +156,18 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     void set_read_deadline(Duration after) { read_deadline_ = Clock::now() + after; }
 
     std::shared_ptr<HttpContext> context_;
-    boost::asio::ip::tcp::socket socket_;
+    Socket socket_;
     Endpoint remote_;
+    Phase phase_ = Phase::request;
+    bool advancing_ = false;
 
     std::unique_ptr<TlsStream> tls_;  // null: plain
 
     // Input.
-    std::string inbox_;        // read and not yet parsed
-    std::vector<char> chunk_;  // of the outstanding read
+    std::optional<RequestParser> parser_;  // of the request that comes
+    bool continued_ = false;               // "100 Continue" was said
+    std::string inbox_;                    // read and not yet parsed
+    std::vector<char> chunk_;              // of the outstanding read
     bool reading_ = false;
     bool end_of_input_ = false;
     bool expired_ = false;
@@ -151,7 +184,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     Bytes sealed_out_;           // what `out_` points to instead, of HTTPS
     std::size_t out_bytes_ = 0;  // of `out_` that the socket has yet to take
     bool last_chunk_sent_ = false;
-    bool writing_ = false;
+    bool writing_ = false;    // the socket will tell when it takes more
+    bool flush_due_ = false;  // at the end of this turn
     Clock::time_point write_deadline_ = Clock::time_point::max();
     Signal written_;
 

@@ -5,6 +5,7 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <exception>
 #include <optional>
 #include <set>
 #include <utility>
@@ -32,13 +33,13 @@ Duration sweep_interval(const HttpConfig& config) {
 struct HttpServer::State : std::enable_shared_from_this<HttpServer::State> {
     State(asio::io_context& context, HttpConfig config, Handler handler, Log& log)
         : io(context),
-          shared(std::make_shared<HttpContext>(config, std::move(handler), log)),
+          shared(std::make_shared<HttpContext>(context, config, std::move(handler), log)),
           sweep_timer(context),
           closed_one(context.get_executor()) {}
 
     Awaitable<void> accept_loop();
     Awaitable<void> sweep_loop();
-    void adopt(tcp::socket socket);
+    void adopt(HttpConnection::Socket socket);
     void cut_all();
 
     asio::io_context& io;
@@ -58,7 +59,7 @@ Awaitable<void> HttpServer::State::accept_loop() {
             co_await closed_one.wait();
             continue;
         }
-        auto [code, socket] = co_await acceptor->async_accept(as_result);
+        auto [code, socket] = co_await acceptor->async_accept(io, as_result);
         if (!code) {
             adopt(std::move(socket));
         } else if (!stopped) {
@@ -70,13 +71,13 @@ Awaitable<void> HttpServer::State::accept_loop() {
     }
 }
 
-void HttpServer::State::adopt(tcp::socket socket) {
+void HttpServer::State::adopt(HttpConnection::Socket socket) {
     if (gone) return;
     auto connection = std::make_shared<HttpConnection>(shared, std::move(socket));
     shared->connections.insert(connection);
     ++shared->stats.connections;
     ++shared->stats.connections_now;
-    asio::co_spawn(io, [connection] { return connection->run(); }, asio::detached);
+    connection->start();
 }
 
 Awaitable<void> HttpServer::State::sweep_loop() {
@@ -138,7 +139,7 @@ void HttpServer::stop_accepting() {
     // These clients have connected and may have sent a request already.
     while (true) {
         boost::system::error_code code;
-        tcp::socket socket(state_->io);
+        HttpConnection::Socket socket(state_->io);
         state_->acceptor->accept(socket, code);
         if (code) break;
         state_->adopt(std::move(socket));
@@ -171,6 +172,19 @@ Awaitable<bool> HttpServer::drain(Duration deadline) {
 
 HttpStats HttpServer::stats() const {
     return state_->shared->stats;
+}
+
+HttpServer::Handler in_coroutine(asio::io_context& context, Log& log, HttpCoroutine answer) {
+    return [&context, &log, answer = std::move(answer)](HttpRequest request, std::shared_ptr<HttpExchange> exchange) {
+        // Its exchange is gone with it when it throws.
+        asio::co_spawn(context, answer(std::move(request), std::move(exchange)), [&log](std::exception_ptr thrown) {
+            try {
+                if (thrown) std::rethrow_exception(thrown);
+            } catch (const std::exception& exception) {
+                log.error("http", "a handler threw", {{"what", exception.what()}});
+            }
+        });
+    };
 }
 
 }  // namespace exa::io

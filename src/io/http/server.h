@@ -1,8 +1,11 @@
 // HTTP/1.1 server (RFC 9112), over TLS or not: requests in, whole or streamed answers out.
 //
-// A connection is one coroutine: read a request, run the handler, go on with the next. While the handler runs the
+// A connection reads a request, hands it on, and goes on with the next when its answer is complete. Meanwhile the
 // socket is still read, so a client that goes away is noticed at once and pipelined bytes wait for their turn, within
 // a bound. Everything a stranger can send has a limit in HttpConfig.
+//
+// A whole answer is handed to the socket by respond(); what streams of all connections get within one turn of the event
+// loop leaves at its end, in one write a connection.
 //
 // Threading: a server and its exchanges belong to the one thread that runs their io_context.
 #pragma once
@@ -87,8 +90,22 @@ struct HttpOutcome {
 class HttpConnection;
 struct HttpAnswer;
 
+// Who answers without a coroutine. Kept alive until the answer is complete.
+class AnswerListener {
+  public:
+    virtual ~AnswerListener() = default;
+    // Once, when the client goes away before the answer is complete; possibly from within a call of the exchange.
+    // Nothing follows.
+    virtual void client_left() = 0;
+    // From the event loop: what is_full() said is over.
+    virtual void drained() = 0;
+};
+
 // One request being answered. Either respond(), or start(), write()..., finish(). Kept by whoever answers; an exchange
 // that is dropped before its answer is complete becomes 500, or a cut connection when the head is out.
+//
+// Each step comes in two kinds: as a coroutine that waits for the socket, and as a plain call (push_...) that does not;
+// who uses those listens, and pauses while the exchange is full.
 class HttpExchange {
   public:
     HttpExchange(std::shared_ptr<HttpConnection> connection, std::shared_ptr<HttpAnswer> answer);
@@ -106,6 +123,16 @@ class HttpExchange {
     Awaitable<Result<void>> write(std::string chunk);
     // Ends the body; completes when the socket took everything.
     Awaitable<Result<void>> finish();
+
+    // The plain calls. They do nothing once the client is gone.
+    void push_answer(HttpResponse response);
+    void push_head(int status, HttpHeaders headers, std::optional<std::uint64_t> length = std::nullopt);
+    void push_body(std::string chunk);
+    void push_end();
+    // More than write_buffer_bytes wait for the socket; the listener hears when they no longer do.
+    bool is_full() const;
+    // Before any other of them. At once (posted) when the client is gone already.
+    void listen(std::shared_ptr<AnswerListener> listener);
 
     // One more field of the answer's head, whatever becomes of the request. Before respond() or start().
     void add_field(std::string name, std::string value);
@@ -130,8 +157,8 @@ class HttpExchange {
 
 class HttpServer {
   public:
-    // Coroutine parameters are by value; what a handler throws is logged and becomes 500.
-    using Handler = std::function<Awaitable<void>(HttpRequest request, std::shared_ptr<HttpExchange>)>;
+    // May answer at once or keep the exchange; what it throws is logged and becomes 500.
+    using Handler = std::function<void(HttpRequest request, std::shared_ptr<HttpExchange>)>;
 
     HttpServer(boost::asio::io_context& context, HttpConfig config, Handler handler, Log& log);
     // Closes every connection.
@@ -163,5 +190,12 @@ class HttpServer {
     struct State;
     std::shared_ptr<State> state_;
 };
+
+// Parameters are by value: a coroutine outlives its caller's.
+using HttpCoroutine = std::function<Awaitable<void>(HttpRequest request, std::shared_ptr<HttpExchange>)>;
+
+// A handler that answers in a coroutine. What that throws is logged and becomes 500. The context and the log outlive
+// it.
+HttpServer::Handler in_coroutine(boost::asio::io_context& context, Log& log, HttpCoroutine answer);
 
 }  // namespace exa::io

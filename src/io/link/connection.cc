@@ -266,7 +266,7 @@ Awaitable<void> Link::write_loop() {
             finish(!goodbye_);
             co_return;
         }
-        if (bulk_bytes_ < context_->config.write_queue_bytes) room_.notify();
+        if (has_room()) room_is_there();
     }
 }
 
@@ -425,6 +425,12 @@ void Link::handle_cancel(std::uint32_t id) {
 }
 
 // Frames that go.
+
+void Link::room_is_there() {
+    room_.notify();
+    for (const auto& waiting : std::exchange(crowded_, {}))
+        if (const auto state = waiting.lock()) state->notify();
+}
 
 void Link::queue_control(Bytes frame) {
     control_bytes_ += frame.size();

@@ -43,18 +43,18 @@ class StreamState {
     }
 
     const std::uint32_t id;
-    Signal wake;  // of the one coroutine that reads (dialler) or waits for credit (acceptor)
+    Signal wake;  // of the one coroutine that reads (dialler) or waits for credit (acceptor), if there is one
 
     bool ended = false;      // End was received, or sent
     bool cancelled = false;  // by the dialler
     bool broken = false;     // the link finished first
+    std::function<void()> on_ready;
 
     // Dialler.
     std::deque<StreamFrame> inbox;
     bool answered = false;        // a head or data came
     bool open_sent = false;       // the request left the queue
     std::uint32_t ungranted = 0;  // bytes consumed since the last credit frame
-    std::function<void()> on_ready;
 
     // What the other side may still send (dialler) or this side may (acceptor).
     std::int64_t credit = wire::stream_credit_initial;
@@ -90,6 +90,9 @@ class Link : public std::enable_shared_from_this<Link> {
 
     // Dialler: sends the request once the write queue has room.
     Awaitable<Result<std::shared_ptr<LinkStream>>> open(std::shared_ptr<const wire::Open> open);
+    // The same whether or not it has.
+    Result<std::shared_ptr<LinkStream>> open_now(const wire::Open& open);
+    bool has_room() const { return bulk_bytes_ < context_->config.write_queue_bytes; }
     // errc::too_large, errc::too_many (too much waits already), errc::broken.
     Result<void> send_sync(ByteView message);
 
@@ -103,6 +106,8 @@ class Link : public std::enable_shared_from_this<Link> {
     Awaitable<Result<StreamFrame>> read(std::shared_ptr<StreamState> state, std::optional<Duration> timeout);
     std::optional<Result<StreamFrame>> poll(StreamState& state);
     Awaitable<Result<void>> write(std::shared_ptr<StreamState> state, Bytes frame, std::size_t credit);
+    Result<void> push(const std::shared_ptr<StreamState>& state, Bytes frame, std::size_t credit);
+    bool has_room(const std::shared_ptr<StreamState>& state, bool for_data);
     void write_end(const std::shared_ptr<StreamState>& state, const wire::End& end);
     void cancel(const std::shared_ptr<StreamState>& state);
     void release(const std::shared_ptr<StreamState>& state);
@@ -129,6 +134,7 @@ class Link : public std::enable_shared_from_this<Link> {
     Result<void> handle_open(const wire::FrameView& frame);
     void handle_cancel(std::uint32_t id);
 
+    void room_is_there();
     void queue_control(Bytes frame);
     void queue_bulk(Bytes frame, const std::shared_ptr<StreamState>& state);
     std::vector<Bytes> take_batch();
@@ -153,8 +159,9 @@ class Link : public std::enable_shared_from_this<Link> {
     std::optional<Bytes> pong_;  // the newest only: a flood of pings costs no memory
     std::optional<Bytes> goodbye_;
     bool goodbye_sent_ = false;
-    Signal work_;  // there is something to write
-    Signal room_;  // the bulk lane has room, or a stream stopped waiting for it
+    std::vector<std::weak_ptr<StreamState>> crowded_;  // asked for room when there was none
+    Signal work_;                                      // there is something to write
+    Signal room_;                                      // the bulk lane has room, or a stream stopped waiting for it
 
     bool greeted_ = false;
     bool retiring_ = false;

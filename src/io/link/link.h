@@ -51,8 +51,9 @@ class LinkStream {
     Awaitable<Result<StreamFrame>> read(std::optional<Duration> timeout = std::nullopt);
     // Dialler. As read(), without waiting: nothing when it would have to.
     std::optional<Result<StreamFrame>> poll();
-    // Dialler. Called from the event loop, possibly for nothing, when poll() may have an answer again after it had
-    // none; it must do no more than wake whoever polls. Dropped when the LinkStream goes away.
+    // Called from the event loop, possibly for nothing, when poll() may have an answer again after it had none
+    // (dialler), or has_room() one that is better (acceptor); it must do no more than wake whoever asks. Dropped when
+    // the LinkStream goes away.
     void on_ready(std::function<void()> handler);
     // Dialler. The acceptor is told before any queued data; frames on their way are dropped. Idempotent.
     void cancel();
@@ -63,6 +64,13 @@ class LinkStream {
     Awaitable<Result<void>> write_head(wire::Head head);
     Awaitable<Result<void>> write_data(wire::Data data);
     Awaitable<Result<void>> write_end(wire::End end);
+
+    // Acceptor. The same without waiting: what has no room is queued beyond the bound.
+    Result<void> push_head(const wire::Head& head);
+    Result<void> push_data(wire::Data data);
+    Result<void> push_end(const wire::End& end);
+    // Acceptor. False while the link's write queue is full, or, for data, credit is used up.
+    bool has_room(bool for_data) const;
 
     // Acceptor. True once nobody reads any more: the dialler cancelled, or the link broke.
     bool cancelled() const;
@@ -91,6 +99,9 @@ class LinkPool {
     // one's), malformed, too_large, too_many, system (out of descriptors or memory here), broken, closed. Except for
     // broken, nothing of the request was sent.
     Awaitable<Result<std::shared_ptr<LinkStream>>> open(Endpoint to, PeerId expect, wire::Open open);
+
+    // As open(), now or not at all: nothing when a link must be made first, or the one there is has no room.
+    std::optional<Result<std::shared_ptr<LinkStream>>> try_open(Endpoint to, PeerId expect, const wire::Open& open);
 
     // Queues a membership message; success means that it was queued on a live link. Errors as of open().
     Awaitable<Result<void>> send_sync(Endpoint to, PeerId expect, Bytes message);

@@ -191,6 +191,15 @@ Awaitable<Result<std::shared_ptr<LinkStream>>> LinkPool::open(Endpoint to, PeerI
     }
 }
 
+std::optional<Result<std::shared_ptr<LinkStream>>> LinkPool::try_open(Endpoint to, PeerId expect,
+                                                                      const wire::Open& open) {
+    const auto at = state_->links.find(to);
+    if (state_->closed || at == state_->links.end() || !at->second->usable() || !at->second->has_room())
+        return std::nullopt;
+    if (expect != PeerId{} && at->second->peer() != expect) return error(errc::wrong_peer, to_string(to));
+    return at->second->open_now(open);
+}
+
 Awaitable<Result<void>> LinkPool::send_sync(Endpoint to, PeerId expect, Bytes message) {
     const auto state = state_;
     auto link = co_await state->obtain(to, expect);

@@ -17,6 +17,15 @@ namespace {
 // Data without tokens is cut to this, so that streams take turns on the link.
 constexpr std::size_t piece_bytes = 64 * 1024;
 
+bool is_one_frame(const wire::Data& data) {
+    return !data.tokens.empty() || data.bytes.size() <= piece_bytes;
+}
+
+bool fits_frame(const wire::Data& data) {
+    return wire::data_payload_size(data) <= wire::frame_payload_max(wire::FrameType::data) &&
+           data.tokens.size() <= std::numeric_limits<std::uint16_t>::max();
+}
+
 Error broken_error(const Link& link) {
     return error(errc::broken, "link to " + to_string(link.peer()));
 }
@@ -27,21 +36,25 @@ Error broken_error(const Link& link) {
 
 Awaitable<Result<std::shared_ptr<LinkStream>>> Link::open(std::shared_ptr<const wire::Open> open) {
     const auto self = shared_from_this();
-    while (usable() && bulk_bytes_ >= context_->config.write_queue_bytes) {
+    while (usable() && !has_room()) {
         co_await room_.wait();
         if (co_await is_cancelled()) co_return error(errc::cancelled);
     }
-    if (!usable()) co_return error(errc::closed, "link to " + to_string(peer_));
+    co_return open_now(*open);
+}
+
+Result<std::shared_ptr<LinkStream>> Link::open_now(const wire::Open& open) {
+    if (!usable()) return error(errc::closed, "link to " + to_string(peer_));
     if (streams_.size() >= context_->config.streams_max || last_stream_ == std::numeric_limits<std::uint32_t>::max())
-        co_return error(errc::too_many, "streams to " + to_string(peer_));
-    auto frame = wire::encode_open(last_stream_ + 1, *open);
-    if (!frame) co_return error(errc::too_large, frame.error().detail);
+        return error(errc::too_many, "streams to " + to_string(peer_));
+    auto frame = wire::encode_open(last_stream_ + 1, open);
+    if (!frame) return error(errc::too_large, frame.error().detail);
     const auto state = std::make_shared<StreamState>(++last_stream_, transport_->executor());
     streams_.emplace(state->id, state);
     ++context_->stats.streams_now;
     ++context_->stats.streams_opened;
     queue_bulk(std::move(frame).value(), state);
-    co_return std::make_shared<LinkStream>(shared_from_this(), state);
+    return std::make_shared<LinkStream>(shared_from_this(), state);
 }
 
 Awaitable<Result<StreamFrame>> Link::read(std::shared_ptr<StreamState> state, std::optional<Duration> timeout) {
@@ -79,22 +92,33 @@ std::optional<Result<StreamFrame>> Link::poll(StreamState& state) {
 
 Awaitable<Result<void>> Link::write(std::shared_ptr<StreamState> state, Bytes frame, std::size_t credit) {
     const auto self = shared_from_this();
-    EXA_CHECK(role_ == Role::acceptor);
-    while (true) {
-        if (state->cancelled) co_return error(errc::cancelled, "by " + to_string(peer_));
-        if (state->broken || finished_) co_return broken_error(*this);
-        EXA_CHECK(!state->ended);
+    while (!state->cancelled && !state->broken && !finished_) {
         if (credit > 0 && state->credit <= 0)
             co_await state->wake.wait();
-        else if (bulk_bytes_ >= context_->config.write_queue_bytes)
+        else if (!has_room())
             co_await room_.wait();
         else
             break;
         if (co_await is_cancelled()) co_return error(errc::cancelled);
     }
+    co_return push(state, std::move(frame), credit);
+}
+
+Result<void> Link::push(const std::shared_ptr<StreamState>& state, Bytes frame, std::size_t credit) {
+    EXA_CHECK(role_ == Role::acceptor);
+    if (state->cancelled) return error(errc::cancelled, "by " + to_string(peer_));
+    if (state->broken || finished_) return broken_error(*this);
+    EXA_CHECK(!state->ended);
     state->credit -= static_cast<std::int64_t>(credit);
     queue_bulk(std::move(frame), state);
-    co_return success();
+    return success();
+}
+
+bool Link::has_room(const std::shared_ptr<StreamState>& state, bool for_data) {
+    if (for_data && state->credit <= 0) return false;
+    if (has_room()) return true;
+    crowded_.push_back(state);
+    return false;
 }
 
 void Link::write_end(const std::shared_ptr<StreamState>& state, const wire::End& end) {
@@ -169,10 +193,8 @@ Awaitable<Result<void>> LinkStream::write_data(wire::Data data) {
     const auto link = link_;
     const auto state = state_;
     const std::size_t size = wire::data_payload_size(data);
-    if (!data.tokens.empty() || data.bytes.size() <= piece_bytes) {
-        if (size > wire::frame_payload_max(wire::FrameType::data) ||
-            data.tokens.size() > std::numeric_limits<std::uint16_t>::max())
-            co_return error(errc::too_large, "data of " + std::to_string(size) + " bytes");
+    if (is_one_frame(data)) {
+        if (!fits_frame(data)) co_return error(errc::too_large, "data of " + std::to_string(size) + " bytes");
         co_return co_await link->write(state, wire::encode_data(state->id, data), size);
     }
     for (std::size_t at = 0; at < data.bytes.size(); at += piece_bytes) {
@@ -184,11 +206,36 @@ Awaitable<Result<void>> LinkStream::write_data(wire::Data data) {
 }
 
 Awaitable<Result<void>> LinkStream::write_end(wire::End end) {
-    if (state_->cancelled) co_return error(errc::cancelled, "by " + to_string(link_->peer()));
-    if (state_->broken) co_return broken_error(*link_);
+    co_return push_end(end);
+}
+
+Result<void> LinkStream::push_head(const wire::Head& head) {
+    return link_->push(state_, wire::encode_head(state_->id, head), 0);
+}
+
+Result<void> LinkStream::push_data(wire::Data data) {
+    const std::size_t size = wire::data_payload_size(data);
+    if (is_one_frame(data)) {
+        if (!fits_frame(data)) return error(errc::too_large, "data of " + std::to_string(size) + " bytes");
+        return link_->push(state_, wire::encode_data(state_->id, data), size);
+    }
+    for (std::size_t at = 0; at < data.bytes.size(); at += piece_bytes) {
+        const wire::Data piece{data.offset, {}, data.bytes.substr(at, piece_bytes), data.choice};
+        EXA_TRY(link_->push(state_, wire::encode_data(state_->id, piece), wire::data_payload_size(piece)));
+    }
+    return success();
+}
+
+Result<void> LinkStream::push_end(const wire::End& end) {
+    if (state_->cancelled) return error(errc::cancelled, "by " + to_string(link_->peer()));
+    if (state_->broken) return broken_error(*link_);
     EXA_CHECK(!state_->ended);
     link_->write_end(state_, end);
-    co_return success();
+    return success();
+}
+
+bool LinkStream::has_room(bool for_data) const {
+    return link_->has_room(state_, for_data);
 }
 
 bool LinkStream::cancelled() const {

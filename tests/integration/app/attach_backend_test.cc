@@ -27,7 +27,9 @@ struct Read {
 
 struct Fixture {
     explicit Fixture()
-        : server(io, {}, [this](auto request, auto exchange) { return answer(request, exchange); }, log) {
+        : server(io, {},
+                 in_coroutine(io, log, [this](auto request, auto exchange) { return answer(request, exchange); }),
+                 log) {
         BOOST_TEST_REQUIRE(server.listen(any_port).has_value());
     }
 

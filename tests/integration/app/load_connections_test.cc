@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_SUITE(load_connections)
 BOOST_AUTO_TEST_CASE(a_burst_of_requests_is_served_by_few_connections) {
     asio::io_context io(1);
     exa::NullLog log;
-    HttpServer server(io, {}, answer, log);
+    HttpServer server(io, {}, in_coroutine(io, log, answer), log);
     BOOST_TEST_REQUIRE(server.listen(any_port).has_value());
     const SystemClock clock;
     LoadConnections connections(io, server.endpoint(), clock, 1000);

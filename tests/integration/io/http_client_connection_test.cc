@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_SUITE(http_client_connection)
 BOOST_AUTO_TEST_CASE(one_connection_carries_many_requests) {
     asio::io_context io(1);
     exa::NullLog log;
-    HttpServer server(io, {}, answer, log);
+    HttpServer server(io, {}, in_coroutine(io, log, answer), log);
     BOOST_TEST_REQUIRE(server.listen(any_port).has_value());
     const exa::Endpoint endpoint = server.endpoint();
     drive(io, [&]() -> Awaitable<void> {
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_closed_meanwhile_makes_the_connection_useless
 BOOST_AUTO_TEST_CASE(silence_ends_at_the_deadline_that_the_owner_watches) {
     asio::io_context io(1);
     exa::NullLog log;
-    HttpServer server(io, {}, answer, log);
+    HttpServer server(io, {}, in_coroutine(io, log, answer), log);
     BOOST_TEST_REQUIRE(server.listen(any_port).has_value());
     const exa::Endpoint endpoint = server.endpoint();
     drive(io, [&]() -> Awaitable<void> {
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(silence_ends_at_the_deadline_that_the_owner_watches) {
 BOOST_AUTO_TEST_CASE(closing_cancels_what_runs) {
     asio::io_context io(1);
     exa::NullLog log;
-    HttpServer server(io, {}, answer, log);
+    HttpServer server(io, {}, in_coroutine(io, log, answer), log);
     BOOST_TEST_REQUIRE(server.listen(any_port).has_value());
     const exa::Endpoint endpoint = server.endpoint();
     drive(io, [&]() -> Awaitable<void> {

@@ -66,7 +66,7 @@ Awaitable<void> answer(HttpRequest request, std::shared_ptr<HttpExchange> exchan
 struct Fixture {
     asio::io_context io{1};
     exa::NullLog log;
-    HttpServer server{io, {}, answer, log};
+    HttpServer server{io, {}, in_coroutine(io, log, answer), log};
     std::optional<Background> background;
 
     Fixture() {

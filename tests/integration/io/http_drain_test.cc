@@ -16,8 +16,8 @@ struct Fixture {
 
     Fixture() { config.drain_linger = milliseconds(100); }
 
-    void serve(HttpServer::Handler handler) {
-        server.emplace(io, config, std::move(handler), log);
+    void serve(HttpCoroutine answer) {
+        server.emplace(io, config, in_coroutine(io, log, std::move(answer)), log);
         BOOST_TEST_REQUIRE(server->listen(any_port).has_value());
     }
     void serve_ok() {

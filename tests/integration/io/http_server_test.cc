@@ -21,8 +21,8 @@ struct Fixture {
     HttpConfig config;
     std::optional<HttpServer> server;
 
-    void serve(HttpServer::Handler handler) {
-        server.emplace(io, config, std::move(handler), log);
+    void serve(HttpCoroutine answer) {
+        server.emplace(io, config, in_coroutine(io, log, std::move(answer)), log);
         BOOST_TEST_REQUIRE(server->listen(any_port).has_value());
     }
     void serve_echo() {
@@ -380,23 +380,23 @@ BOOST_AUTO_TEST_CASE(every_answer_carries_the_requests_id) {
 
 BOOST_AUTO_TEST_CASE(outcome_says_what_the_client_got) {
     std::vector<std::string> outcomes;
-    server.emplace(
-        io, config,
-        [](HttpRequest request, std::shared_ptr<HttpExchange> exchange) -> Awaitable<void> {
-            exchange->note("who", "first");
-            exchange->note("who", "last");
-            exchange->add_field("x-more", "yes");
-            exchange->add_field("x-bad", "a\r\nb: c");
-            if (request.path == "/stream") {
-                static_cast<void>(co_await exchange->start(200, {}));
-                static_cast<void>(co_await exchange->write("abc"));
-                if (request.query == "finish") static_cast<void>(co_await exchange->finish());
-                co_return;
-            }
-            HttpResponse response{404, {}, "not found"};
-            static_cast<void>(co_await exchange->respond(std::move(response)));
-        },
-        log);
+    server.emplace(io, config,
+                   in_coroutine(io, log,
+                                [](HttpRequest request, std::shared_ptr<HttpExchange> exchange) -> Awaitable<void> {
+                                    exchange->note("who", "first");
+                                    exchange->note("who", "last");
+                                    exchange->add_field("x-more", "yes");
+                                    exchange->add_field("x-bad", "a\r\nb: c");
+                                    if (request.path == "/stream") {
+                                        static_cast<void>(co_await exchange->start(200, {}));
+                                        static_cast<void>(co_await exchange->write("abc"));
+                                        if (request.query == "finish") static_cast<void>(co_await exchange->finish());
+                                        co_return;
+                                    }
+                                    HttpResponse response{404, {}, "not found"};
+                                    static_cast<void>(co_await exchange->respond(std::move(response)));
+                                }),
+                   log);
     server->on_outcome([&](const HttpOutcome& outcome) {
         std::string text = std::string(outcome.id) + " " + std::string(outcome.method) + " " +
                            std::string(outcome.path) + " " + std::to_string(outcome.status) + " " +

@@ -73,8 +73,8 @@ struct Fixture {
     std::optional<HttpServer> server;
     exa::test::PemPair pem = self_signed("h");
 
-    void serve(HttpServer::Handler handler) {
-        server.emplace(io, config, std::move(handler), log);
+    void serve(HttpCoroutine answer) {
+        server.emplace(io, config, in_coroutine(io, log, std::move(answer)), log);
         use(pem);
         BOOST_TEST_REQUIRE(server->listen(any_port).has_value());
     }
