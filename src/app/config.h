@@ -58,6 +58,12 @@ struct PeerConfig {
     std::uint32_t http_threads = 1;
     std::string http_routing = "full";
     std::uint32_t http_queue_ms = 2'000;
+    std::uint32_t http_header_bytes = 64 * 1024;
+    std::uint32_t http_body_bytes = 16 * 1024 * 1024;
+    std::uint32_t http_connections = 8'192;
+    std::uint32_t http_idle_seconds = 75;
+    std::uint32_t http_first_byte_seconds = 120;
+    std::uint32_t http_stream_idle_seconds = 60;
     std::string http_certificate_file;
     std::string http_key_file;
     std::string http_cors_origins;

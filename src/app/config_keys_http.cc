@@ -35,6 +35,28 @@ constexpr std::array keys = {
         "Milliseconds that a request waits for a place when every replica of its model is at its limit, before it "
         "is answered 503. Default: 2000. Range: 0 (not at all) to 100000.",
         set_number<&PeerConfig::http_queue_ms, 0, 100'000>},
+    ConfigKey{"http.header_bytes", "BYTES",
+              "Longest request line and header fields together; more is answered 431. Default: 65536. Range: 1024 to "
+              "1048576.",
+              set_number<&PeerConfig::http_header_bytes, 1'024, 1'048'576>},
+    ConfigKey{"http.body_bytes", "BYTES",
+              "Longest request body; more is answered 413. Default: 16777216. Range: 1024 to 16777216.",
+              set_number<&PeerConfig::http_body_bytes, 1'024, 16'777'216>},
+    ConfigKey{"http.connections", "N",
+              "Connections of clients at once, for each thread; more wait in the kernel's queue. Default: 8192. Range: "
+              "1 to 1000000.",
+              set_number<&PeerConfig::http_connections, 1, 1'000'000>},
+    ConfigKey{"http.idle_seconds", "S",
+              "Seconds that a connection without a request is kept open. Default: 75. Range: 1 to 86400.",
+              set_number<&PeerConfig::http_idle_seconds, 1, 86'400>},
+    ConfigKey{"http.first_byte_seconds", "S",
+              "Seconds from a request to the first byte of its answer, after which another replica is tried; reading a "
+              "long prompt and waiting for a place count. Default: 120. Range: 1 to 86400.",
+              set_number<&PeerConfig::http_first_byte_seconds, 1, 86'400>},
+    ConfigKey{"http.stream_idle_seconds", "S",
+              "Seconds between two pieces of an answer, after which its replica counts as broken. There is no limit on "
+              "the whole. Default: 60. Range: 1 to 86400.",
+              set_number<&PeerConfig::http_stream_idle_seconds, 1, 86'400>},
     ConfigKey{"http.certificate_file", "FILE",
               "File with the certificate of this peer's door as PEM text, those that signed it behind it: clients then "
               "speak HTTPS, TLS 1.2 or 1.3. Read again on SIGHUP and every 10 s; open connections go on with what they "

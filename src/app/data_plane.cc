@@ -47,7 +47,7 @@ struct DataPlane::State {
     }
 
     static io::HttpConfig http_config(const DataPlaneShared& parts) {
-        io::HttpConfig config;
+        io::HttpConfig config = parts.http;
         config.reuse_port = parts.reuse_port;
         return config;
     }
@@ -59,20 +59,34 @@ struct DataPlane::State {
             return shared.actions.facts();
         };
         actions.metrics = [this] {
+            store_stats();
             return metrics_text({.peer = shared.identity.name,
-                                 .thread = static_cast<unsigned>(thread_number),
-                                 .control = *shared.view.load(),
+                                 .control = *view.load(),
                                  .replicas = *shared.replicas,
-                                 .serving = serving.stats(),
-                                 .dispatcher = dispatcher.counters(),
-                                 .http = http.stats(),
-                                 .links_dialled = links.stats(),
-                                 .links_accepted = link_server.stats()});
+                                 .threads = shared.stats.all()});
         };
         return actions;
     }
 
     void store_totals() { shared.totals.store(thread_number, dispatcher, entry.failed(), link_server.stats()); }
+
+    void store_stats() {
+        shared.stats.store(thread_number, {.serving = serving.stats(),
+                                           .dispatcher = dispatcher.counters(),
+                                           .http = http.stats(),
+                                           .links_dialled = links.stats(),
+                                           .links_accepted = link_server.stats()});
+    }
+
+    // For scrapes that other threads answer.
+    void store_stats_later() {
+        stats_timer.expires_after(std::chrono::seconds(1));
+        stats_timer.async_wait([this](const boost::system::error_code& code) {
+            if (code) return;
+            store_stats();
+            store_stats_later();
+        });
+    }
 
     asio::awaitable<void> close_links() {
         links.close();
@@ -86,6 +100,7 @@ struct DataPlane::State {
 
     void set_handlers() {
         entry.on_end([this] { store_totals(); });
+        if (shared.stats.threads() > 1) store_stats_later();
         if (shared.access_log != nullptr)
             http.on_outcome([this](const io::HttpOutcome& outcome) {
                 shared.access_log->write(access_line(outcome, shared.clock.wall()));
@@ -116,6 +131,7 @@ struct DataPlane::State {
     Door door;
     io::HttpServer http;
     asio::executor_work_guard<asio::io_context::executor_type> work = asio::make_work_guard(context);
+    asio::steady_timer stats_timer{context};
     std::jthread thread;
 };
 

@@ -14,6 +14,7 @@
 #include "app/gate.h"
 #include "app/local_replicas.h"
 #include "app/shared_view.h"
+#include "app/thread_stats.h"
 #include "app/totals.h"
 #include "base/log.h"
 #include "base/result.h"
@@ -28,6 +29,7 @@ struct DataPlaneShared {
     io::LinkIdentity identity;
     router::Config router;
     EntryConfig entry;
+    io::HttpConfig http;
     std::shared_ptr<LocalReplicas> replicas;
     const SharedView& view;
     const router::SessionTokens& tokens;
@@ -35,6 +37,7 @@ struct DataPlaneShared {
     const Cors& cors;
     const io::SystemClock& clock;
     Totals& totals;
+    StatsBoard& stats;
     Log& log;
     bool reuse_port = false;                     // more than one thread
     io::LinkSealing sealing;                     // as it is at the start

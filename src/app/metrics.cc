@@ -110,56 +110,92 @@ void add_replicas(Families& families, const LocalReplicas& replicas) {
     }
 }
 
-void add_links(Families& families, const std::vector<ClientMetric::Label>& thread, std::string_view side,
-               const io::LinkStats& links) {
+// One sample of every data-plane thread.
+class Threads {
+  public:
+    Threads(Families& families, const std::vector<ThreadStats>& threads) : families_(families), threads_(threads) {}
+
+    template <class Value>
+    void add(std::string name, std::string help, MetricType type, Value value) const {
+        families_.begin(std::move(name), std::move(help), type);
+        for (std::size_t i = 0; i < threads_.size(); ++i)
+            families_.add({{"thread", std::to_string(i)}}, static_cast<double>(value(threads_[i])));
+    }
+    template <class Value>
+    void counter(std::string name, std::string help, Value value) const {
+        add(std::move(name), std::move(help), MetricType::Counter, value);
+    }
+
+  private:
+    Families& families_;
+    const std::vector<ThreadStats>& threads_;
+};
+
+void add_requests(Families& families, const std::vector<ThreadStats>& threads) {
+    families.begin("requests_total", "Requests of clients at this entry, by how they ended.", MetricType::Counter);
+    for (std::size_t i = 0; i < threads.size(); ++i) {
+        const router::Counters& counters = threads[i].dispatcher;
+        const std::array<std::pair<const char*, std::uint64_t>, 4> ends = {{{"finished", counters.finished},
+                                                                            {"rejected", counters.rejected},
+                                                                            {"broken", counters.broken},
+                                                                            {"abandoned", counters.abandoned}}};
+        for (const auto& [end, count] : ends)
+            families.add({{"thread", std::to_string(i)}, {"end", end}}, static_cast<double>(count));
+    }
+}
+
+void add_links(const Threads& threads, std::string_view side, io::LinkStats ThreadStats::* links) {
     const std::string prefix = "links_" + std::string(side) + "_";
-    families.begin(prefix + "now", "Peer links open.", MetricType::Gauge);
-    families.add(thread, static_cast<double>(links.links_now));
-    families.counter(prefix + "broken_total", "Links that ended without a goodbye.", links.links_broken, thread);
-    families.counter(prefix + "refused_total", "Links refused: another cluster, version or peer, too many.",
-                     links.links_refused, thread);
-    families.counter(prefix + "malformed_total", "Links closed for bytes that are not the protocol.", links.malformed,
-                     thread);
-    families.counter(prefix + "streams_total", "Streams opened.", links.streams_opened, thread);
+    const auto of = [links](auto member) { return [=](const ThreadStats& stats) { return stats.*links.*member; }; };
+    threads.add(prefix + "now", "Peer links open.", MetricType::Gauge, of(&io::LinkStats::links_now));
+    threads.counter(prefix + "broken_total", "Links that ended without a goodbye.", of(&io::LinkStats::links_broken));
+    threads.counter(prefix + "refused_total", "Links refused: another cluster, version or peer, too many.",
+                    of(&io::LinkStats::links_refused));
+    threads.counter(prefix + "malformed_total", "Links closed for bytes that are not the protocol.",
+                    of(&io::LinkStats::malformed));
+    threads.counter(prefix + "streams_total", "Streams opened.", of(&io::LinkStats::streams_opened));
+}
+
+void add_serving(const Threads& threads) {
+    const auto of = [](auto member) { return [=](const ThreadStats& stats) { return stats.serving.*member; }; };
+    threads.counter("served_total", "Requests that replicas of this peer were asked to serve.",
+                    of(&ServingStats::requests));
+    threads.counter("served_busy_total", "Of them, answered busy.", of(&ServingStats::refused_busy));
+    threads.counter("served_cancelled_total", "Of them, given up by the client.", of(&ServingStats::cancelled));
+    threads.counter("prompt_tokens_total", "Prompt tokens of answers made here.", of(&ServingStats::prompt_tokens));
+    threads.counter("cached_prompt_tokens_total", "Of them, found in a replica's memory.",
+                    of(&ServingStats::cached_tokens));
+    threads.counter("completion_tokens_total", "Tokens of answers made here.", of(&ServingStats::completion_tokens));
+}
+
+void add_http(const Threads& threads) {
+    const auto of = [](auto member) { return [=](const ThreadStats& stats) { return stats.http.*member; }; };
+    threads.add("http_connections_now", "Client connections open.", MetricType::Gauge,
+                of(&io::HttpStats::connections_now));
+    threads.counter("http_requests_total", "HTTP requests.", of(&io::HttpStats::requests));
+    threads.counter("http_refused_total", "HTTP requests refused by the server itself.", of(&io::HttpStats::refused));
+    threads.counter("http_disconnected_total", "Clients that went away before their answer was complete.",
+                    of(&io::HttpStats::disconnected));
+    threads.counter("http_unshaken_total", "Connections whose TLS handshake failed or took too long.",
+                    of(&io::HttpStats::unshaken));
+    threads.counter("http_writes_total", "System calls that wrote to clients.", of(&io::HttpStats::writes));
 }
 
 }  // namespace
 
 std::string metrics_text(const MetricsInput& input) {
     Families families(input);
-    const std::vector<ClientMetric::Label> thread = {{"thread", std::to_string(input.thread)}};
+    const Threads threads(families, input.threads);
     add_cluster(families, input.control);
     add_seal(families, *input.control.seal);
     add_replicas(families, input.replicas);
-
-    families.begin("requests_total", "Requests of clients at this entry, by how they ended.", MetricType::Counter);
-    const std::array<std::pair<const char*, std::uint64_t>, 4> ends = {{{"finished", input.dispatcher.finished},
-                                                                        {"rejected", input.dispatcher.rejected},
-                                                                        {"broken", input.dispatcher.broken},
-                                                                        {"abandoned", input.dispatcher.abandoned}}};
-    for (const auto& [end, count] : ends)
-        families.add({{"thread", std::to_string(input.thread)}, {"end", end}}, static_cast<double>(count));
-    families.counter("retries_total", "Attempts behind the first of a request.", input.dispatcher.retries, thread);
-    families.counter("served_total", "Requests that replicas of this peer were asked to serve.", input.serving.requests,
-                     thread);
-    families.counter("served_busy_total", "Of them, answered busy.", input.serving.refused_busy, thread);
-    families.counter("served_cancelled_total", "Of them, given up by the client.", input.serving.cancelled, thread);
-    families.counter("prompt_tokens_total", "Prompt tokens of answers made here.", input.serving.prompt_tokens, thread);
-    families.counter("cached_prompt_tokens_total", "Of them, found in a replica's memory.", input.serving.cached_tokens,
-                     thread);
-    families.counter("completion_tokens_total", "Tokens of answers made here.", input.serving.completion_tokens,
-                     thread);
-
-    families.begin("http_connections_now", "Client connections open.", MetricType::Gauge);
-    families.add(thread, static_cast<double>(input.http.connections_now));
-    families.counter("http_requests_total", "HTTP requests.", input.http.requests, thread);
-    families.counter("http_refused_total", "HTTP requests refused by the server itself.", input.http.refused, thread);
-    families.counter("http_disconnected_total", "Clients that went away before their answer was complete.",
-                     input.http.disconnected, thread);
-    families.counter("http_unshaken_total", "Connections whose TLS handshake failed or took too long.",
-                     input.http.unshaken, thread);
-    add_links(families, thread, "dialled", input.links_dialled);
-    add_links(families, thread, "accepted", input.links_accepted);
+    add_requests(families, input.threads);
+    threads.counter("retries_total", "Attempts behind the first of a request.",
+                    [](const ThreadStats& stats) { return stats.dispatcher.retries; });
+    add_serving(threads);
+    add_http(threads);
+    add_links(threads, "dialled", &ThreadStats::links_dialled);
+    add_links(threads, "accepted", &ThreadStats::links_accepted);
     return families.text();
 }
 

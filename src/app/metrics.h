@@ -2,27 +2,19 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "app/local_replicas.h"
-#include "app/serving.h"
 #include "app/shared_view.h"
-#include "io/http/server.h"
-#include "io/link/config.h"
-#include "router/dispatcher.h"
+#include "app/thread_stats.h"
 
 namespace exa::app {
 
-// Of the data-plane thread that answers; sums over threads are the scraper's.
 struct MetricsInput {
     std::string peer;  // its name, a label of every sample
-    unsigned thread = 0;
     const ControlView& control;
     const LocalReplicas& replicas;
-    const ServingStats& serving;
-    const router::Counters& dispatcher;
-    io::HttpStats http;
-    io::LinkStats links_dialled;
-    io::LinkStats links_accepted;
+    std::vector<ThreadStats> threads;  // a sample each, labelled with its number; sums are the scraper's
 };
 
 std::string metrics_text(const MetricsInput& input);

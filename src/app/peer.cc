@@ -317,6 +317,15 @@ void drain(const PeerConfig& config, LocalReplicas& replicas, Control& control,
     log.info("peer", "left the cluster");
 }
 
+io::HttpConfig http_limits(const PeerConfig& config) {
+    io::HttpConfig http;
+    http.header_bytes_max = config.http_header_bytes;
+    http.body_bytes_max = config.http_body_bytes;
+    http.idle_timeout = std::chrono::seconds(config.http_idle_seconds);
+    http.connections_max = config.http_connections;
+    return http;
+}
+
 }  // namespace
 
 Result<void> run_peer(const PeerConfig& config, std::string_view software) {
@@ -360,6 +369,8 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
 
     EntryConfig entry;
     entry.hash_only = config.http_routing == "hash";
+    entry.first_byte_timeout = std::chrono::seconds(config.http_first_byte_seconds);
+    entry.idle_timeout = std::chrono::seconds(config.http_stream_idle_seconds);
     entry.warm_up_secret = fmt::format("{:016x}{:016x}", io::random_u64(), io::random_u64());
     OpenGate open_gate;
     std::optional<KeyGate> key_gate;
@@ -385,6 +396,7 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
 
     SharedView view;
     Totals totals(config.http_threads);
+    StatsBoard stats(config.http_threads);
     StopSwitch stop;
     std::vector<std::unique_ptr<DataPlane>> planes;
     const io::LinkIdentity identity{cluster_id(config.cluster), directory.peer_id(), directory.generation(),
@@ -409,6 +421,7 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
         .identity = identity,
         .router = routing,
         .entry = entry,
+        .http = http_limits(config),
         .replicas = replicas,
         .view = view,
         .tokens = tokens,
@@ -416,6 +429,7 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
         .cors = cors,
         .clock = clock,
         .totals = totals,
+        .stats = stats,
         .log = *log,
         .reuse_port = config.http_threads > 1,
         .sealing = sealing,

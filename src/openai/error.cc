@@ -106,9 +106,10 @@ ApiError unsupported_parameter(std::string_view path, std::string_view reason) {
 }
 
 ApiError context_length_exceeded(std::string_view param, std::uint64_t prompt_tokens, std::uint64_t context_tokens) {
-    return bad_request("The prompt has " + std::to_string(prompt_tokens) +
-                           " tokens and leaves no room for an answer: " + "the model's context holds " +
-                           std::to_string(context_tokens) + " tokens.",
+    // LiteLLM knows this error by these words, whatever the code says.
+    return bad_request("This model's maximum context length is " + std::to_string(context_tokens) +
+                           " tokens: the prompt has " + std::to_string(prompt_tokens) +
+                           " and leaves no room for an answer.",
                        std::string(param), "context_length_exceeded");
 }
 

@@ -1,0 +1,45 @@
+// ThreadStats: what each data-plane thread has counted, where any of them can read it for a scrape.
+#pragma once
+
+#include <cstddef>
+#include <mutex>
+#include <vector>
+
+#include "app/backend.h"
+#include "io/http/server.h"
+#include "io/link/config.h"
+#include "router/dispatcher.h"
+
+namespace exa::app {
+
+struct ThreadStats {
+    ServingStats serving;
+    router::Counters dispatcher;
+    io::HttpStats http;
+    io::LinkStats links_dialled;
+    io::LinkStats links_accepted;
+};
+
+// Thread-safe. Written once a second by each thread where there are several, and by the one that is asked.
+class StatsBoard {
+  public:
+    explicit StatsBoard(std::size_t threads) : stats_(threads) {}
+
+    std::size_t threads() const { return stats_.size(); }
+
+    void store(std::size_t thread, const ThreadStats& stats) {
+        const std::lock_guard lock(mutex_);
+        stats_.at(thread) = stats;
+    }
+
+    std::vector<ThreadStats> all() const {
+        const std::lock_guard lock(mutex_);
+        return stats_;
+    }
+
+  private:
+    mutable std::mutex mutex_;
+    std::vector<ThreadStats> stats_;
+};
+
+}  // namespace exa::app
