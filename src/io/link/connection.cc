@@ -23,12 +23,6 @@ namespace {
 constexpr std::size_t batch_bytes_max = 256 * 1024;
 constexpr std::size_t batch_frames_max = 64;
 
-// To write, and to wake the reader, costs more than an event of a stream. Where writes have followed one another this
-// closely for so many times, data from the middle of answers waits that long for company, as long as it is little.
-constexpr auto pace = std::chrono::microseconds(500);
-constexpr unsigned crowded_after = 8;
-constexpr std::size_t paced_bytes_max = 16 * 1024;
-
 // Sync messages that wait for a peer that does not read.
 constexpr std::size_t control_bytes_max = 32 * 1024 * 1024;
 
@@ -251,19 +245,8 @@ Awaitable<void> Link::read_loop() {
     }
 }
 
-bool Link::may_wait() const {
-    return close_writes_ >= crowded_after && urgent_ == 0 && !bulk_.empty() && bulk_bytes_ < paced_bytes_max &&
-           control_.empty() && !pong_ && !goodbye_ && Clock::now() < written_ + pace;
-}
-
 Awaitable<void> Link::write_loop() {
     while (!finished_) {
-        if (may_wait()) {
-            pacing_ = true;
-            co_await work_.wait_until(written_ + pace);
-            pacing_ = false;
-            if (finished_) co_return;
-        }
         std::vector<Bytes> batch = take_batch();
         if (batch.empty()) {
             if (goodbye_sent_) {
@@ -277,10 +260,6 @@ Awaitable<void> Link::write_loop() {
         buffers.reserve(batch.size());
         for (const Bytes& frame : batch) buffers.push_back(asio::buffer(frame));
         const auto done = co_await transport_->write(std::move(buffers));
-        const auto now = Clock::now();
-        // Paced ones follow after one pace.
-        close_writes_ = now - written_ < 2 * pace ? close_writes_ + 1 : 0;
-        written_ = now;
         ++context_->stats.writes;
         context_->stats.bytes_sent += done.bytes;
         if (done.code) {
@@ -459,12 +438,11 @@ void Link::queue_control(Bytes frame) {
     work_.notify();
 }
 
-void Link::queue_bulk(Bytes frame, const std::shared_ptr<StreamState>& state, bool patient) {
+void Link::queue_bulk(Bytes frame, const std::shared_ptr<StreamState>& state) {
     bulk_bytes_ += frame.size();
     ++state->queued_frames;
-    urgent_ += !patient;
-    bulk_.push_back({std::move(frame), state, patient});
-    if (!pacing_ || !patient || bulk_bytes_ >= paced_bytes_max) work_.notify();
+    bulk_.push_back({std::move(frame), state});
+    work_.notify();
 }
 
 std::vector<Bytes> Link::take_batch() {
@@ -485,7 +463,6 @@ std::vector<Bytes> Link::take_batch() {
         Queued& queued = bulk_.front();
         bulk_bytes_ -= queued.frame.size();
         --queued.stream->queued_frames;
-        urgent_ -= !queued.patient;
         if (!queued.stream->cancelled) {
             queued.stream->open_sent = true;
             take(std::move(queued.frame));
@@ -521,7 +498,7 @@ void Link::close(wire::GoodbyeCode code, std::string message) {
     if (code == wire::GoodbyeCode::malformed) {
         control_.clear();
         bulk_.clear();
-        control_bytes_ = bulk_bytes_ = urgent_ = 0;
+        control_bytes_ = bulk_bytes_ = 0;
     }
     work_.notify();
     room_.notify();

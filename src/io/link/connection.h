@@ -61,7 +61,6 @@ class StreamState {
 
     // Acceptor.
     std::size_t queued_frames = 0;  // in the bulk lane
-    bool data_sent = false;         // the answer has begun
     std::size_t open_bytes = 0;     // what the request counts against open_bytes_max
     std::function<void()> on_cancel;
 };
@@ -117,7 +116,6 @@ class Link : public std::enable_shared_from_this<Link> {
     struct Queued {
         Bytes frame;
         std::shared_ptr<StreamState> stream;
-        bool patient = false;
     };
 
     Awaitable<Result<void>> secure();
@@ -138,9 +136,7 @@ class Link : public std::enable_shared_from_this<Link> {
 
     void room_is_there();
     void queue_control(Bytes frame);
-    // Patient frames may wait a moment for others.
-    void queue_bulk(Bytes frame, const std::shared_ptr<StreamState>& state, bool patient = false);
-    bool may_wait() const;
+    void queue_bulk(Bytes frame, const std::shared_ptr<StreamState>& state);
     std::vector<Bytes> take_batch();
     void forget(std::shared_ptr<StreamState> state);
     StreamState* find(std::uint32_t id);
@@ -160,16 +156,12 @@ class Link : public std::enable_shared_from_this<Link> {
     std::deque<Queued> bulk_;
     std::size_t control_bytes_ = 0;
     std::size_t bulk_bytes_ = 0;
-    std::size_t urgent_ = 0;     // frames in the bulk lane that are not patient
     std::optional<Bytes> pong_;  // the newest only: a flood of pings costs no memory
     std::optional<Bytes> goodbye_;
     bool goodbye_sent_ = false;
     std::vector<std::weak_ptr<StreamState>> crowded_;  // asked for room when there was none
     Signal work_;                                      // there is something to write
     Signal room_;                                      // the bulk lane has room, or a stream stopped waiting for it
-    bool pacing_ = false;                              // what is there waits for company
-    std::chrono::steady_clock::time_point written_{};
-    unsigned close_writes_ = 0;  // that followed the one before closely, one after another
 
     bool greeted_ = false;
     bool retiring_ = false;

@@ -110,9 +110,7 @@ Result<void> Link::push(const std::shared_ptr<StreamState>& state, Bytes frame, 
     if (state->broken || finished_) return broken_error(*this);
     EXA_CHECK(!state->ended);
     state->credit -= static_cast<std::int64_t>(credit);
-    // Neither the head nor the first data, which somebody waits for.
-    const bool patient = credit > 0 && std::exchange(state->data_sent, true);
-    queue_bulk(std::move(frame), state, patient);
+    queue_bulk(std::move(frame), state);
     return success();
 }
 

@@ -3,7 +3,6 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <optional>
@@ -440,27 +439,6 @@ BOOST_DATA_TEST_CASE(cancelled_reader_gives_up_without_harm, plain_and_sealed, s
         give_up.emit(asio::cancellation_type::terminal);
         co_await eventually([&] { return over; }, "the reader ends");
         BOOST_TEST(co_await read_all(stream) == "late");
-    });
-}
-
-BOOST_AUTO_TEST_CASE(data_of_crowded_streams_shares_writes_and_an_end_does_not_wait) {
-    constexpr int events = 300;
-    constexpr auto pace = std::chrono::microseconds(500);
-    start([this](std::shared_ptr<LinkStream> stream, wire::Open) -> Awaitable<void> {
-        BOOST_TEST((co_await stream->write_head({200, "text/event-stream", std::nullopt})).has_value());
-        for (int i = 0; i < events; ++i) {
-            BOOST_TEST((co_await stream->write_data({0, {}, "event"})).has_value());
-            for (int turn = 0; turn < 4; ++turn) co_await asio::post(io, asio::use_awaitable);
-        }
-        BOOST_TEST((co_await stream->write_end({})).has_value());
-    });
-    drive(io, [&]() -> Awaitable<void> {
-        const auto stream = co_await open();
-        const auto begun = std::chrono::steady_clock::now();
-        BOOST_TEST((co_await read_all(stream)).size() == std::size_t{events} * 5);
-        // On a machine that stood still meanwhile there was no crowd.
-        if (std::chrono::steady_clock::now() - begun < events * pace / 2)
-            BOOST_TEST(server->stats().writes < events / 2U);
     });
 }
 
