@@ -267,12 +267,11 @@ void Dispatcher::widen(TimePoint now, const Request& request) {
 
 Attempt Dispatcher::make_attempt(std::uint32_t index, const Pool& pool, const Choice& choice) {
     Request& request = requests_[index];
-    const ReplicaEntry& entry = view_->replicas()[choice.slot];
     Attempt attempt{.id = AttemptId{std::uint64_t{request.generation} << 32 | index},
-                    .replica = entry.record->id,
-                    .peer = entry.member->record->id,
-                    .link = entry.member->record->link,
-                    .local = entry.local,
+                    .replica = book_.id(choice.slot),
+                    .peer = book_.id(choice.slot).peer,
+                    .link = book_.link(choice.slot),
+                    .local = book_.is_local(choice.slot),
                     .number = request.attempts,
                     .reason = choice.reason,
                     .numerics = book_.numerics(choice.slot)};

@@ -164,6 +164,8 @@ std::vector<std::uint32_t> ReplicaBook::adopt_layout(const RoutingView& view) {
             slot.numerics = numerics_hash(entry.record->numerics);
             slot.suspect = entry.suspect;
             slot.draining = entry.draining;
+            slot.local = entry.local;
+            slot.link = entry.member->record->link;
             pools_[p].burden += slot.burden;
         }
         mark_new(pool, old_layout != nullptr ? joined : pool.count);

@@ -9,6 +9,8 @@
 // Beside requests, waiting prompts, memory and late tokens count (burden.h), and what this entry has sent of prompts
 // that have not begun to be answered. A replica that joins a pool gets its share of it by and by.
 //
+// What a decision reads of the view is copied here, where it lies together.
+//
 // A slot is an index into the view's replicas().
 #pragma once
 
@@ -18,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/endpoint.h"
 #include "base/ids.h"
 #include "base/time.h"
 #include "router/breaker.h"
@@ -82,6 +85,8 @@ class ReplicaBook {
     // Requests that wait there for a place: those reported, and ours since.
     std::uint32_t queued(std::uint32_t slot) const { return slots_[slot].queued; }
     const ReplicaId& id(std::uint32_t slot) const { return slots_[slot].id; }
+    const Endpoint& link(std::uint32_t slot) const { return slots_[slot].link; }  // of its peer
+    bool is_local(std::uint32_t slot) const { return slots_[slot].local; }
     std::uint64_t numerics(std::uint32_t slot) const { return slots_[slot].numerics; }  // hash; 0: none declared
     std::uint32_t context_tokens(std::uint32_t slot) const { return slots_[slot].context_tokens; }  // 0: unknown
 
@@ -111,41 +116,44 @@ class ReplicaBook {
     void handle_slot_ok(std::uint32_t slot);
 
   private:
-    struct Slot {
-        ReplicaId id;
+    // In the order of how often a decision reads it: the first cache line says whether and how well a replica takes a
+    // request.
+    struct alignas(64) Slot {
         std::uint32_t pool = 0;  // index into pools_
         std::uint32_t weight = 1;
         std::uint32_t limit = 0;
-        std::uint32_t limit_recorded = 0;  // by its record; the limit moves below it
-        std::uint32_t context_tokens = 0;
-        std::uint64_t numerics = 0;
-        bool suspect = false;
-        bool draining = false;
-
-        Distance distance = Distance::rack;
-        bool was_seen = false;
-        bool is_new = false;               // it joined a pool of others
-        std::optional<TimePoint> since{};  // when it was first seen, of a new one
-
-        std::uint32_t queued = 0;
-        std::uint32_t queued_tokens = 0;
-        std::uint32_t own_tokens = 0;  // of prompts that we sent, whose answers have not begun
-        std::uint16_t kv_used_permille = 0;
-        std::uint16_t tbt_p99_ms = 0;
-        std::uint32_t burden = 0;  // of all these
+        std::uint32_t burden = 0;  // of factors()
         std::uint32_t reported = 0;
         std::uint32_t own = 0;
-        std::uint32_t own_least = 0;  // since the report
-        std::uint32_t own_most = 0;
         std::uint32_t counted_least = 0;  // of our own, by the report
         std::uint32_t counted_most = 0;
-        std::optional<TimePoint> measured;
-
-        TimePoint full_until{};
-        TimePoint refused_until{};
-        TimePoint link_until{};
+        bool suspect = false;
+        bool draining = false;
+        bool local = false;
         bool link_doubted = false;  // its peer is in broken_
+        bool was_seen = false;
+        bool is_new = false;  // it joined a pool of others
+        Distance distance = Distance::rack;
+        TimePoint link_until{};
+        TimePoint refused_until{};
+        TimePoint full_until{};
+
         Breaker breaker;
+        std::uint32_t own_least = 0;  // since the report
+        std::uint32_t own_most = 0;
+        std::uint32_t own_tokens = 0;  // of prompts that we sent, whose answers have not begun
+        std::uint32_t queued_tokens = 0;
+        std::uint32_t queued = 0;
+        std::uint16_t kv_used_permille = 0;
+        std::uint16_t tbt_p99_ms = 0;
+
+        ReplicaId id;
+        std::uint64_t numerics = 0;
+        std::uint32_t context_tokens = 0;
+        std::uint32_t limit_recorded = 0;  // by its record; the limit moves below it
+        std::optional<TimePoint> measured;
+        std::optional<TimePoint> since{};  // when it was first seen, of a new one
+        Endpoint link;
 
         std::uint32_t load() const { return load_if(counted_least); }
         LoadFactors factors() const;

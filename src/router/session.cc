@@ -62,9 +62,8 @@ std::optional<std::uint64_t> SessionTokens::verify(std::string_view text, WallTi
     const auto minted = get_be<std::uint32_t>(bytes.subspan(8, 4));
     const std::int64_t age = now.unix_seconds() - std::int64_t{minted};
     if (age > life_seconds_ || age < -future_seconds_) return std::nullopt;
-    Bytes expected;
-    put_be(expected, mac(position, minted, tenant, pool));
-    if (!equal_constant_time(expected, bytes.subspan(12))) return std::nullopt;
+    // One comparison of words, whatever they are.
+    if (mac(position, minted, tenant, pool) != get_be<std::uint64_t>(bytes.subspan(12))) return std::nullopt;
     return position;
 }
 
