@@ -3,6 +3,7 @@
 import dataclasses
 import http.client
 import json
+import signal
 import threading
 import time
 
@@ -170,3 +171,19 @@ def kill_under_streams(cluster: Cluster, victim: Peer, streams: Streams, at_leas
     victim.start()
     cluster.wait_ready(120)
     return [gap_around(progress.times, killed) for progress in interrupted]
+
+
+def pause_under_streams(cluster: Cluster, victim: Peer, streams: Streams, at_least: int) -> list[float]:
+    """The same with a peer that stands still: its connections stay, and nothing comes of them."""
+    survivors = [peer for peer in cluster.peers if peer is not victim]
+    peer_id = survivors[0].member(victim.name)["id"]
+    wait_for(lambda: len(streams.at(peer_id)) >= at_least, 120, f"{at_least} streams at {victim.name}", interval=0.01)
+    interrupted = streams.at(peer_id)
+    paused = time.monotonic()
+    victim.process.send_signal(signal.SIGSTOP)
+    try:
+        wait_for(lambda: all(progress.done for progress in interrupted), 240, "the streams have ended")
+    finally:
+        victim.process.send_signal(signal.SIGCONT)
+    cluster.wait_ready(120)
+    return [gap_around(progress.times, paused) for progress in interrupted]

@@ -2,7 +2,7 @@
 
 import pytest
 from cluster import Cluster
-from kill_streams import Streams, kill_under_streams, make_cases
+from kill_streams import Streams, kill_under_streams, make_cases, pause_under_streams
 
 
 @pytest.fixture(scope="module")
@@ -27,3 +27,17 @@ def test_streams_of_every_kind_outlive_their_peer(four):
     assert streams.finished > 18
     # A stream that is noticed only by a time-out would wait for many seconds.
     assert max(gaps) < 5.0
+
+
+def test_streams_leave_a_peer_that_stands_still_once_it_is_suspect(four):
+    victim, entries = four.peers[3], [peer.http_port for peer in four.peers[:3]]
+    streams = Streams(make_cases(four.model, max_tokens=200))
+    streams.learn(entries[0])
+    streams.start(18, entries)
+    try:
+        gaps = pause_under_streams(four, victim, streams, at_least=3)
+    finally:
+        streams.stop()
+    assert streams.failures == []
+    # Suspicion takes a probe and those that others make; without it a link's pings would need 15 s.
+    assert max(gaps) < 8.0

@@ -44,6 +44,8 @@ def test_full_queues_are_a_503_that_says_when_to_come_back(patient):
     refused = [headers for status, headers, _ in answers if status == 503]
     assert len(refused) >= 2
     assert sum(status == 200 for status, _, _ in answers) == 16 - len(refused)
+    assert sum(peer.metric("replica_waiting") for peer in patient.peers) == 0
+    assert all(peer.metric("replica_limit") == 1 for peer in patient.peers)
     for headers in refused:
         assert int(headers["retry-after-ms"]) > 0 and headers["x-should-retry"] == "true"
 
