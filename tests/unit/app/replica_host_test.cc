@@ -239,6 +239,7 @@ BOOST_AUTO_TEST_CASE(wait_for_a_place_ends_at_its_deadline_though_nothing_runs) 
 }
 
 BOOST_AUTO_TEST_CASE(late_tokens_lower_the_limit_and_the_load_tells_it) {
+    Ears ears;  // outlives the host, which goes on telling it
     Hands hands;
     wire::ReplicaRecord record = limits();
     record.in_flight_limit = 8;
@@ -247,7 +248,6 @@ BOOST_AUTO_TEST_CASE(late_tokens_lower_the_limit_and_the_load_tells_it) {
     const auto host = std::make_unique<app::ReplicaHost>(std::make_unique<CountingReplica>(), record,
                                                          app::HostConfig{.between_tokens = Duration(500)}, clock);
     BOOST_TEST(host->load().in_flight_limit == 8U);
-    Ears ears;
     BOOST_TEST(host->submit(request(1, endless), ears.sink()).has_value());
     while (host->load().in_flight_limit != 4) std::this_thread::yield();
     while (host->load().tbt_p99_ms == 0) std::this_thread::yield();
