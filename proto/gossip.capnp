@@ -155,10 +155,10 @@ struct Key {
 
 struct Sync {
   header @0 :Header;
-  kind @1 :UInt16;            # 0 ping, 1 ack, 2 digest, 3 updates, 4 keys
+  kind @1 :UInt16;            # 0 ping, 1 ack, 2 digest, 3 updates, 4 keys, 5 summary
   more @2 :Bool;              # of updates: the answer goes on in the next message
-  wantLoads @3 :Bool;         # of digest
-  seq @4 :UInt64;             # of updates: the digest they answer, or 0
+  wantLoads @3 :Bool;         # of digest and summary
+  seq @4 :UInt64;             # of updates: the digest or summary they answer, or 0
   first @5 :UInt64;           # of digest: it lists every peer its sender knows with an id in [first, last]
   last @6 :UInt64;
   digest @7 :List(DigestEntry);
@@ -166,9 +166,10 @@ struct Sync {
   records @9 :List(Delta);
   loads @10 :List(LoadGroup);
   wants @11 :List(Want);
-  keysHash @12 :UInt64;       # of digest: tells key rings apart; 0: not sealed
+  keysHash @12 :UInt64;       # of digest and summary: tells key rings apart; 0: not sealed
   wantKeys @13 :Bool;         # of keys: send yours when it says more
   keys @14 :List(Key);        # of keys: the sender's ring, sorted by id
   primaryKey @15 :UInt32;     # of keys
   primaryStamp @16 :UInt64;   # of keys
+  summary @17 :List(UInt64);  # of summary: 64 hashes, each of the digest entries with ids of the same 6 high bits
 }

@@ -125,7 +125,9 @@ bool mutate(Mutant mutant, Host from, bool link, ClusterId cluster, Bytes& bytes
     }
     if (link)
         return rewrite<wire::Sync>(bytes, cluster, &wire::decode_sync, [&](wire::Sync& sync) {
-            if (mutant == Mutant::no_anti_entropy && sync.kind == wire::SyncKind::digest) return false;
+            if (mutant == Mutant::no_anti_entropy &&
+                (sync.kind == wire::SyncKind::digest || sync.kind == wire::SyncKind::summary))
+                return false;
             if (mutant == Mutant::no_indirect_probe && sync.kind == wire::SyncKind::ping) return false;
             if (mutant == Mutant::acks_lost && sync.kind == wire::SyncKind::ack) return false;
             return change_facts(mutant, from, sync);

@@ -12,7 +12,7 @@ namespace exa::sim {
 namespace {
 
 constexpr const char* kinds[] = {"ping", "ack", "nack", "ping_request", "gossip"};
-constexpr const char* sync_kinds[] = {"ping", "ack", "digest", "updates", "keys"};
+constexpr const char* sync_kinds[] = {"ping", "ack", "digest", "updates", "keys", "summary"};
 constexpr const char* standings[] = {"alive", "suspect", "dead", "left"};
 
 template <class Message>

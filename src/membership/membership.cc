@@ -208,6 +208,10 @@ Result<void> Membership::handle_sync(TimePoint now, PeerId from, ByteView bytes)
             compare_digest(now, sync);
             compare_keys(sync);
             break;
+        case wire::SyncKind::summary:
+            compare_summary(now, sync);
+            compare_keys(sync);
+            break;
         case wire::SyncKind::keys:
             take_keys(sync);
             break;

@@ -213,7 +213,9 @@ class Membership {
     void compare_digest(TimePoint now, const wire::Sync& sync);
     void answer_wants(PeerId to, const std::vector<wire::Want>& wants, std::uint64_t seq, bool with_loads,
                       std::vector<wire::Want> own_wants, TimePoint now);
+    void compare_summary(TimePoint now, const wire::Sync& sync);
     void start_sync(TimePoint now, PeerId with, bool want_loads);
+    void send_digest(TimePoint now, PeerId with, PeerId first, PeerId last, bool want_loads);
     void want(TimePoint now, PeerId from, PeerId peer);
     void send_wants();
 

@@ -279,24 +279,55 @@ bool Membership::is_told(TimePoint now, const Peer& peer) const {
     return !peer.hidden && (peer.liveness != Liveness::lost || now < peer.since + config_.lost_kept / 2);
 }
 
+// Two that agree find out by a summary, which is shorter than the list of more peers than it has parts. Who joins knows
+// that they do not agree.
 void Membership::start_sync(TimePoint now, PeerId with, bool want_loads) {
+    if (!joined_ || roster_.size() <= wire::summary_parts) {
+        send_digest(now, with, PeerId{0}, PeerId{~std::uint64_t{0}}, want_loads);
+        return;
+    }
+    wire::Sync sync;
+    sync.kind = wire::SyncKind::summary;
+    sync.want_loads = want_loads;
+    sync.keys_hash = keys_.hash();
+    sync.seq = next_seq_++;
+    sync.summary.assign(roster_.summary().begin(), roster_.summary().end());
+    send_sync(with, std::move(sync));
+}
+
+void Membership::send_digest(TimePoint now, PeerId with, PeerId first, PeerId last, bool want_loads) {
     wire::Sync sync;
     sync.kind = wire::SyncKind::digest;
     sync.want_loads = want_loads;
     sync.keys_hash = keys_.hash();
-    sync.seq = next_seq_++;
-    for (std::size_t at = 0; at < roster_.size();) {
-        for (; at < roster_.size() && sync.digest.size() < wire::digest_entries_max; ++at)
+    sync.first = first;
+    std::size_t at = roster_.position(first);
+    const auto is_end = [&] { return at == roster_.size() || roster_.peer(at).record->id > last; };
+    for (bool whole = false; !whole;) {
+        sync.seq = next_seq_++;
+        for (; !is_end() && sync.digest.size() < wire::digest_entries_max; ++at)
             if (is_told(now, roster_.peer(at))) sync.digest.push_back(roster_.digest(roster_.peer(at)));
-        const bool whole = at == roster_.size();
-        sync.last = whole ? PeerId{~std::uint64_t{0}} : PeerId{roster_.peer(at).record->id.value - 1};
+        whole = is_end();
+        sync.last = whole ? last : PeerId{roster_.peer(at).record->id.value - 1};
         if (!joined_) join_seq_ = sync.seq;
         send_sync(with, sync);
         sync.first = PeerId{sync.last.value + 1};
         sync.digest.clear();
         sync.want_loads = false;
         sync.keys_hash = 0;
-        if (!whole) sync.seq = next_seq_++;
+    }
+}
+
+// The asker waits for an answer. Where we know something else it gets our digest, as if we had asked.
+void Membership::compare_summary(TimePoint now, const wire::Sync& sync) {
+    const PeerId from = sync.header.sender;
+    answer_wants(from, {}, sync.seq, sync.want_loads, {}, now);
+    const std::span<const std::uint64_t> own = roster_.summary();
+    for (std::size_t part = 0; part < own.size(); ++part) {
+        if (own[part] == sync.summary[part]) continue;
+        const PeerId first = Roster::ids_of_part(part).first;
+        while (part + 1 < own.size() && own[part + 1] != sync.summary[part + 1]) ++part;
+        send_digest(now, from, first, Roster::ids_of_part(part).second, false);
     }
 }
 

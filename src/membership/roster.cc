@@ -1,6 +1,7 @@
 #include "membership/roster.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <utility>
 
@@ -18,6 +19,17 @@ static_assert(replicas_always_fit * 6 * (wire::text_bytes_max + 64) <= wire::rec
 
 bool is_gone(Liveness liveness) {
     return liveness == Liveness::dead || liveness == Liveness::lost || liveness == Liveness::left;
+}
+
+constexpr int part_shift = 64 - std::countr_zero(wire::summary_parts);
+
+std::size_t part_of(PeerId id) {
+    return id.value >> part_shift;
+}
+
+std::uint64_t hash_of(const wire::DigestEntry& entry) {
+    return hash64(hash64(entry.peer.value, entry.generation.value, static_cast<std::uint64_t>(entry.standing)),
+                  hash64(entry.incarnation.value, entry.version));
 }
 
 template <class T>
@@ -117,6 +129,16 @@ void Roster::digest_again(Entry& entry) {
     const std::uint32_t part = counts ? digest_part(record.id, record.generation, record.version) : 0;
     live_digest_ ^= entry.digested ^ part;
     entry.digested = part;
+    summarise(entry, entry.hidden ? 0 : hash_of(digest(entry)));
+}
+
+void Roster::summarise(Entry& entry, std::uint64_t as) {
+    summary_[part_of(entry.record->id)] ^= std::exchange(entry.summarised, as) ^ as;
+}
+
+std::pair<PeerId, PeerId> Roster::ids_of_part(std::size_t part) {
+    const std::uint64_t first = std::uint64_t{part} << part_shift;
+    return {PeerId{first}, PeerId{first | ((std::uint64_t{1} << part_shift) - 1)}};
 }
 
 void Roster::index(Entry& entry) {
@@ -139,6 +161,7 @@ void Roster::unindex(Entry& entry) {
     const PeerId id = entry.record->id;
     members_stale_ = true;
     live_digest_ ^= std::exchange(entry.digested, 0);
+    summarise(entry, 0);
     if (is_gone(entry.liveness)) {
         erase_sorted(gone_, std::pair(entry.since, id));
         erase_sorted(dead_, std::pair(entry.since, id));
@@ -156,7 +179,9 @@ void Roster::unindex(Entry& entry) {
 }
 
 void Roster::hide(PeerId id) {
-    entry(id).hidden = true;
+    Entry& entry = this->entry(id);
+    entry.hidden = true;
+    summarise(entry, 0);
     members_stale_ = true;
 }
 
@@ -215,6 +240,7 @@ void Roster::set_self(const wire::PeerRecord& next) {
 
 void Roster::tell_self() {
     told_ = own_->record;
+    digest_again(*own_);
 }
 
 void Roster::set_liveness(TimePoint now, PeerId id, Liveness liveness, Incarnation incarnation, PeerId accuser) {

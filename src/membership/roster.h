@@ -4,11 +4,13 @@
 // and (generation, version); what follows from a change (news, timers, events) is its owner's work.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -115,14 +117,19 @@ class Roster {
     std::optional<wire::RecordDelta> notice(PeerId id) const;
     wire::DigestEntry digest(const Peer& peer) const;
     wire::DigestEntry digest(PeerId id) const;
+    // A hash of all digest entries of each part of the id space (wire::summary_parts), but of those that are hidden.
+    std::span<const std::uint64_t> summary() const { return summary_; }
+    // The ids of a part, from the first to the last.
+    static std::pair<PeerId, PeerId> ids_of_part(std::size_t part);
 
     // Sorted by id, the hidden left out. Shares what did not change since the last call.
     MemberList members() const;
 
   private:
     struct Entry : Peer {
-        std::uint32_t digested = 0;  // its part of live_digest_
-        std::uint32_t live_at = 0;   // its place in live_ while it stands there
+        std::uint32_t digested = 0;    // its part of live_digest_
+        std::uint64_t summarised = 0;  // its part of summary_
+        std::uint32_t live_at = 0;     // its place in live_ while it stands there
     };
 
     Entry* find_entry(PeerId id) const;
@@ -131,6 +138,7 @@ class Roster {
     void index(Entry& entry);
     void unindex(Entry& entry);
     void digest_again(Entry& entry);
+    void summarise(Entry& entry, std::uint64_t as);
     const HeldRecord& told_record(const Peer& peer) const { return &peer == own_ ? *told_ : *peer.record; }
     void replace_record(Entry& entry, std::shared_ptr<const HeldRecord> record);
 
@@ -145,6 +153,7 @@ class Roster {
     std::vector<PeerId> live_;
     std::uint64_t live_edition_ = 1;
     std::uint32_t live_digest_ = 0;
+    std::array<std::uint64_t, wire::summary_parts> summary_{};
     std::set<PeerId> suspects_;
     // Oldest first.
     std::vector<std::pair<TimePoint, PeerId>> dead_;

@@ -377,7 +377,7 @@ Result<Sync> read_sync(schema::Sync::Reader in, ClusterId cluster) {
     EXA_TRY(check_belongs(in.getHeader(), cluster));
     Sync sync;
     sync.header = read(in.getHeader());
-    if (in.getKind() > static_cast<std::uint16_t>(SyncKind::keys)) return error(errc::unknown_kind, "sync");
+    if (in.getKind() > static_cast<std::uint16_t>(SyncKind::summary)) return error(errc::unknown_kind, "sync");
     sync.kind = static_cast<SyncKind>(in.getKind());
     sync.more = in.getMore();
     sync.want_loads = in.getWantLoads();
@@ -391,6 +391,8 @@ Result<Sync> read_sync(schema::Sync::Reader in, ClusterId cluster) {
     EXA_TRY(read_items(in, sync));
     for (const auto want : in.getWants()) sync.wants.push_back(read(want));
     sync.keys_hash = in.getKeysHash();
+    if (in.getSummary().size() > summary_parts) return error(errc::oversized, "summary");
+    for (const std::uint64_t part : in.getSummary()) sync.summary.push_back(part);
     sync.want_keys = in.getWantKeys();
     EXA_TRY(sync.keys, read_keys(in));
     EXA_TRY(check(sync));
@@ -482,6 +484,10 @@ Result<Bytes> encode(const Sync& sync) {
     write_items(out, sync);
     if (!sync.wants.empty()) write_all(out.initWants(count_of(sync.wants.size())), sync.wants);
     out.setKeysHash(sync.keys_hash);
+    if (!sync.summary.empty()) {
+        auto parts = out.initSummary(count_of(sync.summary.size()));
+        for (std::size_t i = 0; i < sync.summary.size(); ++i) parts.set(count_of(i), sync.summary[i]);
+    }
     out.setWantKeys(sync.want_keys);
     if (!sync.keys.entries.empty()) write_all(out.initKeys(count_of(sync.keys.entries.size())), sync.keys.entries);
     out.setPrimaryKey(sync.keys.primary.value);

@@ -146,14 +146,18 @@ struct Keys {
     bool operator==(const Keys&) const = default;
 };
 
-enum class SyncKind : std::uint8_t { ping, ack, digest, updates, keys };
+// Of each part of the id space by its high bits, a hash of what its sender knows of the peers in it: two that agree
+// compare themselves in so many numbers (as replicas do by Merkle trees, of which these are the leaves).
+inline constexpr std::size_t summary_parts = 64;
+
+enum class SyncKind : std::uint8_t { ping, ack, digest, updates, keys, summary };
 
 struct Sync {
     Header header;
     SyncKind kind = SyncKind::ping;
     bool more = false;        // updates: the answer goes on in the next message
-    bool want_loads = false;  // digest
-    std::uint64_t seq = 0;    // updates: the digest they answer, or 0
+    bool want_loads = false;  // digest, summary
+    std::uint64_t seq = 0;    // updates: the digest or summary they answer, or 0
     PeerId first;             // digest: it lists every peer its sender knows with an id in [first, last]
     PeerId last;
     std::vector<DigestEntry> digest;
@@ -161,9 +165,10 @@ struct Sync {
     std::vector<RecordDelta> records;
     std::vector<LoadGroup> loads;
     std::vector<Want> wants;
-    std::uint64_t keys_hash = 0;  // digest: of the sender's key ring; 0 when it is not sealed
-    bool want_keys = false;       // keys: send yours when it says more
-    Keys keys;                    // keys
+    std::uint64_t keys_hash = 0;         // digest, summary: of the sender's key ring; 0 when it is not sealed
+    bool want_keys = false;              // keys: send yours when it says more
+    Keys keys;                           // keys
+    std::vector<std::uint64_t> summary;  // summary: summary_parts of them; other kinds: none
     bool operator==(const Sync&) const = default;
 };
 

@@ -242,7 +242,7 @@ Result<void> check(const Packet& packet) {
 
 Result<void> check(const Sync& sync) {
     EXA_TRY(check(sync.header));
-    if (sync.kind > SyncKind::keys) return error(errc::unknown_kind, "sync");
+    if (sync.kind > SyncKind::summary) return error(errc::unknown_kind, "sync");
     if (sync.digest.size() > digest_entries_max) return error(errc::oversized, "digest");
     if (sync.wants.size() > digest_entries_max) return error(errc::oversized, "wants");
     EXA_TRY(check_all(sync.digest));
@@ -250,6 +250,8 @@ Result<void> check(const Sync& sync) {
         return error(errc::malformed, "digest out of order");
     if (!sync.digest.empty() && (sync.digest.front().peer < sync.first || sync.last < sync.digest.back().peer))
         return error(errc::malformed, "digest outside its range");
+    if (sync.summary.size() != (sync.kind == SyncKind::summary ? summary_parts : 0))
+        return error(errc::malformed, "parts of a summary");
     EXA_TRY(check_all(sync.facts));
     EXA_TRY(check_all(sync.records));
     EXA_TRY(check_all(sync.loads));

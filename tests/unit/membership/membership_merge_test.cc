@@ -252,6 +252,39 @@ BOOST_AUTO_TEST_CASE(a_digest_is_answered_with_what_is_newer_here_and_asks_for_w
     BOOST_TEST((answer.facts[1] == fact(104, Standing::alive, 7)));
 }
 
+BOOST_AUTO_TEST_CASE(many_peers_are_compared_by_a_summary_and_listed_only_where_it_differs) {
+    const auto high = [](std::uint64_t part, std::uint64_t i) { return (part << 58) + i; };
+    Driver driver;
+    driver.gather(100);
+    for (const std::uint64_t id : {high(4, 1), high(5, 1), high(9, 1), high(9, 2)}) {
+        wire::Packet packet;
+        packet.header = Driver::header(id);
+        packet.records = {whole(id)};
+        driver.give(packet).value();
+    }
+    driver.run_for(seconds{40}, true);
+    BOOST_TEST(driver.syncs_of(wire::SyncKind::digest).empty());
+    const auto summaries = driver.syncs_of(wire::SyncKind::summary);
+    BOOST_REQUIRE(!summaries.empty());
+    wire::Sync same = summaries.back().sync;
+    same.header = Driver::header(101);
+    driver.syncs.clear();
+    driver.give(same).value();
+    BOOST_REQUIRE(driver.syncs.size() == 1U);
+    BOOST_TEST((driver.syncs[0].sync.kind == wire::SyncKind::updates && driver.syncs[0].sync.seq == same.seq));
+    for (const std::size_t part : {4U, 5U, 9U}) ++same.summary[part];
+    driver.syncs.clear();
+    driver.give(same).value();
+    BOOST_REQUIRE(driver.syncs.size() == 3U);
+    const wire::Sync& two = driver.syncs[1].sync;
+    BOOST_TEST((two.kind == wire::SyncKind::digest && two.first == PeerId{high(4, 0)}));
+    BOOST_TEST((two.last == PeerId{high(6, 0) - 1}));
+    BOOST_TEST(two.digest.size() == 2U);
+    const wire::Sync& one = driver.syncs[2].sync;
+    BOOST_TEST((one.first == PeerId{high(9, 0)} && one.last == PeerId{high(10, 0) - 1}));
+    BOOST_TEST(one.digest.size() == 2U);
+}
+
 BOOST_AUTO_TEST_CASE(a_big_answer_is_cut_and_its_last_piece_says_so) {
     Config config;
     Driver driver(config);

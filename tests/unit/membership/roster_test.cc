@@ -270,4 +270,60 @@ BOOST_AUTO_TEST_CASE(a_renamed_peer_frees_its_old_name) {
     BOOST_TEST(!roster.namesake(PeerId{102}).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(summaries_are_equal_exactly_in_the_parts_of_which_both_know_the_same) {
+    const std::uint64_t far = std::uint64_t{3} << 58;
+    const auto make = [&](bool backwards) {
+        Roster made = samples::roster(0);
+        for (std::uint64_t i = 0; i < 20; ++i) {
+            const std::uint64_t id = 101 + (backwards ? 19 - i : i);
+            made.apply(start, whole(id));
+            made.apply(start, whole(far + id));
+        }
+        return made;
+    };
+    const Roster one = make(false);
+    const auto differing = [&](const Roster& other) {
+        std::vector<std::size_t> parts;
+        for (std::size_t part = 0; part < wire::summary_parts; ++part)
+            if (one.summary()[part] != other.summary()[part]) parts.push_back(part);
+        return parts;
+    };
+    Roster other = make(true);
+    BOOST_TEST(differing(other).empty());
+    const PeerId near_id{105};
+    const PeerId far_id{far + 105};
+    other.set_liveness(start, near_id, Liveness::suspect, Incarnation{0}, PeerId{101});
+    BOOST_TEST(differing(other) == std::vector<std::size_t>{0}, boost::test_tools::per_element());
+    other.set_liveness(start, far_id, Liveness::alive, Incarnation{1});
+    BOOST_TEST((differing(other) == std::vector<std::size_t>{0, 3}));
+    other.set_liveness(start, near_id, Liveness::alive, Incarnation{0});
+    BOOST_TEST((differing(other) == std::vector<std::size_t>{3}));
+    other.apply(start, whole(far_id.value, 2));
+    BOOST_TEST((differing(other) == std::vector<std::size_t>{3}));
+    other.forget(far_id);
+    BOOST_TEST((differing(other) == std::vector<std::size_t>{3}));
+    other.apply(start, whole(far_id.value));
+    BOOST_TEST(differing(other).empty());
+    // What views do not show is not told either.
+    other.set_liveness(start, near_id, Liveness::left, Incarnation{0});
+    other.hide(near_id);
+    Roster without = make(false);
+    without.forget(near_id);
+    BOOST_TEST(std::ranges::equal(other.summary(), without.summary()));
+    // Of ourselves it holds what others were told.
+    wire::PeerRecord next = *other.own().record;
+    next.state = wire::PeerState::draining;
+    other.set_self(next);
+    BOOST_TEST(std::ranges::equal(other.summary(), without.summary()));
+    other.tell_self();
+    BOOST_TEST(!std::ranges::equal(other.summary(), without.summary()));
+}
+
+BOOST_AUTO_TEST_CASE(the_parts_of_a_summary_cover_all_ids) {
+    BOOST_TEST((Roster::ids_of_part(0).first == PeerId{0}));
+    for (std::size_t part = 1; part < wire::summary_parts; ++part)
+        BOOST_TEST((Roster::ids_of_part(part).first.value == Roster::ids_of_part(part - 1).second.value + 1));
+    BOOST_TEST((Roster::ids_of_part(wire::summary_parts - 1).second == PeerId{~std::uint64_t{0}}));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -37,18 +37,23 @@ BOOST_AUTO_TEST_CASE(packet_bytes_are_the_golden_ones) {
 
 BOOST_AUTO_TEST_CASE(sync_bytes_are_the_golden_ones) {
     const Bytes bytes = encode(samples::sync()).value();
-    BOOST_TEST(to_hex(bytes) == to_hex(vector_bytes("sync_3.bin")));
-    BOOST_TEST((decode_sync(vector_bytes("sync_3.bin"), golden).value() == samples::sync()));
+    BOOST_TEST(to_hex(bytes) == to_hex(vector_bytes("sync_4.bin")));
+    BOOST_TEST((decode_sync(vector_bytes("sync_4.bin"), golden).value() == samples::sync()));
     const Bytes keys = encode(samples::keys()).value();
-    BOOST_TEST(to_hex(keys) == to_hex(vector_bytes("keys_2.bin")));
-    BOOST_TEST((decode_sync(vector_bytes("keys_2.bin"), golden).value() == samples::keys()));
+    BOOST_TEST(to_hex(keys) == to_hex(vector_bytes("keys_3.bin")));
+    BOOST_TEST((decode_sync(vector_bytes("keys_3.bin"), golden).value() == samples::keys()));
+    const Bytes summary = encode(samples::summary()).value();
+    BOOST_TEST(to_hex(summary) == to_hex(vector_bytes("summary_1.bin")));
+    BOOST_TEST((decode_sync(vector_bytes("summary_1.bin"), golden).value() == samples::summary()));
 }
 
 BOOST_AUTO_TEST_CASE(bytes_of_former_times_still_read_as_they_did) {
     BOOST_TEST((decode_packet(vector_bytes("packet_3.bin"), golden).value() == samples::packet_before_limits()));
     BOOST_TEST((decode_packet(vector_bytes("packet_2.bin"), golden).value() == samples::packet_before_rounds()));
     BOOST_TEST((decode_packet(vector_bytes("packet_1.bin"), golden).value() == samples::packet_before_keys()));
+    BOOST_TEST((decode_sync(vector_bytes("sync_3.bin"), golden).value() == samples::sync()));
     BOOST_TEST((decode_sync(vector_bytes("sync_2.bin"), golden).value() == samples::sync_before_limits()));
+    BOOST_TEST((decode_sync(vector_bytes("keys_2.bin"), golden).value() == samples::keys()));
     BOOST_TEST((decode_sync(vector_bytes("keys_1.bin"), golden).value() == samples::keys()));
     BOOST_TEST((decode_sync(vector_bytes("sync_1.bin"), golden).value() == samples::sync_before_keys()));
 }

@@ -118,6 +118,16 @@ BOOST_AUTO_TEST_CASE(a_digest_must_be_sorted_and_inside_its_range) {
     BOOST_TEST(!check(sync).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(a_summary_has_all_its_parts_and_nothing_else_has_any) {
+    Sync sync = samples::summary();
+    BOOST_TEST(check(sync).has_value());
+    sync.summary.pop_back();
+    BOOST_TEST(!check(sync).has_value());
+    sync = samples::sync();
+    sync.summary = samples::summary().summary;
+    BOOST_TEST(!check(sync).has_value());
+}
+
 BOOST_AUTO_TEST_CASE(a_record_that_would_fill_a_link_message_is_oversized) {
     PeerRecord record = samples::record(256);
     BOOST_TEST(check_record(record).has_value());

@@ -122,6 +122,16 @@ inline Sync keys() {
     return sync;
 }
 
+inline Sync summary() {
+    Sync sync;
+    sync.header = header();
+    sync.kind = SyncKind::summary;
+    sync.seq = 79;
+    sync.keys_hash = 0x0123456789abcdef;
+    for (std::uint64_t part = 0; part < summary_parts; ++part) sync.summary.push_back(part << 56 | part);
+    return sync;
+}
+
 // As they were before there were some fields: the vectors of that time must read so for ever.
 inline LoadGroup loads_before_limits() {
     LoadGroup before = loads();
