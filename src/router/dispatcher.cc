@@ -210,14 +210,15 @@ Decision Dispatcher::send(TimePoint now, std::uint32_t index, Error last, bool m
     if (pool == nullptr) return give_up(index, std::move(last));
 
     const std::uint64_t spill = spill_key(request.position, request.pool);
+    const bool may_wait = request.wait_until.value_or(now + config_.queue_wait) > now;
     Need need{.prefix_hash = request.prefix_hash,
               .prompt_tokens = request.prompt_tokens_min,
               .level = request.level,
               .numerics = request.first_byte ? request.numerics : 0,
               .tried = std::span(request.tried).first(request.attempts),
               .turned_away = request.turned_away,
-              .may_wait = request.wait_until.value_or(now + config_.queue_wait) > now,
-              .must_wait = must_wait};
+              .may_wait = may_wait,
+              .must_wait = must_wait && may_wait};
     if (!request.unplaced) {
         need.position = request.position;
         need.spill = spills_.find(now, spill);

@@ -473,6 +473,19 @@ BOOST_AUTO_TEST_CASE(a_full_queue_leads_to_another_one_for_the_rest_of_the_time)
     BOOST_TEST(reject_of(dispatcher.handle_busy(start + 500ms, second.id)).status == 503);
 }
 
+BOOST_AUTO_TEST_CASE(nobody_waits_once_his_patience_is_over) {
+    Cluster cluster(6, 1, 8);
+    for (std::uint64_t peer = 1; peer <= 6; ++peer) cluster.set_load(cluster.replica(peer, 0).id, 8, start);
+    auto dispatcher = make_dispatcher(cluster);
+    Decision decision = dispatcher.begin(start, request_for("abc"));
+    for (const auto after : {500ms, 1000ms}) decision = dispatcher.handle_busy(start + after, attempt_of(decision).id);
+    const Attempt third = attempt_of(decision);
+    BOOST_TEST((third.queue_wait == Config().queue_wait - 1000ms));
+    const Attempt last = attempt_of(dispatcher.handle_busy(start + Config().queue_wait + 1ms, third.id));
+    BOOST_TEST(last.number == Config().attempts_max);
+    BOOST_TEST((last.queue_wait == 0s));
+}
+
 BOOST_AUTO_TEST_CASE(nobody_waits_where_his_request_failed_or_cannot_be_served) {
     Cluster cluster(3, 1, 8);
     for (std::uint64_t peer = 1; peer <= 3; ++peer) cluster.set_load(cluster.replica(peer, 0).id, 8, start);
