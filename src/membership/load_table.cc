@@ -17,10 +17,15 @@ constexpr std::uint32_t busy_permille = 750;
 constexpr std::uint32_t queued_tokens_busy = 2048;
 constexpr int kv_permille_change = 100;
 
+// As its record says; 0 when it says nothing.
+std::uint32_t limit_of(const LoadNewsRule& rule, ReplicaId id) {
+    const auto replica = std::ranges::lower_bound(rule.replicas, id, {}, &wire::ReplicaRecord::id);
+    return replica != rule.replicas.end() && replica->id == id ? replica->in_flight_limit : 0;
+}
+
 std::uint32_t busy_from(const LoadNewsRule& rule, const wire::LoadReport& report) {
     std::uint64_t limit = report.in_flight_limit;
-    const auto replica = std::ranges::lower_bound(rule.replicas, report.replica, {}, &wire::ReplicaRecord::id);
-    if (limit == 0 && replica != rule.replicas.end() && replica->id == report.replica) limit = replica->in_flight_limit;
+    if (limit == 0) limit = limit_of(rule, report.replica);
     return std::max(rule.floor, static_cast<std::uint32_t>(limit * busy_permille / 1000));
 }
 
@@ -47,17 +52,21 @@ LoadNews news_of(const wire::LoadReport& told, const wire::LoadReport& now, cons
     return LoadNews::small;
 }
 
-LoadReports idle_reports(LoadReports reports) {
-    for (wire::LoadReport& report : reports) report = {.replica = report.replica};
+// What who has heard nothing takes the replicas of `reports` for.
+LoadReports idle_reports(LoadReports reports, const LoadNewsRule& rule) {
+    for (wire::LoadReport& report : reports) {
+        const bool moved = report.in_flight_limit != limit_of(rule, report.replica);
+        report = {.replica = report.replica, .in_flight_limit = moved ? std::uint16_t{0} : report.in_flight_limit};
+    }
     return reports;
 }
 
-// `told`: null when nothing was, and a replica counts as idle.
+// `told`: null when nothing was.
 LoadNews news_of(const LoadReports* told, const LoadReports& now, const LoadNewsRule& rule) {
-    const LoadReports idle = told == nullptr ? idle_reports(now) : LoadReports();
+    const LoadReports idle = told == nullptr ? idle_reports(now, rule) : LoadReports();
     const LoadReports& before = told == nullptr ? idle : *told;
     if (before.size() != now.size()) return LoadNews::soon;
-    LoadNews most = told == nullptr ? LoadNews::small : LoadNews::none;
+    LoadNews most = LoadNews::none;
     for (std::size_t i = 0; i < now.size(); ++i) most = std::max(most, news_of(before[i], now[i], rule));
     return most;
 }

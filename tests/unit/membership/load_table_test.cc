@@ -201,15 +201,22 @@ BOOST_AUTO_TEST_CASE(a_replica_that_is_busy_for_a_moment_is_not_told) {
 BOOST_AUTO_TEST_CASE(a_replica_of_which_nothing_was_told_counts_as_told_idle) {
     LoadTable table;
     const LoadNewsRule rule;
-    const wire::LoadReport idle[] = {report(me, 0, 0)};
+    wire::LoadReport idle[] = {report(me, 0, 0)};
+    idle[0].kv_used_permille = 0;
     table.set_own(start, me, Generation{1}, idle);
+    BOOST_TEST((table.own_news_due(me, rule) == std::nullopt));
+    const wire::LoadReport little[] = {report(me, 0, 1)};
+    table.set_own(start, me, Generation{1}, little);
     BOOST_TEST((table.own_news_due(me, rule) == start + rule.settle));
     BOOST_TEST(table.take_own_news(start + rule.settle - milliseconds{1}, me, rule).empty());
     const wire::LoadReport busy[] = {report(me, 0, 5)};
     table.set_own(start, me, Generation{1}, busy);
     BOOST_TEST((table.own_news_due(me, rule) == start + rule.interval));
-    table.set_own(start, me, Generation{1}, idle);
+    table.set_own(start, me, Generation{1}, little);
     BOOST_TEST(table.take_own_news(start + rule.settle, me, rule).size() == 1U);
+    table.set_own(start, me, Generation{1}, idle);
+    BOOST_TEST((table.own_news_due(me, rule) == start + 2 * rule.settle));
+    table.set_own(start, me, Generation{1}, little);
     BOOST_TEST((table.own_news_due(me, rule) == std::nullopt));
 }
 
