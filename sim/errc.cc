@@ -15,6 +15,12 @@ class Category final : public std::error_category {
                 return "not a scenario that can be run";
             case errc::bad_trace:
                 return "not a usable trace file";
+            case errc::not_written:
+                return "cannot be written";
+            case errc::no_such_event:
+                return "no such event";
+            case errc::nothing_to_shrink:
+                return "nothing to shrink";
         }
         return "unknown error";
     }

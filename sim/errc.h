@@ -8,6 +8,9 @@ namespace exa::sim {
 enum class errc {
     bad_scenario = 1,  // a scenario file or a setting; the detail names the key and what is accepted
     bad_trace,         // a trace file that cannot be read or is none
+    not_written,       // a file of output; the detail names it
+    no_such_event,
+    nothing_to_shrink,
 };
 
 std::error_code make_error_code(errc code);

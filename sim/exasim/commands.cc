@@ -39,7 +39,7 @@ int run_command(const RunArguments& arguments) {
     std::ofstream file;
     if (!arguments.trace.empty()) {
         file.open(arguments.trace);
-        if (!file) return usage(error(errc::bad_trace, arguments.trace + " cannot be written"));
+        if (!file) return usage(error(errc::not_written, arguments.trace));
         file << to_line(run_it.header);
         run_it.options.listener = [&file](const TraceEntry& entry) {
             file << to_line(entry);
@@ -59,6 +59,10 @@ int run_command(const RunArguments& arguments) {
     };
     const Outcome outcome = run(run_it.scenario, run_it.options);
     time.all_s = watch.seconds();
+    if (file.is_open()) {
+        file.close();
+        if (!file) return usage(error(errc::not_written, arguments.trace));
+    }
     std::fputs(
         (arguments.json ? to_json(run_it.identity, outcome, time) : to_text(run_it.identity, outcome, time)).c_str(),
         stdout);
@@ -130,21 +134,22 @@ int explain_command(const RunArguments& arguments, std::uint64_t number) {
     std::string content;
     std::vector<TraceEntry> effects;
     std::uint64_t after = 0;
+    std::uint64_t events = 0;
     run_it.options.listener = [&](const TraceEntry& entry) {
+        events = entry.number;
         if (entry.number <= number) {
             entries.push_back(entry);
             return true;
         }
         if (entry.kind == EventKind::told && entry.cause == number) effects.push_back(entry);
-        return ++after < 256;
+        return number == 0 || ++after < 256;
     };
     run_it.options.tap = [&](const TraceEntry& entry, const Bytes& bytes) {
         if (entry.number == number) content = describe_message(entry.kind == EventKind::sync, bytes);
     };
     run(run_it.scenario, run_it.options);
     if (number == 0 || entries.size() < number)
-        return usage(
-            error(errc::bad_trace, fmt::format("the run has {} events, there is no event {}", entries.size(), number)));
+        return usage(error(errc::no_such_event, fmt::format("{}: the run's are 1 to {}", number, events)));
     std::string text = describe(entries.back()) + "\n" + content;
     for (const TraceEntry& effect : effects) text += "  then " + describe(effect) + "\n";
     text += "because of\n";
@@ -168,7 +173,8 @@ int report_command(const RunArguments& arguments, const std::string& out) {
     const Outcome outcome = run(run_it.scenario, run_it.options);
     std::ofstream file(out);
     file << to_html(run_it.identity, run_it.scenario, outcome, timeline);
-    if (!file) return usage(error(errc::bad_trace, out + " cannot be written"));
+    file.close();
+    if (!file) return usage(error(errc::not_written, out));
     std::fputs(fmt::format("{}\n", out).c_str(), stdout);
     return static_cast<int>(outcome.verdict);
 }

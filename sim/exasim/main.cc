@@ -1,5 +1,6 @@
 // exasim: the cluster on a virtual clock, network and disk. See `exasim --help`.
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdint>
 #include <string>
 
@@ -8,13 +9,26 @@
 
 namespace {
 
+// CLI11 takes -1 for 2^64 - 1 and nothing for 0.
+const CLI::Validator whole_number(
+    [](const std::string& text) {
+        std::uint64_t value = 0;
+        const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+        const bool good = failed == std::errc() && end == text.data() + text.size();
+        return good ? std::string() : "'" + text + "' is no whole number from 0 to 2^64 - 1";
+    },
+    "0 .. 2^64 - 1");
+// Which a range lets pass.
+const CLI::Validator a_number(
+    [](const std::string& text) { return text.find("nan") == std::string::npos ? "" : "nan"; }, "");
+
 void add_run_options(CLI::App& command, exa::sim::RunArguments& arguments) {
     command
         .add_option("scenario", arguments.scenario, "A built-in scenario (exasim list), random:NUMBER or a TOML file")
         ->required();
     command.add_option("--peers", arguments.peers, "Peers; the scenario's own number without it");
     command.add_option("--replicas", arguments.replicas, "Replicas of each peer");
-    command.add_option("--seed", arguments.seed, "Decides every chance of the run; 1 without it");
+    command.add_option("--seed", arguments.seed, "Decides every chance of the run; 1 without it")->check(whole_number);
     command.add_option("--set", arguments.set, "KEY=VALUE of the scenario, as net.loss=0.1 or fault.0.count=3");
     command.add_option("--mutant", arguments.mutant, "Break the core in this way (exasim mutants)");
     command.add_flag("--json", arguments.json, "One JSON object");
@@ -42,19 +56,25 @@ int main(int argc, char** argv) {
     add_run_options(*check, arguments);
     auto* explain = app.add_subcommand("explain", "What an event was, what it carried, and what led to it");
     add_run_options(*explain, arguments);
-    explain->add_option("--event", entry, "Its number, as a violation or a trace names it")->required();
+    explain->add_option("--event", entry, "Its number, as a violation or a trace names it")
+        ->required()
+        ->check(whole_number);
     auto* replay = app.add_subcommand("replay", "Run a trace file's run again and compare every event with it");
     replay->add_option("file", path, "Written by run --trace")->required();
     auto* mutants = app.add_subcommand("mutants", "Break the core in each known way: an oracle must notice every one");
     mutants->add_option("--peers", arguments.peers, "Peers; 32 without it");
     mutants->add_flag("--json", arguments.json, "One JSON object a line");
-    mutants->add_option("--seed", arguments.seed, "Of the first of up to six runs for each; 1 without it");
+    mutants->add_option("--seed", arguments.seed, "Of the first of up to six runs for each; 1 without it")
+        ->check(whole_number);
 
     exa::sim::SwarmArguments swarm_arguments;
     auto* swarm = app.add_subcommand("swarm", "Random scenarios until the time is over");
-    swarm->add_option("--minutes", swarm_arguments.minutes, "How long; 1 without it")->check(CLI::Range(0.01, 1e5));
+    swarm->add_option("--minutes", swarm_arguments.minutes, "How long; 1 without it")
+        ->check(CLI::Range(0.01, 1e5))
+        ->check(a_number);
     swarm->add_option("--jobs", swarm_arguments.jobs, "Processes at once; 1 without it")->check(CLI::Range(1, 256));
-    swarm->add_option("--seed", swarm_arguments.first, "Number of the first random scenario; 1 without it");
+    swarm->add_option("--seed", swarm_arguments.first, "Number of the first random scenario; 1 without it")
+        ->check(whole_number);
     swarm->add_flag("--json", swarm_arguments.json, "One JSON object");
     std::string out = "shrunk.toml";
     auto* shrink = app.add_subcommand("shrink", "The smallest scenario that still fails like this run");

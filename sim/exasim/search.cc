@@ -319,8 +319,7 @@ int shrink_command(const RunArguments& arguments, const std::string& out) {
     auto prepared = prepare(arguments);
     if (!prepared) return usage(prepared.error());
     const Outcome wanted = run(prepared.value().scenario, prepared.value().options);
-    if (wanted.verdict == Verdict::pass)
-        return usage(error(errc::bad_scenario, "this run passes: there is nothing to shrink"));
+    if (wanted.verdict == Verdict::pass) return usage(error(errc::nothing_to_shrink, "this run passes"));
     const TraceHeader& header = prepared.value().header;
     const auto text = settled_text(header.scenario, header.text, header.settings);
     if (!text) return usage(text.error());
@@ -328,7 +327,8 @@ int shrink_command(const RunArguments& arguments, const std::string& out) {
     shrinker.shrink();
     std::ofstream file(out);
     file << text_from(shrinker.best());
-    if (!file) return usage(error(errc::bad_trace, out + " cannot be written"));
+    file.close();
+    if (!file) return usage(error(errc::not_written, out));
     std::fputs(fmt::format("{}\nafter {} runs: {}\nagain: exasim run {} --seed {}{}\n", text_from(shrinker.best()),
                            shrinker.runs(), first_failure(wanted), quoted(out), header.seed,
                            header.mutant.empty() ? "" : " --mutant " + header.mutant)
@@ -353,6 +353,12 @@ int score_command(std::uint32_t peers, std::uint32_t seeds, bool json) {
             arguments.seed = seed;
             auto prepared = prepare(arguments);
             if (!prepared) return usage(prepared.error());
+            // A rack of all peers leaves nobody to see its loss.
+            if (prepared.value().scenario.cluster.rack_size >= peers) {
+                arguments.set.push_back(fmt::format("cluster.rack_size={}", peers / 3));
+                prepared = prepare(arguments);
+                if (!prepared) return usage(prepared.error());
+            }
             const Outcome outcome = run(prepared.value().scenario, prepared.value().options);
             total += points(prepared.value().scenario, outcome);
             passed += outcome.verdict == Verdict::pass ? 1 : 0;

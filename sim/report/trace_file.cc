@@ -15,6 +15,9 @@ namespace {
 
 namespace json = boost::json;
 
+// Of the file's format.
+constexpr std::int64_t version = 1;
+
 std::string_view told_text(std::uint64_t kind) {
     switch (static_cast<membership::EventKind>(kind)) {
         case membership::EventKind::joined:
@@ -72,7 +75,7 @@ Error bad(const std::string& path, std::string_view why) {
 std::string to_line(const TraceHeader& header) {
     json::array settings;
     for (const Setting& setting : header.settings) settings.push_back(json::array{setting.key, setting.value});
-    return json::serialize(json::object{{"exasim", 1},
+    return json::serialize(json::object{{"exasim", version},
                                         {"scenario", header.scenario},
                                         {"seed", header.seed},
                                         {"mutant", header.mutant},
@@ -124,6 +127,7 @@ Result<TraceReader> TraceReader::open(const std::string& path) {
     const json::value parsed = json::parse(line, failed);
     const json::object* root = failed ? nullptr : parsed.if_object();
     if (root == nullptr || !root->contains("exasim")) return bad(path, "its first line is no header");
+    if (root->at("exasim") != json::value(version)) return bad(path, "it is of another version of exasim");
     TraceHeader header;
     const auto text = [&](std::string_view key, std::string& out) {
         const json::value* value = root->if_contains(key);
@@ -148,7 +152,8 @@ Result<TraceReader> TraceReader::open(const std::string& path) {
 
 std::string TraceReader::next() {
     std::string line;
-    if (!std::getline(file_, line)) return {};
+    // A last line without its end is cut off.
+    if (!std::getline(file_, line) || file_.eof()) return {};
     return line + "\n";
 }
 

@@ -209,6 +209,8 @@ void Director::apply(std::size_t entry, Active& active) {
                 cluster_.set_drift(host, fault.ppm);
                 break;
             case FaultKind::name_steal: {
+                // Alone it has nobody to steal from: no effect.
+                if (cluster_.size() < 2) break;
                 const Host victim = (host + 1 + static_cast<Host>(rngs_[entry].below(cluster_.size() - 1))) %
                                     static_cast<Host>(cluster_.size());
                 effects += peer.boot != 0 && cluster_.peer(victim).is_up() ? 1 : 0;

@@ -208,6 +208,7 @@ void describe_route(CLI::App& command, RouteOptions& options) {
         .add_option("--request", options.request_file,
                     "JSON body of a request, whose prompt, model and session count; - is standard input")
         ->type_name("FILE")
+        ->check(CLI::ExistingFile | CLI::IsMember({"-"}))
         ->excludes(prompt);
     command.add_option("--tenant", options.tenant, "Tenant that asks")->type_name("NAME");
     command.add_option("--priority", options.priority, "high, normal or low")
