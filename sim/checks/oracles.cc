@@ -490,7 +490,13 @@ bool Oracles::is_settled(const std::vector<Host>& core, std::string& why) {
                 return false;
             }
             const membership::Peer* held = observer.node->membership().roster().find(subject.id);
-            const wire::PeerRecord& own = cluster_.peer(subject.host).node->membership().record();
+            const Peer& other = cluster_.peer(subject.host);
+            const wire::PeerRecord& own = other.node->membership().record();
+            // A disk that forgot the generation gave it to two lives. Who knows the first one cannot tell its editions
+            // from the second's; both are told of the clash.
+            const bool forgotten = held != nullptr && other.disk.effects().syncs_ignored > 0 &&
+                                   held->life != other.node->membership().roster().own().life;
+            if (forgotten) continue;
             if (held == nullptr || held->record->version != own.version) {
                 why = fmt::format("M3: peer {} holds edition {} of the record of {}, which is at {}", host,
                                   held != nullptr ? held->record->version : 0, name(number), own.version);
