@@ -446,20 +446,10 @@ void Oracles::sweep(WorldTime now) {
     }
 }
 
-// Stopped because another peer that is up has its name: of two one has to.
-bool Oracles::has_yielded(Host host) const {
-    const Peer& peer = cluster_.peer(host);
-    if (peer.is_up()) return false;
-    for (Host other = 0; other < cluster_.size(); ++other)
-        if (cluster_.peer(other).is_up() && cluster_.peer(other).name == peer.name) return true;
-    return false;
-}
-
 bool Oracles::is_settled(const std::vector<Host>& core, std::string& why) {
     std::vector<std::uint8_t> in_core(cluster_.size());
-    for (const Host host : core) in_core[host] = has_yielded(host) ? 0 : 1;
+    for (const Host host : core) in_core[host] = 1;
     for (const Host host : core) {
-        if (in_core[host] == 0) continue;
         const Peer& observer = cluster_.peer(host);
         if (!observer.is_up()) {
             why = fmt::format("M1: peer {} stopped by itself", host);
@@ -490,13 +480,7 @@ bool Oracles::is_settled(const std::vector<Host>& core, std::string& why) {
                 return false;
             }
             const membership::Peer* held = observer.node->membership().roster().find(subject.id);
-            const Peer& other = cluster_.peer(subject.host);
-            const wire::PeerRecord& own = other.node->membership().record();
-            // A disk that forgot the generation gave it to two lives. Who knows the first one cannot tell its editions
-            // from the second's; both are told of the clash.
-            const bool forgotten = held != nullptr && other.disk.effects().syncs_ignored > 0 &&
-                                   held->life != other.node->membership().roster().own().life;
-            if (forgotten) continue;
+            const wire::PeerRecord& own = cluster_.peer(subject.host).node->membership().record();
             if (held == nullptr || held->record->version != own.version) {
                 why = fmt::format("M3: peer {} holds edition {} of the record of {}, which is at {}", host,
                                   held != nullptr ? held->record->version : 0, name(number), own.version);
@@ -513,7 +497,6 @@ void Oracles::check_rings(const std::vector<Host>& core) {
     const bool whole = core.size() == up_;
     for (std::size_t i = 0; i < std::min(sample, core.size()); ++i) {
         Peer& peer = cluster_.peer(core[i * (core.size() - 1) / std::max<std::size_t>(sample - 1, 1)]);
-        if (!peer.is_up()) continue;
         const auto view = peer.node->routing();
         for (const router::Pool& pool : view->pools()) {
             std::vector<ring::RingMember> members(pool.ring->members().begin(), pool.ring->members().end());

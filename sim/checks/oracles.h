@@ -127,7 +127,6 @@ class Oracles final : public Watcher {
     void note_return(WorldTime now, const Peer& observer, std::size_t subject, const membership::Event& event);
     void heard(WorldTime now, std::optional<News>& news, Host observer, bool ending);
     void drop_observer(Host host);
-    bool has_yielded(Host host) const;
     bool is_excused(WorldTime now, const Peer& peer) const;
     bool is_news_held_up(WorldTime now) const;
     std::string name(std::size_t subject) const;
