@@ -1,7 +1,9 @@
 // exasim: the cluster on a virtual clock, network and disk. See `exasim --help`.
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 
 #include "sim/exasim/commands.h"
@@ -18,9 +20,12 @@ const CLI::Validator whole_number(
         return good ? std::string() : "'" + text + "' is no whole number from 0 to 2^64 - 1";
     },
     "0 .. 2^64 - 1");
-// Which a range lets pass.
-const CLI::Validator a_number(
-    [](const std::string& text) { return text.find("nan") == std::string::npos ? "" : "nan"; }, "");
+// A range lets it pass.
+const CLI::Validator not_nan(
+    [](const std::string& text) {
+        return std::isnan(std::strtod(text.c_str(), nullptr)) ? text + " is no number" : "";
+    },
+    "");
 
 void add_run_options(CLI::App& command, exa::sim::RunArguments& arguments) {
     command
@@ -71,7 +76,7 @@ int main(int argc, char** argv) {
     auto* swarm = app.add_subcommand("swarm", "Random scenarios until the time is over");
     swarm->add_option("--minutes", swarm_arguments.minutes, "How long; 1 without it")
         ->check(CLI::Range(0.01, 1e5))
-        ->check(a_number);
+        ->check(not_nan);
     swarm->add_option("--jobs", swarm_arguments.jobs, "Processes at once; 1 without it")->check(CLI::Range(1, 256));
     swarm->add_option("--seed", swarm_arguments.first, "Number of the first random scenario; 1 without it")
         ->check(whole_number);
