@@ -30,12 +30,14 @@ Embedding unit_vector(const std::vector<double>& sums) {
 
 }  // namespace
 
-BatchReplica::BatchReplica(std::unique_ptr<Model> model, const BatchConfig& config)
+BatchReplica::BatchReplica(std::unique_ptr<Model> model, const BatchConfig& config, const BatchKvConfig& kv)
     : model_(std::move(model)),
       config_(config),
+      kv_(kv),
       context_tokens_(std::min(model_->context_tokens(), model_->pages() * page_tokens)),
       pool_(model_->pages()) {
     EXA_CHECK(config.in_flight_limit >= 1 && config.step_tokens >= 1 && context_tokens_ >= 2);
+    EXA_CHECK(kv.segment_tokens % page_tokens == 0 && (kv.segment_tokens == 0 || kv.crypto != nullptr));
 }
 
 BatchReplica::~BatchReplica() = default;
@@ -79,6 +81,9 @@ Result<void> BatchReplica::submit(TimePoint, RequestId id, GenerateRequest reque
     if (std::ranges::any_of(running_, same) || std::ranges::any_of(waiting_, same))
         return error(errc::invalid_request, "request id " + std::to_string(id.value) + " is in flight");
     LogitEdits edits(request.sampling, std::span(request.prompt).last(request.resumed_tokens));
+    std::optional<SegmentChain> chain;
+    if (kv_.segment_tokens > 0 && request.kv_root && !request.embeds)
+        chain.emplace(*kv_.crypto, *request.kv_root, kv_.segment_tokens);
     waiting_.push_back(std::make_unique<Sequence>(Sequence{.id = id,
                                                            .tokens = std::move(request.prompt),
                                                            .max_tokens = request.max_tokens,
@@ -91,7 +96,10 @@ Result<void> BatchReplica::submit(TimePoint, RequestId id, GenerateRequest reque
                                                            .pooled = {},
                                                            .computed = 0,
                                                            .cached = std::nullopt,
-                                                           .table = BlockTable(pool_)}));
+                                                           .table = BlockTable(pool_),
+                                                           .chain = std::move(chain),
+                                                           .finished = 0,
+                                                           .restore = std::nullopt}));
     return success();
 }
 
@@ -106,9 +114,12 @@ void BatchReplica::cancel(RequestId id) {
     remove_from(waiting_);
 }
 
-bool BatchReplica::step(TimePoint) {
+bool BatchReplica::step(TimePoint now) {
+    finished_.clear();
+    step_tokens_ = step_prefilled_ = 0;
+    expire_restores(now);
     make_room_for_decodes();
-    admit();
+    admit(now);
     const std::vector<Work> work = plan();
     if (work.empty()) return false;
 
@@ -117,6 +128,8 @@ bool BatchReplica::step(TimePoint) {
     for (const auto& [sequence, count] : work) {
         const bool wants_logits = !sequence->embeds && sequence->computed + count == sequence->length();
         rows += wants_logits ? 1 : 0;
+        step_tokens_ += count;
+        step_prefilled_ += sequence->decoding() ? 0 : count;
         slices.push_back({std::span(sequence->tokens).subspan(sequence->computed, count), sequence->computed,
                           sequence->table.pages(), wants_logits, sequence->embeds});
     }
@@ -136,6 +149,7 @@ bool BatchReplica::step(TimePoint) {
         }
         sequence.computed += work[i].count;
         sequence.table.publish(std::span(sequence.tokens).first(sequence.computed));
+        note_finished(sequence);
         if (sequence.embeds) {
             const std::size_t size = std::size_t{work[i].count} * model_->hidden_size();
             pool(sequence, hidden.first(size));
@@ -150,6 +164,13 @@ bool BatchReplica::step(TimePoint) {
     }
     std::erase_if(running_, [&](const auto& sequence) { return std::ranges::count(ended, sequence.get()) > 0; });
     return true;
+}
+
+TimePoint BatchReplica::next_step() const {
+    TimePoint next = time_never;
+    for (const auto& sequence : running_)
+        if (sequence->restore) next = std::min(next, sequence->restore->deadline);
+    return next;
 }
 
 std::optional<TokenEvent> BatchReplica::poll_event() {
@@ -170,7 +191,7 @@ ReplicaLoad BatchReplica::load() const {
     return load;
 }
 
-void BatchReplica::admit() {
+void BatchReplica::admit(TimePoint now) {
     while (!waiting_.empty()) {
         Sequence& sequence = *waiting_.front();
         // Pages have no hidden states: those are computed again.
@@ -182,7 +203,8 @@ void BatchReplica::admit() {
             return;
         }
         sequence.computed = cached;
-        if (!sequence.cached) sequence.cached = cached;
+        begin_restore(now, sequence);
+        if (!sequence.cached && !sequence.restore) sequence.cached = cached;
         running_.push_back(std::move(waiting_.front()));
         waiting_.pop_front();
     }
@@ -191,6 +213,7 @@ void BatchReplica::admit() {
 void BatchReplica::preempt_last() {
     ++preemptions_;
     running_.back()->table.clear();
+    running_.back()->restore.reset();
     waiting_.push_front(std::move(running_.back()));
     running_.pop_back();
 }
@@ -212,7 +235,7 @@ std::vector<BatchReplica::Work> BatchReplica::plan() const {
     const auto decodes = static_cast<std::uint32_t>(work.size());
     std::uint32_t budget = std::max(prompt_tokens_min, config_.step_tokens - std::min(config_.step_tokens, decodes));
     for (const auto& sequence : running_) {
-        if (sequence->decoding() || budget == 0) continue;
+        if (sequence->restore || sequence->decoding() || budget == 0) continue;
         const std::uint32_t count = std::min(budget, sequence->length() - sequence->computed);
         work.push_back({sequence.get(), count});
         budget -= count;

@@ -2,9 +2,11 @@
 // replica's.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "base/bytes.h"
 #include "base/result.h"
 #include "engine/page_pool.h"
 
@@ -41,6 +43,19 @@ class Model {
     // Of the last forward(): what the model makes logits of, [tokens of slices that wanted it, hidden_size], in the
     // order of the slices; as independent of batch and cuts as logits are. Valid until the next call.
     virtual std::span<const float> hidden() const = 0;
+
+    // Keys and values of so many tokens as they leave the model, in bytes: [layer][k, v][token][kv_head][dim],
+    // binary16, little-endian.
+    virtual std::size_t kv_bytes(std::uint32_t tokens) const = 0;
+    // Positions first .. first + tokens - 1 of the sequence in `pages`, which are computed. out: [kv_bytes(tokens)],
+    // at an even address.
+    virtual void export_kv(std::span<const PageId> pages, std::uint32_t first, std::uint32_t tokens,
+                           std::span<std::uint8_t> out) const = 0;
+    // The way back: the positions then are as if forward() had computed them, when the bytes are an export of the same
+    // tokens behind the same tokens by a model of the same numerics. The first `skip` of them stay as they are.
+    // payload: [kv_bytes(tokens)], at an even address.
+    virtual void import_kv(std::span<const PageId> pages, std::uint32_t first, std::uint32_t tokens, std::uint32_t skip,
+                           ByteView payload) = 0;
 };
 
 }  // namespace exa::engine

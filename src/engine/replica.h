@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "kv/segment_key.h"
 
 namespace exa::engine {
 
@@ -57,6 +58,9 @@ struct GenerateRequest {
     std::optional<std::uint32_t> top_logprobs = std::nullopt;
     // Instead of an answer: one event without a token, with the prompt's embedding.
     bool embeds = false;
+    // What the keys of its KV segments hang from (kv/segment_key.h); nothing: its KV stays here, and is looked for
+    // nowhere else.
+    std::optional<kv::SegmentKey> kv_root = std::nullopt;
 };
 
 struct TokenLogprob {
@@ -81,7 +85,7 @@ struct TokenEvent {
     RequestId request;
     std::uint32_t offset = 0;  // of `token` in the answer, from 0, contiguous
     TokenId token = 0;
-    std::uint32_t cached_tokens = 0;  // of the prompt, found in the replica's memory
+    std::uint32_t cached_tokens = 0;  // of the prompt, not computed: found in the replica's memory or brought there
     std::optional<FinishReason> finish;
     bool has_token = true;  // false for an end without a token (cancelled, failed, an embedding)
     std::shared_ptr<const TokenLogprobs> logprobs = nullptr;
@@ -102,6 +106,8 @@ struct ReplicaLoad {
     std::uint16_t kv_used_permille = 0;
     std::uint64_t preemptions = 0;  // requests that gave their memory back for others, since the start
 };
+
+class KvPort;
 
 class Replica {
   public:
@@ -125,6 +131,9 @@ class Replica {
 
     virtual std::optional<TokenEvent> poll_event() = 0;
     virtual ReplicaLoad load() const = 0;
+
+    // Null when its KV stays where it is. The same for its whole life, and the replica's own.
+    virtual KvPort* kv_port() { return nullptr; }
 };
 
 }  // namespace exa::engine

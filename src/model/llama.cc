@@ -1,16 +1,19 @@
 #include "model/llama.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <new>
 
 #include "base/check.h"
 #include "engine/errc.h"
+#include "kernels/kv_copy.h"
 
 namespace exa::model {
 
 static_assert(kernels::page_tokens == engine::page_tokens);
+static_assert(std::endian::native == std::endian::little, "exported KV is little-endian");
 
 namespace {
 
@@ -24,6 +27,12 @@ std::uint16_t* zeroed_halves(std::size_t count) {
     auto* halves = static_cast<std::uint16_t*>(std::calloc(count, sizeof(std::uint16_t)));
     if (halves == nullptr) throw std::bad_alloc();
     return halves;
+}
+
+template <class Half, class Byte>
+Half* as_halves(std::span<Byte> bytes, std::size_t size) {
+    EXA_CHECK(bytes.size() == size && reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(Half) == 0);
+    return reinterpret_cast<Half*>(bytes.data());
 }
 
 }  // namespace
@@ -62,6 +71,29 @@ Result<void> LlamaModel::forward(std::span<const engine::Slice> slices, std::spa
     set_input(normed_.data(), shape_.d);
     apply(weights_->output(), logits.data());
     return success();
+}
+
+std::size_t LlamaModel::kv_bytes(std::uint32_t tokens) const {
+    return kernels::segment_halves(attention_, shape_.layers, tokens) * sizeof(std::uint16_t);
+}
+
+void LlamaModel::export_kv(std::span<const engine::PageId> pages, std::uint32_t first, std::uint32_t tokens,
+                           std::span<std::uint8_t> out) const {
+    EXA_CHECK(pages.size() * engine::page_tokens >= first + tokens);
+    kernels::gather_kv(attention_, shape_.layers, kv_of(pages.data()), first, tokens,
+                       as_halves<std::uint16_t>(out, kv_bytes(tokens)));
+}
+
+void LlamaModel::import_kv(std::span<const engine::PageId> pages, std::uint32_t first, std::uint32_t tokens,
+                           std::uint32_t skip, ByteView payload) {
+    EXA_CHECK(pages.size() * engine::page_tokens >= first + tokens);
+    kernels::scatter_kv(attention_, shape_.layers, as_halves<const std::uint16_t>(payload, kv_bytes(tokens)), tokens,
+                        skip, kv_of(pages.data()), first);
+}
+
+// Of the first layer.
+kernels::PagedKv LlamaModel::kv_of(const engine::PageId* pages) const {
+    return {kv_.get(), attention_.layer_halves() * shape_.layers, pages};
 }
 
 void LlamaModel::gather(std::span<const engine::Slice> slices) {
@@ -110,8 +142,8 @@ void LlamaModel::attend(std::size_t layer_index, const LlamaLayer& layer) {
     apply(layer.v, v_.data());
     rotate(k_.data(), shape_.kv_heads);
 
-    const std::size_t layer_halves = attention_.layer_halves();
-    kernels::PagedKv kv{kv_.get() + layer_index * layer_halves, layer_halves * shape_.layers, nullptr};
+    kernels::PagedKv kv = kv_of(nullptr);
+    kv.base += layer_index * attention_.layer_halves();
     for (std::size_t row = 0; row < rows_.size(); ++row) {
         kv.pages = rows_[row].pages;
         kernels_.store_kv(attention_, k_.data() + row * shape_.kv_dim(), v_.data() + row * shape_.kv_dim(), kv,

@@ -29,6 +29,11 @@ class LlamaModel final : public engine::Model {
     Result<void> forward(std::span<const engine::Slice> slices, std::span<float> logits) override;
     // Normalised, as the output matrix takes them.
     std::span<const float> hidden() const override { return hidden_; }
+    std::size_t kv_bytes(std::uint32_t tokens) const override;
+    void export_kv(std::span<const engine::PageId> pages, std::uint32_t first, std::uint32_t tokens,
+                   std::span<std::uint8_t> out) const override;
+    void import_kv(std::span<const engine::PageId> pages, std::uint32_t first, std::uint32_t tokens, std::uint32_t skip,
+                   ByteView payload) override;
 
     // "<digest>/<kernel family>": replicas of equal numerics continue one another's answers bit by bit.
     std::string numerics() const { return weights_->digest() + "/" + kernels_.family; }
@@ -51,6 +56,7 @@ class LlamaModel final : public engine::Model {
         void operator()(std::uint16_t* halves) const;
     };
 
+    kernels::PagedKv kv_of(const engine::PageId* pages) const;
     void gather(std::span<const engine::Slice> slices);
     void attend(std::size_t layer_index, const LlamaLayer& layer);
     void keep_rows(bool (*keeps)(const Row&));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <optional>
@@ -67,9 +68,27 @@ class ChainModel final : public Model {
     std::uint32_t hidden_size() const override { return 8; }
     std::span<const float> hidden() const override { return hidden_; }
 
+    std::size_t kv_bytes(std::uint32_t tokens) const override { return tokens * sizeof(std::uint64_t); }
+    void export_kv(std::span<const PageId> pages, std::uint32_t first, std::uint32_t tokens,
+                   std::span<std::uint8_t> out) const override {
+        EXA_CHECK(out.size() == kv_bytes(tokens));
+        for (std::uint32_t i = 0; i < tokens; ++i)
+            std::memcpy(out.data() + i * sizeof(std::uint64_t),
+                        &memory_[pages[(first + i) / page_tokens]][(first + i) % page_tokens], sizeof(std::uint64_t));
+    }
+    void import_kv(std::span<const PageId> pages, std::uint32_t first, std::uint32_t tokens, std::uint32_t skip,
+                   ByteView payload) override {
+        EXA_CHECK(payload.size() == kv_bytes(tokens));
+        imported += tokens - skip;
+        for (std::uint32_t i = skip; i < tokens; ++i)
+            std::memcpy(&memory_[pages[(first + i) / page_tokens]][(first + i) % page_tokens],
+                        payload.data() + i * sizeof(std::uint64_t), sizeof(std::uint64_t));
+    }
+
     bool fail = false;
     bool nan = false;
     std::vector<std::vector<std::uint32_t>> steps;  // tokens of every slice of every step
+    std::uint32_t imported = 0;                     // tokens
 
   private:
     std::uint64_t& at(const Slice& slice, std::size_t position) {
