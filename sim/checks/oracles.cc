@@ -96,13 +96,14 @@ void Oracles::on_up(WorldTime now, const Peer& peer) {
         violate("M4", fmt::format("peer {} starts its life {} with generation {} after {}", peer.host, peer.boot,
                                   peer.generation.value, subject.generation));
     subject.generation = peer.generation.value;
+    subject.life = peer.node->membership().life();
     subject.newest = std::max(subject.newest, subject.generation);
     subject.up = true;
     subject.ending.reset();
     ++up_;
     cells_[peer.host].reserve(cluster_.size());
     cells_[peer.host].assign(subjects_.size(), {});
-    News birth{.generation = subject.generation, .at = now, .first = {}, .last = now, .waiting = {}};
+    News birth{.at = now, .first = {}, .last = now, .waiting = {}};
     birth.waiting.resize(cluster_.size());
     for (Host other = 0; other < cluster_.size(); ++other) {
         if (other == peer.host || !cluster_.peer(other).is_up()) continue;
@@ -142,12 +143,12 @@ void Oracles::on_down(WorldTime now, const Peer& peer) {
         ring_digest_ = 0;
         ring_before_.reset();
     }
-    News ending{.generation = subject.generation, .at = now, .first = {}, .last = now, .waiting = {}};
+    News ending{.at = now, .first = {}, .last = now, .waiting = {}};
     ending.waiting.resize(cluster_.size());
     for (Host other = 0; other < cluster_.size(); ++other) {
         if (other == peer.host || !cluster_.peer(other).is_up()) continue;
         const Cell& known = cell(other, number);
-        if (!known.known || known.generation != subject.generation || !is_live(known.liveness)) continue;
+        if (!known.known || !subject.is_in(known) || !is_live(known.liveness)) continue;
         ending.waiting[other] = 1;
         ++ending.left;
     }
@@ -235,7 +236,7 @@ bool Oracles::is_excused(WorldTime now, const Peer& peer) const {
 
 void Oracles::note_death(WorldTime now, const Peer& observer, std::size_t number, const membership::Event& event) {
     const Subject& subject = subjects_[number];
-    if (!subject.up || event.generation.value != subject.generation) return;
+    if (!subject.up || !subject.is_in(event)) return;
     const Peer& peer = cluster_.peer(subject.host);
     const bool after_heal = last_heal_ > WorldTime{} && now - last_heal_ < detect_bound_;
     if (after_heal || peer.draining || is_excused(now, peer) || is_excused(now, observer)) {
@@ -254,7 +255,7 @@ void Oracles::note_death(WorldTime now, const Peer& observer, std::size_t number
 
 void Oracles::note_leave(WorldTime now, const Peer& observer, std::size_t number, const membership::Event& event) {
     const Subject& subject = subjects_[number];
-    if (subject.up || !subject.left || event.generation.value != subject.generation) return;
+    if (subject.up || !subject.left || !subject.is_in(event)) return;
     if (is_excused(now, observer) || now - last_heal_ < detect_bound_) return;
     ++measured_.left_as_dead;
     violate("leave", fmt::format("peer {} calls {} dead, which left by its own word", observer.host, name(number)));
@@ -287,7 +288,8 @@ bool Oracles::is_news_held_up(WorldTime now) const {
 void Oracles::note_return(WorldTime now, const Peer& observer, std::size_t number, const membership::Event& event) {
     const Subject& subject = subjects_[number];
     const Cell& known = cell(observer.host, number);
-    if (!known.known || is_live(known.liveness) || known.generation != event.generation.value) return;
+    if (!known.known || is_live(known.liveness)) return;
+    if (known.generation != event.generation.value || known.life != event.life) return;
     if (known.liveness == Liveness::left)
         violate("M4", fmt::format("peer {} takes {} for alive, which left", observer.host, name(number)));
     else if (event.incarnation <= known.buried)
@@ -307,9 +309,8 @@ void Oracles::on_told(WorldTime now, const Peer& observer, const membership::Eve
     if (event.generation.value > subject.newest)
         violate("M4", fmt::format("peer {} speaks of generation {} of {}", observer.host, event.generation.value,
                                   name(*number)));
-    const bool disk_lied = cluster_.peer(subject.host).disk.effects().syncs_ignored > 0;
     if (const membership::Peer* held = observer.node->membership().roster().find(event.peer);
-        held != nullptr && !disk_lied && event.generation.value == subject.generation) {
+        held != nullptr && held->life == subject.life && subject.is_in(event)) {
         const Incarnation latest =
             subject.up ? cluster_.peer(subject.host).node->membership().incarnation() : subject.incarnation;
         if (held->incarnation > latest)
@@ -326,7 +327,8 @@ void Oracles::on_told(WorldTime now, const Peer& observer, const membership::Eve
             known.known = true;
             known.liveness = Liveness::alive;
             known.generation = event.generation.value;
-            if (known.generation == subject.generation) heard(now, subject.birth, observer.host, false);
+            known.life = event.life;
+            if (subject.is_in(known)) heard(now, subject.birth, observer.host, false);
             break;
         }
         case Told::suspect:
@@ -338,7 +340,7 @@ void Oracles::on_told(WorldTime now, const Peer& observer, const membership::Eve
             known.buried = event.incarnation;
             note_death(now, observer, *number, event);
             note_leave(now, observer, *number, event);
-            if (event.generation.value == subject.generation) heard(now, subject.ending, observer.host, true);
+            if (subject.is_in(event)) heard(now, subject.ending, observer.host, true);
             break;
         case Told::lost:
             known.liveness = Liveness::lost;
@@ -346,7 +348,7 @@ void Oracles::on_told(WorldTime now, const Peer& observer, const membership::Eve
         case Told::left:
             known.liveness = Liveness::left;
             known.buried = event.incarnation;
-            if (event.generation.value == subject.generation) heard(now, subject.ending, observer.host, true);
+            if (subject.is_in(event)) heard(now, subject.ending, observer.host, true);
             break;
         case Told::forgotten:
             known.known = false;
@@ -418,7 +420,7 @@ void Oracles::check_sizes() {
         bound("timers", sizes.timers, own_timers + 3 * sizes.peers + sizes.relays, measured_.sizes.timers);
         bound("questions under way", sizes.asked, members, measured_.sizes.asked);
         bound("questions to send", sizes.wants, sizes.peers, measured_.sizes.wants);
-        bound("clashes", sizes.clashes, sizes.peers, measured_.sizes.clashes);
+        bound("doubts", sizes.doubts, sizes.peers, measured_.sizes.doubts);
         std::size_t waiting = 0;
         bound("datagrams in its socket", peer.inbox_datagrams, scenario_.cluster.socket_datagrams, waiting);
     }
@@ -475,7 +477,7 @@ bool Oracles::is_settled(const std::vector<Host>& core, std::string& why) {
                 why = fmt::format("M4: peer {} and {} share a name", host, name(number));
                 return false;
             }
-            if (!known.known || known.liveness != Liveness::alive || known.generation != subject.generation) {
+            if (!known.known || known.liveness != Liveness::alive || !subject.is_in(known)) {
                 why = fmt::format("M1: peer {} does not hold {} for alive", host, name(number));
                 return false;
             }

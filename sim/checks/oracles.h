@@ -86,12 +86,12 @@ class Oracles final : public Watcher {
         bool known = false;
         membership::Liveness liveness = membership::Liveness::alive;
         std::uint64_t generation = 0;
+        std::uint32_t life = 0;
         Incarnation buried;  // the one that was called dead, of a peer that is gone
         std::uint32_t ready = 0;
     };
     // A crash, a leave or a birth on its way into all heads.
     struct News {
-        std::uint64_t generation = 0;
         WorldTime at;
         std::optional<WorldTime> first;
         WorldTime last;
@@ -104,6 +104,7 @@ class Oracles final : public Watcher {
         PeerId id;
         Host host = 0;
         std::uint64_t generation = 0;  // of its latest life
+        std::uint32_t life = 0;        // tells it from another with that generation, where a disk lied
         std::uint64_t newest = 0;      // of all its lives: a disk that lies takes it back
         bool up = false;
         bool left = false;  // it went by its own word
@@ -111,6 +112,11 @@ class Oracles final : public Watcher {
         Incarnation incarnation;  // its last one, of a life that is over
         std::optional<News> ending;
         std::optional<News> birth;
+
+        bool is_in(const membership::Event& event) const {
+            return event.generation.value == generation && event.life == life;
+        }
+        bool is_in(const Cell& cell) const { return cell.generation == generation && cell.life == life; }
     };
 
     std::size_t subject_of(const Peer& peer);

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "io/crypto/openssl_crypto.h"
@@ -19,12 +22,26 @@ constexpr std::uint32_t settled_looks = 3;
 constexpr std::size_t core_least = 3;
 constexpr std::size_t core_tries = 8;
 
-// A random set of peers that are up, punctual and reach one another, as the world is now: at least half of a clique
-// that grows from a random first one. Of three or more, where eight tries find so many.
+// Those whose name another running peer bears, too: one of the two has to stop (M4).
+std::set<Host> namesakes(const Cluster& cluster) {
+    std::map<std::string_view, Host> bearers;
+    std::set<Host> found;
+    for (Host host = 0; host < cluster.size(); ++host) {
+        if (!cluster.peer(host).is_up()) continue;
+        const auto [first, is_only] = bearers.try_emplace(cluster.peer(host).name, host);
+        if (!is_only) found.insert({host, first->second});
+    }
+    return found;
+}
+
+// A random set of peers that are up, punctual, reach one another and bear names of their own, as the world is now: at
+// least half of a clique that grows from a random first one. Of three or more, where eight tries find so many.
 std::vector<Host> pick_core(const Cluster& cluster, Rng& rng) {
+    const std::set<Host> doubles = namesakes(cluster);
     std::vector<Host> candidates;
     for (Host host = 0; host < cluster.size(); ++host)
-        if (cluster.peer(host).is_punctual() && !cluster.peer(host).draining) candidates.push_back(host);
+        if (cluster.peer(host).is_punctual() && !cluster.peer(host).draining && !doubles.contains(host))
+            candidates.push_back(host);
     const auto reach = [&](Host a, Host b) {
         return cluster.fabric().reaches(a, b, true) && cluster.fabric().reaches(b, a, true);
     };

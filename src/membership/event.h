@@ -38,7 +38,9 @@ struct Event {
     Generation generation;
     PeerId other;
     bool refuse = false;
-    Incarnation incarnation{};  // of `peer`, as it was then held
+    // Of `peer`, as it was then held.
+    Incarnation incarnation{};
+    std::uint32_t life = 0;
     bool operator==(const Event&) const = default;
 };
 

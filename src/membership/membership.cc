@@ -127,6 +127,7 @@ Result<void> Membership::handle_packet(TimePoint now, const Endpoint& from, Byte
         return peer != nullptr && peer->is_live();
     };
     const bool was_live = is_known_live();
+    meet_successor(now, packet);
     if (!meet(now, packet.header)) {
         // It may not know that its life is over, or taken: our fact and record tell it.
         wire::Packet reply = this->packet(wire::PacketKind::gossip, 0, packet.header.sender);
@@ -681,7 +682,7 @@ void Membership::gossip(TimePoint now) {
 void Membership::emit(EventKind kind, PeerId peer, PeerId other, bool refuse) {
     const Peer* known = roster_.find(peer);
     push({kind, peer, known != nullptr ? known->record->generation : Generation{}, other, refuse,
-          known != nullptr ? known->incarnation : Incarnation{}});
+          known != nullptr ? known->incarnation : Incarnation{}, known != nullptr ? known->life : 0});
 }
 
 void Membership::push(const Event& event) {

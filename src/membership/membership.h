@@ -84,7 +84,7 @@ struct Sizes {
     std::size_t relays = 0;
     std::size_t asked = 0;
     std::size_t wants = 0;
-    std::size_t clashes = 0;
+    std::size_t doubts = 0;
 };
 
 class Membership {
@@ -111,7 +111,7 @@ class Membership {
     const Alarms& alarms() const { return alarms_; }
     Sizes sizes() const {
         return {roster_.size(), roster_.dead().size(), queue_.size(), timers_.size(),
-                relays_.size(), asked_until_.size(),   wants_.size(), clashes_.size()};
+                relays_.size(), asked_until_.size(),   wants_.size(), doubts_.size()};
     }
     // Built anew when something changed since the last call. Costs O(peers + loads) then.
     std::shared_ptr<const View> view();
@@ -175,6 +175,13 @@ class Membership {
         bool nacked = false;
     };
 
+    // Of a life that has the generation of another one.
+    struct Doubt {
+        std::uint32_t life = 0;
+        std::uint64_t seq = 0;  // of the question to the address that we know; 0: none yet
+        TimePoint asked_until{};
+    };
+
     // Probing: membership_probe.cc.
     void start_probe(TimePoint now);
     void finish_probe(TimePoint now);
@@ -195,15 +202,20 @@ class Membership {
     Duration stretched(Duration value) const { return value * (1 + health_); }
     void witness(TimePoint now, PeerId suspect);
 
-    // Taking in what others say: membership_merge.cc.
+    // Which life of a peer is meant: membership_lives.cc.
     // False when the sender's life is over or doubtful: what it says is then ignored.
     bool meet(TimePoint now, const wire::Header& header);
     bool meet_self(const wire::Header& header);
+    Doubt& clash(PeerId id, Generation generation, std::uint32_t life, bool refuse);
+    void doubt(TimePoint now, PeerId id, Generation generation, std::uint32_t life);
+    void meet_successor(TimePoint now, const wire::Packet& packet);
+    void end_life(TimePoint now, PeerId id);
+
+    // Taking in what others say: membership_merge.cc.
     template <class Message>
     void merge(TimePoint now, const Message& message, bool compared);
     void merge_record(TimePoint now, PeerId from, const wire::RecordDelta& delta, wire::Standing standing,
                       bool compared);
-    void clash(PeerId id, Generation generation, std::uint32_t life, bool refuse);
     void correct(TimePoint now, const Endpoint& at, PeerId accuser);
     bool is_told(TimePoint now, const Peer& peer) const;
     void merge_fact(TimePoint now, PeerId from, const wire::Fact& fact, bool compared);
@@ -305,8 +317,8 @@ class Membership {
 
     std::map<PeerId, TimePoint> asked_until_;  // records asked for over the link
     std::map<PeerId, std::vector<wire::Want>> wants_;
-    std::map<PeerId, std::uint32_t> clashes_;  // told once for each life
-    std::vector<PeerId> corrections_;          // of whom the packet at hand said what they had refuted
+    std::map<PeerId, Doubt> doubts_;
+    std::vector<PeerId> corrections_;  // of whom the packet at hand said what they had refuted
 
     std::deque<Transmit> transmits_;
     std::deque<SyncTransmit> syncs_;

@@ -22,44 +22,6 @@ static_assert(answer_bytes + wire::record_bytes_max + wants_max * want_bytes_max
 
 }  // namespace
 
-// True when it is merely our own packet that came back.
-bool Membership::meet_self(const wire::Header& header) {
-    if (header.life == life_) return true;
-    if (header.generation < record().generation || stage_ == Stage::over) return false;
-    // The one that the cluster has taken in already stays, unless a newer life has come up beside it.
-    const bool refuse = header.generation > record().generation || !joined_;
-    clash(self(), header.generation, header.life, refuse);
-    if (refuse) stop();
-    return false;
-}
-
-// Each doubtful life is told of once; 0 is one that only others spoke of.
-void Membership::clash(PeerId id, Generation generation, std::uint32_t life, bool refuse) {
-    if (clashes_.size() >= asked_max) clashes_.clear();
-    const auto [at, is_new] = clashes_.try_emplace(id, life);
-    if (!is_new && at->second == life) return;
-    at->second = life;
-    push({EventKind::id_clash, id, generation, {}, refuse});
-}
-
-bool Membership::meet(TimePoint now, const wire::Header& header) {
-    const Peer* peer = roster_.find(header.sender);
-    if (peer == nullptr) return true;
-    if (header.generation < peer->record->generation) {
-        ++counters_.stale;
-        return false;
-    }
-    if (header.generation > peer->record->generation) return true;
-    if (header.life != peer->life) {
-        ++counters_.stale;
-        clash(header.sender, header.generation, header.life, false);
-        return false;
-    }
-    if (header.incarnation > peer->incarnation && peer->liveness != Liveness::left)
-        revive(now, header.sender, header.incarnation);
-    return true;
-}
-
 template <class Message>
 void Membership::merge(TimePoint now, const Message& message, bool compared) {
     const PeerId from = message.header.sender;
@@ -99,7 +61,7 @@ void Membership::merge_record(TimePoint now, PeerId from, const wire::RecordDelt
             ++counters_.refused;
             return;
         case Roster::Applied::clash:
-            clash(id, delta.generation, delta.life, false);
+            doubt(now, id, delta.generation, delta.life);
             return;
         case Roster::Applied::gap:
             want(now, from, id);
@@ -113,11 +75,7 @@ void Membership::merge_record(TimePoint now, PeerId from, const wire::RecordDelt
             if (renamed) check_name(id);
             break;
         case Roster::Applied::reborn:
-            for (const TimerKind kind : {TimerKind::suspicion, TimerKind::lost, TimerKind::forget})
-                timers_.cancel({kind, id.value});
-            queue_.drop(id);
-            loads_.drop(id);
-            settle_rack(now, roster_.find(id)->record->rack);
+            end_life(now, id);
             [[fallthrough]];
         case Roster::Applied::created: {
             const Peer& peer = *roster_.find(id);

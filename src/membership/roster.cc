@@ -212,6 +212,19 @@ Roster::Applied Roster::apply(TimePoint now, const wire::RecordDelta& delta, wir
     return Applied::changed;
 }
 
+void Roster::succeed(TimePoint now, PeerId id, std::uint32_t life, Incarnation incarnation) {
+    EXA_CHECK(id != self_);
+    Entry& entry = this->entry(id);
+    unindex(entry);
+    auto card = std::make_shared<const HeldRecord>(entry.record->notice());
+    entry = Entry{};
+    entry.record = std::move(card);
+    entry.life = life;
+    entry.incarnation = incarnation;
+    entry.since = now;
+    index(entry);
+}
+
 void Roster::replace_record(Entry& entry, std::shared_ptr<const HeldRecord> record) {
     const bool moves = record->name != entry.record->name || record->gossip != entry.record->gossip;
     if (moves) unindex(entry);

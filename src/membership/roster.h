@@ -81,6 +81,8 @@ class Roster {
 
     // A record as it came. A created or reborn peer starts in `standing`; a notice creates it with its card only.
     Applied apply(TimePoint now, const wire::RecordDelta& delta, wire::Standing standing = wire::Standing::alive);
+    // Another life of a known peer, with the same generation, lives where it did: of its record only the card is known.
+    void succeed(TimePoint now, PeerId id, std::uint32_t life, Incarnation incarnation);
     // Our own next edition: what changed gets the number version + 1.
     // Others hear of it from the next tell_self() on.
     void set_self(const wire::PeerRecord& record);

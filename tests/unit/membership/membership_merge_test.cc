@@ -158,46 +158,6 @@ BOOST_AUTO_TEST_CASE(a_peer_that_is_new_and_dead_is_never_alive_to_us) {
     BOOST_TEST(driver.core.roster().live_count() == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(a_stale_life_is_told_so_and_its_words_ignored) {
-    Driver driver;
-    driver.gather(1);
-    wire::Packet reborn;
-    reborn.header = Driver::header(101, 2);
-    reborn.records = {whole(101, 2)};
-    driver.give(reborn).value();
-    driver.sent.clear();
-    wire::Packet old;
-    old.header = Driver::header(101, 1);
-    old.kind = wire::PacketKind::ping;
-    old.facts = {fact(101, Standing::left, 0, 0, 2)};
-    driver.give(old).value();
-    BOOST_TEST((driver.liveness(101) == Liveness::alive));
-    BOOST_REQUIRE(driver.sent.size() == 1U);
-    BOOST_TEST((driver.sent[0].packet.facts.at(0).generation == Generation{2}));
-    BOOST_TEST(driver.core.counters().stale == 1U);
-}
-
-BOOST_AUTO_TEST_CASE(we_refuse_to_serve_when_a_newer_life_of_us_is_known) {
-    Driver driver;
-    driver.gather(1);
-    driver.give(101, {fact(me.value, Standing::alive, 0, 0, 6)}).value();
-    BOOST_TEST(driver.core.is_over());
-    BOOST_REQUIRE(driver.events.size() == 1U);
-    BOOST_TEST((driver.events[0] == Event{EventKind::id_clash, me, Generation{6}, {}, true}));
-    BOOST_TEST((driver.core.next_timeout() == time_never));
-}
-
-BOOST_AUTO_TEST_CASE(a_clone_of_us_that_joins_later_is_loud_but_does_not_stop_us) {
-    Driver driver;
-    driver.gather(1);
-    wire::Packet clone;
-    clone.header = Driver::header(me.value, 5);
-    clone.header.life = 12345;
-    for (int twice = 0; twice < 2; ++twice) driver.give(clone).value();
-    BOOST_TEST(!driver.core.is_over());
-    BOOST_TEST(driver.told(EventKind::id_clash, me) == 1U);
-}
-
 BOOST_AUTO_TEST_CASE(a_record_that_we_cannot_follow_is_asked_for_once_over_the_link) {
     Driver driver;
     driver.gather(2);

@@ -122,6 +122,21 @@ BOOST_AUTO_TEST_CASE(a_newer_generation_replaces_a_dead_life_and_an_older_one_is
     BOOST_TEST((roster.find(other)->record->generation == Generation{2}));
 }
 
+BOOST_AUTO_TEST_CASE(a_successor_under_the_same_generation_starts_with_a_card_and_no_past) {
+    Roster roster = samples::roster(2);
+    roster.set_liveness(start, other, Liveness::dead, Incarnation{4}, PeerId{102});
+    roster.succeed(start, other, 2, Incarnation{1});
+    const Peer& peer = *roster.find(other);
+    BOOST_TEST((peer.liveness == Liveness::alive));
+    BOOST_TEST((peer.incarnation == Incarnation{1}));
+    BOOST_TEST(peer.record->version == 0U);
+    BOOST_TEST(peer.record->name == "peer-101");
+    BOOST_TEST(roster.dead().empty());
+    BOOST_TEST(roster.live_count() == 3U);
+    BOOST_TEST((roster.apply(start, whole(record(101), 1)) == Applied::clash));
+    BOOST_TEST((roster.apply(start, whole(record(101), 2)) == Applied::changed));
+}
+
 BOOST_AUTO_TEST_CASE(a_record_does_not_raise_the_dead) {
     Roster roster = samples::roster(1);
     roster.set_liveness(start, other, Liveness::dead, Incarnation{0});

@@ -39,8 +39,9 @@ struct World {
 
     // What the oracles say when peer 0 takes it for alive again.
     std::string verdict(std::uint64_t incarnation) {
+        const std::uint32_t life = cluster.peer(0).node->membership().roster().find(id)->life;
         oracles.on_told(cluster.now(), cluster.peer(0),
-                        {Told::alive, id, Generation{1}, {}, false, Incarnation{incarnation}});
+                        {Told::alive, id, Generation{1}, {}, false, Incarnation{incarnation}, life});
         return oracles.violations().empty() ? std::string() : oracles.violations().front().what;
     }
 

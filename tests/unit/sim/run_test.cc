@@ -77,6 +77,16 @@ BOOST_AUTO_TEST_CASE(a_cluster_that_has_no_time_does_not_settle) {
     BOOST_TEST((run(make(small + "[bounds]\nsettle_s = 20\n" + late), {}).verdict == Verdict::pass));
 }
 
+BOOST_AUTO_TEST_CASE(two_of_one_name_are_no_part_of_what_must_settle) {
+    const std::string theft = "[[fault]]\nkind = 'name_steal'\nat_s = 39.7\ncount = 1\nfor_s = 60\n";
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        RunOptions options;
+        options.seed = seed;
+        const Outcome outcome = run(make(small + theft), options);
+        BOOST_TEST((outcome.verdict == Verdict::pass), "seed " << seed << ": " << outcome.liveness);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_core_settles_beside_what_stays_broken) {
     // Nothing passes between the two sides to the end, and a paused peer stays paused: each seed draws another core.
     for (std::uint64_t seed = 1; seed <= 8; ++seed) {
