@@ -54,6 +54,7 @@ struct Card {
   state @12 :PeerState;
   keys @13 :List(UInt32);     # ids of the cluster keys on its disk, sorted
   primaryKey @14 :UInt32;     # what it seals with; 0: it is not sealed
+  kvGib @15 :UInt16;          # KV cache that it keeps for the cluster, at least 1; 0: none
 }
 
 # What replicas of one deployment share, once a message instead of once a replica.

@@ -35,7 +35,7 @@ struct Load {
   tbtP99Ms @8 :UInt16;        # time between tokens; 0: unknown
 }
 
-# Each is one path of the API. An acceptor that does not know the kind ends the stream with `notSupported`.
+# Each but the last is one path of the API. An acceptor that does not know the kind ends the stream with `notSupported`.
 enum RequestKind {
   chat @0;                    # /v1/chat/completions
   completion @1;              # /v1/completions
@@ -43,6 +43,7 @@ enum RequestKind {
   response @3;                # /v1/responses
   tokenize @4;                # /tokenize
   detokenize @5;              # /detokenize
+  kv @6;                      # no path: the body is a question about KV cache (src/kv/messages.h)
 }
 
 # Who goes first where requests wait.

@@ -40,6 +40,7 @@ std::string_view path_of(wire::RequestKind kind) {
             return "/tokenize";
         case wire::RequestKind::detokenize:
             return "/detokenize";
+        case wire::RequestKind::kv:
         case wire::RequestKind::unknown:
             break;
     }

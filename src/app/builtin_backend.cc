@@ -141,6 +141,7 @@ std::shared_ptr<ReplyReader> BuiltinBackend::open(const wire::Open& open, const 
             if (!body) return error_reply(body.error(), context);
             return json_reply(200, std::move(body).value());
         }
+        case wire::RequestKind::kv:
         case wire::RequestKind::unknown:
             break;
     }

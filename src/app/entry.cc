@@ -31,6 +31,7 @@ std::string make_response_id(wire::RequestKind kind) {
         case wire::RequestKind::embedding:
         case wire::RequestKind::tokenize:
         case wire::RequestKind::detokenize:
+        case wire::RequestKind::kv:
         case wire::RequestKind::unknown:
             break;
     }

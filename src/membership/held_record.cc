@@ -55,13 +55,14 @@ void HeldRecord::set_card(const wire::Card& card) {
     rack = card.rack;
     keys = card.keys;
     primary_key = card.primary_key;
+    kv_gib = card.kv_gib;
     name_hash_ = hash64(as_bytes(name));
 }
 
 bool HeldRecord::has_card(const wire::Card& card) const {
     return name == card.name && state == card.state && gossip == card.gossip && link == card.link &&
            http == card.http && region == card.region && rack == card.rack && keys == card.keys &&
-           primary_key == card.primary_key;
+           primary_key == card.primary_key && kv_gib == card.kv_gib;
 }
 
 void HeldRecord::merge_replicas(const wire::RecordDelta& delta) {

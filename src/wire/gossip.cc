@@ -91,6 +91,7 @@ void write(schema::Card::Builder out, const Card& card) {
         for (unsigned i = 0; i < list.size(); ++i) list.set(i, card.keys[i].value);
     }
     out.setPrimaryKey(card.primary_key.value);
+    out.setKvGib(card.kv_gib);
 }
 
 auto profile_key(const ReplicaRecord& replica) {
@@ -235,7 +236,8 @@ Result<Card> read(schema::Card::Reader in) {
               string_of(in.getRegion()),
               string_of(in.getRack()),
               {},
-              KeyId{in.getPrimaryKey()}};
+              KeyId{in.getPrimaryKey()},
+              in.getKvGib()};
     for (const std::uint32_t id : in.getKeys()) card.keys.push_back(KeyId{id});
     return card;
 }

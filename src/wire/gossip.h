@@ -70,6 +70,7 @@ struct Card {
     std::string rack;
     std::vector<KeyId> keys;  // sorted
     KeyId primary_key;
+    std::uint16_t kv_gib = 0;
     bool operator==(const Card&) const = default;
 };
 

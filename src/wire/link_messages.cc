@@ -199,7 +199,7 @@ Result<Enum> read_enum(Wire value, Enum last, const char* field) {
 
 static_assert(static_cast<int>(proto::EndCode::NOT_SUPPORTED) == static_cast<int>(EndCode::not_supported));
 static_assert(static_cast<int>(proto::GoodbyeCode::TIMED_OUT) == static_cast<int>(GoodbyeCode::timed_out));
-static_assert(static_cast<int>(proto::RequestKind::DETOKENIZE) + 1 == static_cast<int>(RequestKind::unknown));
+static_assert(static_cast<int>(proto::RequestKind::KV) + 1 == static_cast<int>(RequestKind::unknown));
 static_assert(static_cast<int>(proto::Priority::LOW) == static_cast<int>(Priority::low));
 
 }  // namespace
@@ -321,8 +321,8 @@ Result<Open> decode_open(ByteView payload) {
         open.model = text_of(in.getModel());
         open.version = text_of(in.getVersion());
         open.tenant = text_of(in.getTenant());
-        open.kind = in.getKind() <= proto::RequestKind::DETOKENIZE ? static_cast<RequestKind>(in.getKind())
-                                                                   : RequestKind::unknown;
+        open.kind =
+            in.getKind() <= proto::RequestKind::KV ? static_cast<RequestKind>(in.getKind()) : RequestKind::unknown;
         open.hops = in.getHops();
         open.x_request_id = text_of(in.getXRequestId());
         open.response_id = text_of(in.getResponseId());

@@ -31,8 +31,9 @@ struct Hello {
     bool operator==(const Hello&) const = default;
 };
 
-// Each is one path of the API (proto/link.capnp). `unknown` comes out of a newer peer's request and cannot be sent.
-enum class RequestKind : std::uint8_t { chat, completion, embedding, response, tokenize, detokenize, unknown };
+// Each is one path of the API, but for `kv`: a question about KV cache, in a body of its own form (kv/messages.h).
+// `unknown` comes out of a newer peer's request and cannot be sent.
+enum class RequestKind : std::uint8_t { chat, completion, embedding, response, tokenize, detokenize, kv, unknown };
 
 // Who goes first where requests wait.
 enum class Priority : std::uint8_t { high, normal, low };

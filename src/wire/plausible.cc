@@ -333,8 +333,8 @@ Result<void> check_record(const PeerRecord& record) {
 }
 
 Card card_of(const PeerRecord& record) {
-    return {record.name,   record.state, record.gossip, record.link,       record.http,
-            record.region, record.rack,  record.keys,   record.primary_key};
+    return {record.name,   record.state, record.gossip, record.link,        record.http,
+            record.region, record.rack,  record.keys,   record.primary_key, record.kv_gib};
 }
 
 }  // namespace exa::wire

@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(one_bad_field_condemns_a_request) {
         {"tenant", [](Open& o) { o.tenant = std::string(text_bytes_max + 1, 't'); }},
         {"request id", [](Open& o) { o.x_request_id = "a\r\nx: y"; }},
         {"response id", [](Open& o) { o.response_id = std::string(text_bytes_max + 1, 'r'); }},
-        {"kind", [](Open& o) { o.kind = static_cast<RequestKind>(7); }},
+        {"kind", [](Open& o) { o.kind = static_cast<RequestKind>(8); }},
         {"no choice", [](Open& o) { o.choices.clear(); }},
         {"choices", [](Open& o) { o.choices.resize(choices_max + 1); }},
         {"long target", [](Open& o) { o.target = "/" + std::string(target_bytes_max, 'x'); }},

@@ -35,6 +35,7 @@ inline PeerRecord record(std::uint16_t replicas = 3) {
     record.rack = "r12";
     record.keys = {KeyId{0x00c0ffee}, KeyId{0xfeedface}};
     record.primary_key = KeyId{0xfeedface};
+    record.kv_gib = 512;
     for (std::uint16_t slot = 0; slot < replicas; ++slot) record.replicas.push_back(replica(slot));
     return record;
 }
@@ -140,8 +141,14 @@ inline LoadGroup loads_before_limits() {
     return before;
 }
 
-inline Packet packet_before_limits() {
+inline Packet packet_before_kv() {
     Packet before = packet();
+    before.records[0].card->kv_gib = 0;
+    return before;
+}
+
+inline Packet packet_before_limits() {
+    Packet before = packet_before_kv();
     before.loads = {loads_before_limits()};
     return before;
 }
