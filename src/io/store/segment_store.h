@@ -1,0 +1,129 @@
+// SegmentStore: sealed segments on this peer's disk, found by key; the warm tier of the cache.
+//
+// Thread-safe. Calls block on the disk (has, keys and stats do not): they are made from worker threads of the KV
+// service, never from an io thread. Time is an argument; its jumps cost misses at worst.
+//
+// What it promises: get() gives what was put under that key and verifies under the sealer, or nothing; disk errors,
+// changed bytes, foreign files are misses, counted in stats(). Never more than `capacity_bytes` on the disk: the least
+// recently used go first, and a full disk refuses. What put() called stored survives, by durability: `none` a clean
+// close, `wal` the death of the process, `sync` the loss of power.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "kv/segment.h"
+
+namespace exa::io {
+
+enum class Durability : std::uint8_t { none, wal, sync };
+
+struct StoreConfig {
+    std::filesystem::path directory;             // made when it is not there; belongs to one process at a time
+    std::uint64_t capacity_bytes = 64ull << 30;  // physical, everything in the directory; 64 MiB at least
+    Durability durability = Durability::none;
+    bool direct_io = true;                     // where the file system has it; else through the page cache
+    Duration ttl = std::chrono::hours(24);     // since the last use; 0: for ever
+    std::uint64_t tenant_quota_bytes = 0;      // of each tenant without its own; 0: none
+    Duration lease = std::chrono::seconds(5);  // how long has() can keep an entry from being evicted
+    std::uint32_t leases_per_tenant_max = 1024;
+};
+
+enum class PutOutcome : std::uint8_t {
+    stored,
+    present,         // the same segment, or a value with this or a later stamp: nothing changed
+    refused_full,    // no room, and nothing that may go; or the disk failed
+    refused_quota,   // larger than all that its tenant may store
+    refused_broken,  // not a sealed segment
+};
+
+struct StoredInfo {
+    kv::SegmentKey key;
+    std::uint64_t tenant = 0;
+    std::uint64_t stamp = 0;
+    std::uint32_t bytes = 0;  // sealed
+    kv::SegmentKind kind = kv::SegmentKind::segment;
+};
+
+struct StoreStats {
+    std::uint64_t entries = 0;
+    std::uint64_t bytes = 0;           // sealed bytes of the entries
+    std::uint64_t physical_bytes = 0;  // on the disk, as last measured, with what was written since
+    std::uint64_t capacity_bytes = 0;
+    std::uint64_t hits = 0;
+    std::uint64_t misses = 0;
+    std::uint64_t stored = 0;
+    std::uint64_t refused = 0;
+    std::uint64_t evicted = 0;
+    std::uint64_t expired = 0;
+    std::uint64_t corrupt = 0;  // entries dropped because they did not verify
+    std::uint64_t disk_errors = 0;
+    std::uint64_t leases = 0;  // that hold now
+};
+
+struct ScrubReport {
+    std::uint64_t checked = 0;
+    std::uint64_t dropped = 0;
+    bool finished = false;  // the round has come to its end; the next call begins another
+};
+
+class SegmentStore {
+  public:
+    // Reads the index only: seconds for terabytes. errc::store_locked when another process has the directory,
+    // errc::store_unusable when it cannot be used, errc::store_config when the configuration cannot hold.
+    // `sealer` and `log` outlive the store.
+    static Result<std::unique_ptr<SegmentStore>> open(const StoreConfig& config, const kv::SegmentSealer& sealer,
+                                                      WallTime now, Log& log);
+    // Writes down what is known of last uses.
+    ~SegmentStore();
+    SegmentStore(const SegmentStore&) = delete;
+    SegmentStore& operator=(const SegmentStore&) = delete;
+
+    // One outcome for each. The caller has verified what it took from others. Several at a time are written together.
+    std::vector<PutOutcome> put(WallTime now, std::span<const kv::SealedSegment> segments);
+
+    // Verified, and used now. Null is a miss.
+    kv::SealedSegment get(WallTime now, const kv::SegmentKey& key);
+
+    // For each key its sealed size, 0 when it is not here. From memory. What is here is held by a lease for
+    // config.lease, as far as leases go: the get that follows then finds it. Tombstones are not "here".
+    std::vector<std::uint32_t> has(WallTime now, std::span<const kv::SegmentKey> keys);
+
+    // As has(), with neither lease nor use.
+    std::optional<StoredInfo> find(const kv::SegmentKey& key) const;
+
+    // How many were here.
+    std::size_t erase(std::span<const kv::SegmentKey> keys);
+
+    // Up to `limit` entries behind `after` in the order of keys (of all, without it): pages for repair and for people.
+    std::vector<StoredInfo> list(const std::optional<kv::SegmentKey>& after, std::size_t limit) const;
+
+    // Bytes on the disk that a tenant may use; 0: the configured default. What is over goes at the next put or
+    // maintain.
+    void set_quota(std::uint64_t tenant, std::uint64_t bytes);
+    std::uint64_t tenant_bytes(std::uint64_t tenant) const;
+
+    // Once a second or so: drops what has expired, evicts down to the low-water mark, writes last uses down, measures
+    // the disk.
+    void maintain(WallTime now);
+
+    // Reads and verifies the next `count` entries in the order of keys and drops what is bad. The caller paces.
+    ScrubReport scrub(std::size_t count);
+
+    StoreStats stats() const;
+
+  private:
+    class Impl;
+    explicit SegmentStore(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace exa::io

@@ -1,0 +1,48 @@
+// SegmentBuffer: the bytes of one sealed segment, written once and then shared by everybody that passes them on.
+//
+// The memory is aligned to and sized in whole blocks of 4 KiB, as direct I/O wants it, so that a disk and a socket
+// take the very same bytes; the rest behind the segment is zero.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/bytes.h"
+
+namespace exa::kv {
+
+inline constexpr std::size_t segment_block = 4096;
+
+constexpr std::size_t whole_blocks(std::size_t bytes) {
+    return (bytes + segment_block - 1) / segment_block * segment_block;
+}
+
+class SegmentBuffer {
+  public:
+    // The first `size` bytes (not 0) hold anything until they are written.
+    explicit SegmentBuffer(std::size_t size);
+    SegmentBuffer(const SegmentBuffer&) = delete;
+    SegmentBuffer& operator=(const SegmentBuffer&) = delete;
+
+    std::size_t size() const { return size_; }
+    ByteView view() const { return {memory_.get(), size_}; }
+    std::span<std::uint8_t> bytes() { return {memory_.get(), size_}; }
+
+    // All of the memory: size() rounded up to whole blocks.
+    ByteView blocks() const { return {memory_.get(), whole_blocks(size_)}; }
+    std::span<std::uint8_t> blocks() { return {memory_.get(), whole_blocks(size_)}; }
+
+  private:
+    struct Free {
+        void operator()(std::uint8_t* memory) const;
+    };
+    std::unique_ptr<std::uint8_t[], Free> memory_;
+    std::size_t size_;
+};
+
+// What is passed on: header and payload, checked by whoever took them from a disk or a peer. Null is a miss.
+using SealedSegment = std::shared_ptr<const SegmentBuffer>;
+
+}  // namespace exa::kv
