@@ -13,7 +13,8 @@
 //      120     8  XXH3-64 of the payload: anybody can check it
 //      128    12  nonce
 //      140     4  tokens
-//      144    48  zero
+//      144     8  expiry: of a value, Unix seconds; 0 is never
+//      152    40  zero
 //      192        payload
 //
 // Integers are little-endian. The MAC's key is HKDF(root secret, segment key), one for each segment key, so that a
@@ -52,6 +53,7 @@ struct SegmentHead {
     std::uint64_t checksum = 0;      // of the payload
     AeadNonce nonce{};
     std::uint32_t tokens = 0;
+    std::uint64_t expires_s = 0;  // Unix time; 0 is never
     SegmentKind kind = SegmentKind::segment;
     bool operator==(const SegmentHead&) const = default;
 };
