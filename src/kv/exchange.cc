@@ -1,0 +1,243 @@
+#include "kv/exchange.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace exa::kv {
+
+namespace {
+
+template <class... Handlers>
+struct Overloaded : Handlers... {
+    using Handlers::operator()...;
+};
+
+}  // namespace
+
+Exchange::Exchange(PeerId self, const Holdings& holdings, const ExchangeConfig& config)
+    : self_(self),
+      holdings_(holdings),
+      config_(config),
+      spread_(config.spread),
+      intake_(self, holdings, config.intake),
+      repair_(self, config.repair) {}
+
+void Exchange::handle_placement(TimePoint now, std::shared_ptr<const Placement> placement) {
+    for (const Holder& holder : placement_->holders())
+        if (!placement->in_reach(holder.id)) spread_.forget(holder.id);
+    placement_ = std::move(placement);
+    repair_.handle_placement(now, placement_);
+}
+
+void Exchange::load(TimePoint now, LoadId id, std::vector<SegmentKey> chain, std::vector<bool> held) {
+    const auto [at, is_new] =
+        loads_.try_emplace(id, std::move(chain), std::move(held), self_, *placement_, config_.load);
+    EXA_CHECK(is_new);
+    Load& load = at->second;
+    while (auto look = load.next_look()) {
+        Question question{QuestionKind::look, {}};
+        for (const std::uint32_t place : look->places) question.items.push_back({load.key(place)});
+        const PeerId to = look->to;
+        ask(now, to, std::move(question), LoadLook{id, std::move(*look)}, config_.look_patience);
+    }
+    pump_load(now, id);
+}
+
+void Exchange::cancel(TimePoint, LoadId id) {
+    loads_.erase(id);
+    for (auto at = asks_.begin(); at != asks_.end();) {
+        const auto* look = std::get_if<LoadLook>(&at->second.purpose);
+        const auto* fetch = std::get_if<LoadFetch>(&at->second.purpose);
+        if ((look == nullptr || look->load != id) && (fetch == nullptr || fetch->load != id)) {
+            ++at;
+            continue;
+        }
+        outputs_.push_back(Drop{at->first});
+        at = end(at);
+    }
+}
+
+void Exchange::add(TimePoint now, const Item& item) {
+    for (const PeerId owner : placement_->owners(item.key))
+        if (owner != self_ && placement_->in_reach(owner)) spread_.offer(owner, item);
+    pump_spread(now);
+}
+
+bool Exchange::move(TimePoint now, PeerId to, const Item& item) {
+    const bool is_queued = spread_.offer(to, item, true);
+    pump_spread(now);
+    return is_queued;
+}
+
+void Exchange::handle_offer(TimePoint now, OfferId id, PeerId from, const Question& question) {
+    intake_.offered(id, from, question, *placement_);
+    pump_intake(now);
+}
+
+void Exchange::handle_items(TimePoint now, AskId id, std::span<const Item> items) {
+    const auto at = asks_.find(id);
+    if (at == asks_.end()) return;
+    const auto* look = std::get_if<LoadLook>(&at->second.purpose);
+    if (look == nullptr || items.size() != look->asks.places.size()) return fail(now, at);
+    const LoadId load = look->load;
+    if (Load* found = find_load(load)) found->looked(look->asks, items);
+    end(at);
+    pump_load(now, load);
+}
+
+void Exchange::handle_segment(TimePoint now, AskId id, SealedSegment segment) {
+    const auto at = asks_.find(id);
+    if (at == asks_.end()) return;
+    Ask& ask = at->second;
+    set_deadline(at, now + config_.fetch_patience);
+    if (auto* fetch = std::get_if<LoadFetch>(&ask.purpose)) {
+        const LoadId load = fetch->load;
+        if (Load* found = find_load(load)) found->arrived(ask.to, fetch->asks.places[ask.arrived], std::move(segment));
+        if (++ask.arrived == fetch->asks.places.size()) end(at);
+        pump_load(now, load);
+    } else if (auto* taken = std::get_if<IntakeFetch>(&ask.purpose)) {
+        const Item item = taken->items[ask.arrived];
+        if (segment != nullptr)
+            outputs_.push_back(Store{item, std::move(segment)});
+        else
+            intake_.settle(item, OfferOutcome::failed);
+        if (++ask.arrived == taken->items.size()) {
+            intake_.fetch_ended(ask.to);
+            end(at);
+        }
+        pump_intake(now);
+    } else {
+        fail(now, at);
+    }
+}
+
+void Exchange::handle_outcomes(TimePoint now, AskId id, std::span<const OfferOutcome> outcomes) {
+    const auto at = asks_.find(id);
+    if (at == asks_.end()) return;
+    const auto* offering = std::get_if<Offering>(&at->second.purpose);
+    if (offering == nullptr || outcomes.size() != offering->items) return fail(now, at);
+    const PeerId from = at->second.to;
+    end(at);
+    for (const Item& item : spread_.answered(now, from, outcomes)) outputs_.push_back(Kept{from, item});
+    pump_spread(now);
+}
+
+void Exchange::handle_failed(TimePoint now, AskId id) {
+    const auto at = asks_.find(id);
+    if (at != asks_.end()) fail(now, at);
+}
+
+void Exchange::handle_stored(TimePoint now, const Item& item, OfferOutcome outcome) {
+    intake_.settle(item, outcome);
+    pump_intake(now);
+}
+
+void Exchange::handle_timeout(TimePoint now) {
+    while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+        const auto at = asks_.find(deadlines_.begin()->second);
+        outputs_.push_back(Drop{at->first});
+        fail(now, at);
+    }
+    repair_.handle_timeout(now, holdings_, spread_);
+    pump_spread(now);
+}
+
+TimePoint Exchange::next_timeout() const {
+    TimePoint next = std::min(repair_.next_timeout(), spread_.next_timeout());
+    if (!deadlines_.empty()) next = std::min(next, deadlines_.begin()->first);
+    return next;
+}
+
+std::optional<Exchange::Output> Exchange::poll_output() {
+    if (outputs_.empty()) return std::nullopt;
+    Output output = std::move(outputs_.front());
+    outputs_.pop_front();
+    return output;
+}
+
+void Exchange::ask(TimePoint now, PeerId to, Question question, decltype(Ask::purpose) purpose, Duration patience) {
+    const AskId id{++last_ask_};
+    const auto at = asks_.emplace(id, Ask{to, std::move(purpose), 0, now + patience}).first;
+    deadlines_.emplace(at->second.deadline, id);
+    outputs_.push_back(Send{id, to, std::move(question)});
+}
+
+void Exchange::set_deadline(Asks::iterator ask, TimePoint deadline) {
+    deadlines_.erase({ask->second.deadline, ask->first});
+    ask->second.deadline = deadline;
+    deadlines_.emplace(deadline, ask->first);
+}
+
+Exchange::Asks::iterator Exchange::end(Asks::iterator ask) {
+    deadlines_.erase({ask->second.deadline, ask->first});
+    return asks_.erase(ask);
+}
+
+// Whatever was to come of it does not.
+void Exchange::fail(TimePoint now, Asks::iterator at) {
+    const Ask ask = std::move(at->second);
+    deadlines_.erase({ask.deadline, at->first});
+    asks_.erase(at);
+    std::visit(Overloaded{[&](const LoadLook& look) {
+                              if (Load* load = find_load(look.load)) load->look_failed();
+                              pump_load(now, look.load);
+                          },
+                          [&](const LoadFetch& fetch) {
+                              if (Load* load = find_load(fetch.load))
+                                  for (std::size_t i = ask.arrived; i < fetch.asks.places.size(); ++i)
+                                      load->arrived(ask.to, fetch.asks.places[i], nullptr);
+                              pump_load(now, fetch.load);
+                          },
+                          [&](const IntakeFetch& fetch) {
+                              for (std::size_t i = ask.arrived; i < fetch.items.size(); ++i)
+                                  intake_.settle(fetch.items[i], OfferOutcome::failed);
+                              intake_.fetch_ended(ask.to);
+                              pump_intake(now);
+                          },
+                          [&](const Offering&) {
+                              spread_.failed(now, ask.to);
+                              pump_spread(now);
+                          }},
+               ask.purpose);
+}
+
+Load* Exchange::find_load(LoadId id) {
+    const auto at = loads_.find(id);
+    return at != loads_.end() ? &at->second : nullptr;
+}
+
+void Exchange::pump_load(TimePoint now, LoadId id) {
+    Load* load = find_load(id);
+    if (load == nullptr) return;
+    while (auto given = load->next_given()) outputs_.push_back(Give{id, given->place, std::move(given->segment)});
+    while (auto fetch = load->next_fetch()) {
+        Question question{QuestionKind::fetch, {}};
+        for (const std::uint32_t place : fetch->places) question.items.push_back({load->key(place)});
+        const PeerId to = fetch->to;
+        ask(now, to, std::move(question), LoadFetch{id, std::move(*fetch)}, config_.fetch_patience);
+    }
+    if (!load->is_over()) return;
+    const std::uint32_t given = load->given();
+    // What is still asked for lies behind the end of the prefix.
+    cancel(now, id);
+    outputs_.push_back(LoadOver{id, given});
+}
+
+void Exchange::pump_intake(TimePoint now) {
+    while (auto fetch = intake_.next_fetch()) {
+        Question question{QuestionKind::fetch, fetch->items};
+        for (Item& item : question.items) item.bytes = 0;
+        ask(now, fetch->from, std::move(question), IntakeFetch{std::move(fetch->items)}, config_.fetch_patience);
+    }
+    while (auto answer = intake_.next_answer()) outputs_.push_back(Answer{answer->id, std::move(answer->outcomes)});
+}
+
+void Exchange::pump_spread(TimePoint now) {
+    while (auto offer = spread_.next(now)) {
+        const std::size_t items = offer->question.items.size();
+        ask(now, offer->to, std::move(offer->question), Offering{items}, config_.offer_patience);
+    }
+}
+
+}  // namespace exa::kv

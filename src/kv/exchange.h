@@ -1,0 +1,183 @@
+// Exchange: the KV services of a cluster among themselves. What one peer lacks it looks for at the owners and fetches;
+// what it stores anew it offers to them; what others offer it takes; and when the owners change it repairs.
+//
+// Sans-IO. Questions and answers are of kv/messages.h; their bytes, the links they take, and the disk are the owner's.
+// Polling order: handle_*() and the plain calls at any time, then poll_output() until it is empty, then next_timeout().
+//
+// A question is answered by what belongs to its kind, or fails: handle_items, handle_segment once for each of its items
+// in order, handle_outcomes, or handle_failed at any time. After the last of these, and after a Drop, its id means
+// nothing any more and late answers change nothing.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "kv/holdings.h"
+#include "kv/intake.h"
+#include "kv/load.h"
+#include "kv/messages.h"
+#include "kv/placement.h"
+#include "kv/repair.h"
+#include "kv/spread.h"
+
+namespace exa::kv {
+
+// Chosen by the caller, unique among the loads under way.
+struct LoadId {
+    std::uint64_t value = 0;
+    auto operator<=>(const LoadId&) const = default;
+};
+
+// Chosen by the exchange, never twice.
+struct AskId {
+    std::uint64_t value = 0;
+    auto operator<=>(const AskId&) const = default;
+};
+
+struct ExchangeConfig {
+    LoadConfig load;
+    SpreadConfig spread;
+    IntakeConfig intake;
+    RepairConfig repair;
+    // Of a load: for the answers to its looks; what is not answered by then is not there.
+    Duration look_patience = std::chrono::milliseconds{200};
+    // Between two segments of a fetch. Of an answer to an offer, for which the other side fetches and stores.
+    Duration fetch_patience = std::chrono::seconds{5};
+    Duration offer_patience = std::chrono::seconds{60};
+};
+
+class Exchange {
+  public:
+    // A question for a peer: open a stream to it.
+    struct Send {
+        AskId id;
+        PeerId to;
+        Question question;
+    };
+    // Nobody needs the rest of the answer.
+    struct Drop {
+        AskId id;
+    };
+    // For whoever loads; places in ascending order.
+    struct Give {
+        LoadId id;
+        std::uint32_t place;
+        SealedSegment segment;
+    };
+    // Everything below `given` is here or was given.
+    struct LoadOver {
+        LoadId id;
+        std::uint32_t given;
+    };
+    // To be stored; handle_stored() follows.
+    struct Store {
+        Item item;
+        SealedSegment segment;
+    };
+    // To an offer of another peer.
+    struct Answer {
+        OfferId id;
+        std::vector<OfferOutcome> outcomes;
+    };
+    // An owner has it, by its own word.
+    struct Kept {
+        PeerId by;
+        Item item;
+    };
+    using Output = std::variant<Send, Drop, Give, LoadOver, Store, Answer, Kept>;
+
+    // `holdings` outlives it.
+    Exchange(PeerId self, const Holdings& holdings, const ExchangeConfig& config);
+
+    void handle_placement(TimePoint now, std::shared_ptr<const Placement> placement);
+
+    // Brings what is missing of `chain`: `held` says, place by place, what is not. Ends with a LoadOver.
+    void load(TimePoint now, LoadId id, std::vector<SegmentKey> chain, std::vector<bool> held);
+    // No LoadOver follows.
+    void cancel(TimePoint now, LoadId id);
+
+    // Stored here, and new: it goes to its owners.
+    void add(TimePoint now, const Item& item);
+    // Goes to that peer, whoever its owners are. False when there is no room to remember it.
+    bool move(TimePoint now, PeerId to, const Item& item);
+
+    // `question` is an offer or a move. Ends with an Answer, unless it is forgotten.
+    void handle_offer(TimePoint now, OfferId id, PeerId from, const Question& question);
+    void forget_offer(OfferId id) { intake_.forget(id); }
+
+    void handle_items(TimePoint now, AskId id, std::span<const Item> items);
+    // Verified by the caller, or null: not there, or not what it should be.
+    void handle_segment(TimePoint now, AskId id, SealedSegment segment);
+    void handle_outcomes(TimePoint now, AskId id, std::span<const OfferOutcome> outcomes);
+    void handle_failed(TimePoint now, AskId id);
+    void handle_stored(TimePoint now, const Item& item, OfferOutcome outcome);
+
+    void handle_timeout(TimePoint now);
+    TimePoint next_timeout() const;
+    std::optional<Output> poll_output();
+
+    const Placement& placement() const { return *placement_; }
+    const RepairProgress& repair() const { return repair_.progress(); }
+    // Nothing is to be given to others any more: all that is here is where it shall be, as far as that can be.
+    bool is_settled() const { return !repair_.progress().is_running && spread_.is_idle(); }
+    std::size_t waiting() const { return spread_.waiting(); }
+    const SpreadCounters& spread() const { return spread_.counters(); }
+
+  private:
+    struct LoadLook {
+        LoadId load;
+        Load::Asks asks;
+    };
+    struct LoadFetch {
+        LoadId load;
+        Load::Asks asks;
+    };
+    struct IntakeFetch {
+        std::vector<Item> items;
+    };
+    struct Offering {
+        std::size_t items;
+    };
+    struct Ask {
+        PeerId to;
+        std::variant<LoadLook, LoadFetch, IntakeFetch, Offering> purpose;
+        std::size_t arrived = 0;  // items of a fetch
+        TimePoint deadline;
+    };
+    using Asks = std::map<AskId, Ask>;
+
+    void ask(TimePoint now, PeerId to, Question question, decltype(Ask::purpose) purpose, Duration patience);
+    void set_deadline(Asks::iterator ask, TimePoint deadline);
+    Asks::iterator end(Asks::iterator ask);
+    void fail(TimePoint now, Asks::iterator ask);
+    Load* find_load(LoadId id);
+    void pump_load(TimePoint now, LoadId id);
+    void pump_intake(TimePoint now);
+    void pump_spread(TimePoint now);
+
+    const PeerId self_;
+    const Holdings& holdings_;
+    const ExchangeConfig config_;
+    std::shared_ptr<const Placement> placement_ = std::make_shared<const Placement>();
+    std::map<LoadId, Load> loads_;
+    Spread spread_;
+    Intake intake_;
+    Repair repair_;
+    Asks asks_;
+    std::set<std::pair<TimePoint, AskId>> deadlines_;
+    std::uint64_t last_ask_ = 0;
+    std::deque<Output> outputs_;
+};
+
+}  // namespace exa::kv

@@ -1,0 +1,23 @@
+// Holdings: what this peer has stored, as the protocol's cores ask about it. In memory, at once; io/store keeps such an
+// index, the simulator a model of one.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "kv/messages.h"
+
+namespace exa::kv {
+
+class Holdings {
+  public:
+    virtual ~Holdings() = default;
+
+    // Tombstones of the Redis port, too. Nothing when it is not here.
+    virtual std::optional<Item> find(const SegmentKey& key) const = 0;
+    // Up to `limit` items behind `after`, or from the first, in the order of keys.
+    virtual std::vector<Item> list(const std::optional<SegmentKey>& after, std::size_t limit) const = 0;
+};
+
+}  // namespace exa::kv

@@ -1,0 +1,131 @@
+#include "kv/load.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/check.h"
+
+namespace exa::kv {
+
+Load::Load(std::vector<SegmentKey> chain, std::vector<bool> held, PeerId self, const Placement& placement,
+           const LoadConfig& config)
+    : config_(config) {
+    EXA_CHECK(chain.size() == held.size());
+    std::map<PeerId, std::vector<std::uint32_t>> by_owner;
+    segments_.reserve(chain.size());
+    for (std::uint32_t place = 0; place < chain.size(); ++place) {
+        Segment& segment = segments_.emplace_back();
+        segment.key = chain[place];
+        if (held[place]) {
+            segment.state = State::held;
+            continue;
+        }
+        for (const PeerId owner : placement.owners(segment.key))
+            if (owner != self && placement.in_reach(owner)) by_owner[owner].push_back(place);
+    }
+    for (auto& [owner, places] : by_owner) {
+        for (std::size_t first = 0; first < places.size(); first += question_items_max) {
+            const std::size_t last = std::min(places.size(), first + question_items_max);
+            looks_.push_back({owner,
+                              {places.begin() + static_cast<std::ptrdiff_t>(first),
+                               places.begin() + static_cast<std::ptrdiff_t>(last)}});
+        }
+    }
+    if (looks_.empty()) find_reach();
+}
+
+std::optional<Load::Asks> Load::next_look() {
+    if (looks_.empty()) return std::nullopt;
+    Asks look = std::move(looks_.back());
+    looks_.pop_back();
+    ++looks_open_;
+    return look;
+}
+
+void Load::looked(const Asks& look, std::span<const Item> items) {
+    EXA_CHECK(items.size() == look.places.size());
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        Segment& segment = segments_[look.places[i]];
+        if (items[i].bytes > 0 && items[i].key == segment.key) segment.sources.push_back({look.to, items[i].bytes});
+    }
+    look_failed();
+}
+
+void Load::look_failed() {
+    EXA_CHECK(looks_open_ > 0);
+    --looks_open_;
+    if (!is_looking()) find_reach();
+}
+
+// The places that are held, asked for, or with somebody who has not been tried.
+void Load::find_reach() {
+    reach_ = next_;
+    while (reach_ < segments_.size() &&
+           (segments_[reach_].state != State::missing || !segments_[reach_].sources.empty()))
+        ++reach_;
+    while (next_ < reach_ && segments_[next_].state == State::held) ++next_;
+}
+
+std::optional<Load::Asks> Load::next_fetch() {
+    if (is_looking()) return std::nullopt;
+    Asks fetch;
+    std::uint64_t bytes = 0;
+    for (std::uint32_t place = next_; place < reach_; ++place) {
+        Segment& segment = segments_[place];
+        if (segment.state != State::missing) continue;
+        const auto load_of = [&](const Source& source) {
+            const auto at = std::ranges::find(busy_, source.peer, &std::pair<PeerId, std::uint64_t>::first);
+            return at != busy_.end() ? at->second : 0;
+        };
+        const auto least = std::ranges::min_element(segment.sources, {}, load_of);
+        if (fetch.places.empty())
+            fetch.to = least->peer;
+        else if (least->peer != fetch.to)
+            continue;
+        const std::uint32_t size = least->bytes;
+        const bool fits = window_ + size <= config_.window_bytes && bytes + size <= config_.fetch_bytes;
+        if (!fits && (window_ > 0 || !fetch.places.empty())) break;
+        segment.sources.erase(least);
+        segment.state = State::asked;
+        segment.bytes = size;
+        window_ += size;
+        bytes += size;
+        fetch.places.push_back(place);
+        if (fetch.places.size() == question_items_max) break;
+    }
+    if (fetch.places.empty()) return std::nullopt;
+    const auto at = std::ranges::find(busy_, fetch.to, &std::pair<PeerId, std::uint64_t>::first);
+    if (at != busy_.end())
+        at->second += bytes;
+    else
+        busy_.emplace_back(fetch.to, bytes);
+    return fetch;
+}
+
+void Load::arrived(PeerId from, std::uint32_t place, SealedSegment segment) {
+    Segment& awaited = segments_[place];
+    if (awaited.state != State::asked) return;
+    const auto at = std::ranges::find(busy_, from, &std::pair<PeerId, std::uint64_t>::first);
+    if (at != busy_.end()) at->second -= std::min<std::uint64_t>(at->second, awaited.bytes);
+    if (segment != nullptr && place < reach_) {
+        awaited.state = State::here;
+        awaited.arrived = std::move(segment);
+        return;
+    }
+    window_ -= std::exchange(awaited.bytes, 0);
+    awaited.state = State::missing;
+    if (place < reach_ && awaited.sources.empty()) find_reach();
+}
+
+std::optional<Load::Given> Load::next_given() {
+    if (next_ == reach_ || segments_[next_].state != State::here) return std::nullopt;
+    Segment& segment = segments_[next_];
+    Given given{next_++, std::move(segment.arrived)};
+    segment.state = State::given;
+    window_ -= std::exchange(segment.bytes, 0);
+    while (next_ < reach_ && segments_[next_].state == State::held) ++next_;
+    return given;
+}
+
+}  // namespace exa::kv

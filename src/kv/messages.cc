@@ -1,0 +1,159 @@
+#include "kv/messages.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+#include "kv/errc.h"
+#include "kv/segment.h"
+
+namespace exa::kv {
+
+namespace {
+
+constexpr std::uint8_t version = 1;
+constexpr std::size_t question_head = 8;
+constexpr std::size_t item_bytes = sizeof(SegmentKey::bytes) + 8 + 4;
+constexpr std::size_t prefix_bytes = 4;
+
+template <class T>
+void put_le(std::string& out, T value) {
+    for (std::size_t i = 0; i < sizeof(T); ++i) out.push_back(static_cast<char>(value >> (8 * i)));
+}
+
+template <class T>
+T take_le(std::string_view& bytes) {
+    T value = 0;
+    for (std::size_t i = sizeof(T); i-- > 0;) value = static_cast<T>(value << 8 | static_cast<std::uint8_t>(bytes[i]));
+    bytes.remove_prefix(sizeof(T));
+    return value;
+}
+
+void put(std::string& out, const Item& item) {
+    out.append(reinterpret_cast<const char*>(item.key.bytes.data()), item.key.bytes.size());
+    put_le(out, item.stamp);
+    put_le(out, item.bytes);
+}
+
+Item take_item(std::string_view& bytes) {
+    Item item;
+    std::memcpy(item.key.bytes.data(), bytes.data(), item.key.bytes.size());
+    bytes.remove_prefix(item.key.bytes.size());
+    item.stamp = take_le<std::uint64_t>(bytes);
+    item.bytes = take_le<std::uint32_t>(bytes);
+    return item;
+}
+
+}  // namespace
+
+std::string encode(const Question& question) {
+    EXA_CHECK(!question.items.empty() && question.items.size() <= question_items_max);
+    std::string out;
+    out.reserve(question_head + question.items.size() * item_bytes);
+    out.push_back(static_cast<char>(version));
+    out.push_back(static_cast<char>(question.kind));
+    put_le(out, std::uint16_t{0});
+    put_le(out, static_cast<std::uint32_t>(question.items.size()));
+    for (const Item& item : question.items) put(out, item);
+    return out;
+}
+
+Result<Question> decode_question(std::string_view bytes) {
+    if (bytes.size() < question_head) return error(errc::malformed, "a question's head");
+    if (take_le<std::uint8_t>(bytes) != version) return error(errc::malformed, "a question of another version");
+    const auto kind = take_le<std::uint8_t>(bytes);
+    if (kind < static_cast<std::uint8_t>(QuestionKind::look) || kind > static_cast<std::uint8_t>(QuestionKind::move))
+        return error(errc::malformed, "a question of an unknown kind");
+    bytes.remove_prefix(2);
+    const auto count = take_le<std::uint32_t>(bytes);
+    if (count == 0 || count > question_items_max) return error(errc::malformed, "the number of items");
+    auto items = decode_items(bytes, count);
+    if (!items) return std::move(items).error();
+    Question question{static_cast<QuestionKind>(kind), std::move(items).value()};
+    const bool offers = question.kind == QuestionKind::offer || question.kind == QuestionKind::move;
+    if (offers && !std::ranges::all_of(question.items, plausible_sealed_size, &Item::bytes))
+        return error(errc::malformed, "the size of an offered segment");
+    return question;
+}
+
+std::string encode(std::span<const Item> items) {
+    std::string out;
+    out.reserve(items.size() * item_bytes);
+    for (const Item& item : items) put(out, item);
+    return out;
+}
+
+Result<std::vector<Item>> decode_items(std::string_view bytes, std::size_t count) {
+    if (bytes.size() != count * item_bytes) return error(errc::malformed, "the length of the items");
+    std::vector<Item> items;
+    items.reserve(count);
+    while (!bytes.empty()) items.push_back(take_item(bytes));
+    return items;
+}
+
+std::string encode(std::span<const OfferOutcome> outcomes) {
+    std::string out;
+    for (const OfferOutcome outcome : outcomes) out.push_back(static_cast<char>(outcome));
+    return out;
+}
+
+Result<std::vector<OfferOutcome>> decode_outcomes(std::string_view bytes, std::size_t count) {
+    if (bytes.size() != count) return error(errc::malformed, "the number of outcomes");
+    std::vector<OfferOutcome> outcomes;
+    outcomes.reserve(count);
+    for (const char byte : bytes) {
+        if (static_cast<std::uint8_t>(byte) > static_cast<std::uint8_t>(OfferOutcome::failed))
+            return error(errc::malformed, "an unknown outcome");
+        outcomes.push_back(static_cast<OfferOutcome>(byte));
+    }
+    return outcomes;
+}
+
+std::string segment_prefix(std::size_t sealed_bytes) {
+    std::string out;
+    put_le(out, static_cast<std::uint32_t>(sealed_bytes));
+    return out;
+}
+
+Result<void> SegmentReader::feed(std::string_view bytes) {
+    while (!bytes.empty()) {
+        if (current_) {
+            const std::size_t count = std::min(bytes.size(), current_->size() - filled_);
+            std::memcpy(current_->bytes().data() + filled_, bytes.data(), count);
+            bytes.remove_prefix(count);
+            filled_ += count;
+            if (filled_ == current_->size()) ready_.push_back(std::move(current_));
+            continue;
+        }
+        if (prefix_.empty() && seen_ == count_) return error(errc::malformed, "bytes behind the last segment");
+        const std::size_t count = std::min(bytes.size(), prefix_bytes - prefix_.size());
+        prefix_.append(bytes.substr(0, count));
+        bytes.remove_prefix(count);
+        if (prefix_.size() < prefix_bytes) break;
+        std::string_view prefix = prefix_;
+        const auto size = take_le<std::uint32_t>(prefix);
+        prefix_.clear();
+        ++seen_;
+        if (size == 0) {
+            ready_.push_back(nullptr);
+        } else if (plausible_sealed_size(size)) {
+            current_ = std::make_shared<SegmentBuffer>(size);
+            filled_ = 0;
+        } else {
+            return error(errc::malformed, "the size of a segment");
+        }
+    }
+    return success();
+}
+
+std::optional<SealedSegment> SegmentReader::next() {
+    if (taken_ == ready_.size()) {
+        ready_.clear();
+        taken_ = 0;
+        return std::nullopt;
+    }
+    return std::move(ready_[taken_++]);
+}
+
+}  // namespace exa::kv

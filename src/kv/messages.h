@@ -1,0 +1,96 @@
+// What KV services ask of one another over a peer link (wire::RequestKind::kv), and the answers.
+//
+//   look   which of these do you have?                 answer: an item each, of size 0 for what is not there
+//   fetch  give me these                               answer: segments, in the order of the question
+//   offer  I have these; take what you lack            answer: an outcome each, once all are settled
+//   move   as offer, also for who is not an owner
+//
+// Bytes of segments only ever flow as the answer to a fetch: who needs them says how fast they come. So an offer makes
+// the other side fetch before it answers.
+//
+//   question:  version u8 (1) | kind u8 | zero u16 | count u32 | items
+//   item:      key 32 | stamp u64 | sealed bytes u32
+//   segments:  for each item: sealed bytes u32 | that many; 0: not there
+//   outcomes:  u8 each
+//
+// Integers are little-endian. Decoding takes any bytes: errc::malformed, never a crash, in memory bounded by them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "kv/segment_buffer.h"
+#include "kv/segment_key.h"
+
+namespace exa::kv {
+
+enum class QuestionKind : std::uint8_t { look = 1, fetch = 2, offer = 3, move = 4 };
+
+// What somebody holds, or wants.
+struct Item {
+    SegmentKey key;
+    std::uint64_t stamp = 0;  // of a value of the Redis port: the later one wins; of a segment 0
+    std::uint32_t bytes = 0;  // sealed; in questions that are no offers, 0
+    bool operator==(const Item&) const = default;
+};
+
+struct Question {
+    QuestionKind kind = QuestionKind::look;
+    std::vector<Item> items;  // 1 to question_items_max
+    bool operator==(const Question&) const = default;
+};
+
+inline constexpr std::size_t question_items_max = 512;
+
+enum class OfferOutcome : std::uint8_t {
+    held,     // it is there, or was fetched and is stored as durably as that peer is set to
+    later,    // no room in the queues just now
+    refused,  // no room on the disk, over a quota, or a disk that fails
+    foreign,  // the other side does not take itself for an owner
+    failed,   // it could not be fetched, or did not verify
+};
+
+std::string encode(const Question& question);
+Result<Question> decode_question(std::string_view bytes);
+
+std::string encode(std::span<const Item> items);
+// Of an answer about so many items.
+Result<std::vector<Item>> decode_items(std::string_view bytes, std::size_t count);
+
+std::string encode(std::span<const OfferOutcome> outcomes);
+Result<std::vector<OfferOutcome>> decode_outcomes(std::string_view bytes, std::size_t count);
+
+// What stands before the bytes of each segment in the answer to a fetch.
+std::string segment_prefix(std::size_t sealed_bytes);
+
+// The answer to a fetch as it comes in, cut anywhere.
+class SegmentReader {
+  public:
+    explicit SegmentReader(std::size_t count) : count_(count) {}
+
+    // errc::malformed for a size that no segment has, or bytes behind the last one; nothing more is read then.
+    Result<void> feed(std::string_view bytes);
+    // What has arrived whole, in order; null for one that the other side does not have. Not verified yet.
+    std::optional<SealedSegment> next();
+    // How many have begun to arrive or are whole.
+    std::size_t seen() const { return seen_; }
+    bool whole() const { return seen_ == count_ && !current_ && prefix_.empty(); }
+
+  private:
+    const std::size_t count_;
+    std::size_t seen_ = 0;
+    std::string prefix_;
+    std::shared_ptr<SegmentBuffer> current_;
+    std::size_t filled_ = 0;
+    std::vector<SealedSegment> ready_;
+    std::size_t taken_ = 0;
+};
+
+}  // namespace exa::kv

@@ -1,0 +1,64 @@
+#include "kv/repair.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace exa::kv {
+
+void Repair::handle_placement(TimePoint now, std::shared_ptr<const Placement> placement) {
+    bool begins = placement->digest() != placement_->digest();
+    std::set<PeerId> in_reach;
+    for (const Holder& holder : placement->holders()) {
+        if (!holder.in_reach || holder.id == self_) continue;
+        in_reach.insert(holder.id);
+        if (!in_reach_.contains(holder.id)) begins = returned_.insert(holder.id).second || begins;
+    }
+    in_reach_ = std::move(in_reach);
+    placement_ = std::move(placement);
+    if (begins) begin(now);
+}
+
+void Repair::begin(TimePoint now) {
+    after_.reset();
+    const std::uint64_t passes = progress_.passes;
+    progress_ = {.is_running = true, .passes = passes};
+    next_step_ = now;
+}
+
+void Repair::handle_timeout(TimePoint now, const Holdings& holdings, Spread& spread) {
+    if (now < next_step_) return;
+    next_step_ = now + config_.step;
+    if (!step(holdings, spread)) return;
+    repaired_ = placement_;
+    returned_.clear();
+    progress_.is_running = false;
+    ++progress_.passes;
+    next_step_ = time_never;
+}
+
+// True at the end of the pass.
+bool Repair::step(const Holdings& holdings, Spread& spread) {
+    std::uint64_t bytes = 0;
+    const std::vector<Item> items = holdings.list(after_, config_.step_items);
+    for (const Item& item : items) {
+        const std::vector<PeerId> before = repaired_->owners(item.key);
+        std::vector<PeerId> lacking = placement_->owners(item.key);
+        std::erase_if(lacking, [&](PeerId owner) {
+            const bool is_new = std::ranges::find(before, owner) == before.end() || returned_.contains(owner);
+            return owner == self_ || !is_new || !placement_->in_reach(owner);
+        });
+        const bool has_room = std::ranges::all_of(lacking, [&](PeerId owner) { return spread.room(owner) > 0; });
+        if (!has_room || (bytes > 0 && bytes + item.bytes * lacking.size() > config_.step_bytes)) return false;
+        for (const PeerId owner : lacking) {
+            spread.offer(owner, item);
+            ++progress_.offered;
+            progress_.bytes += item.bytes;
+            bytes += item.bytes;
+        }
+        ++progress_.looked_at;
+        after_ = item.key;
+    }
+    return items.size() < config_.step_items;
+}
+
+}  // namespace exa::kv

@@ -1,0 +1,132 @@
+#include "kv/spread.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace exa::kv {
+
+bool Spread::offer(PeerId to, const Item& item, bool moves) {
+    Lane& lane = lanes_[to];
+    if (lane.known.contains({item.key, item.stamp})) return true;
+    if (lane.queue.size() >= config_.queue_items) {
+        ++counters_.dropped;
+        return false;
+    }
+    lane.known.emplace(item.key, item.stamp);
+    lane.queue.push_back({item, moves});
+    return true;
+}
+
+std::size_t Spread::room(PeerId to) const {
+    const auto lane = lanes_.find(to);
+    return config_.queue_items - (lane != lanes_.end() ? lane->second.queue.size() : 0);
+}
+
+std::optional<Spread::Offer> Spread::next(TimePoint now) {
+    const auto is_due = [&](const auto& lane) {
+        return lane.second.asked.empty() && !lane.second.queue.empty() && now >= lane.second.not_before;
+    };
+    auto at = std::find_if(last_ ? lanes_.upper_bound(*last_) : lanes_.begin(), lanes_.end(), is_due);
+    if (at == lanes_.end()) at = std::find_if(lanes_.begin(), lanes_.end(), is_due);
+    if (at == lanes_.end()) return std::nullopt;
+    Lane& lane = at->second;
+    last_ = at->first;
+    Offer offer{at->first, {lane.queue.front().moves ? QuestionKind::move : QuestionKind::offer, {}}};
+    const bool moves = lane.queue.front().moves;
+    std::uint64_t bytes = 0;
+    while (!lane.queue.empty() && offer.question.items.size() < question_items_max) {
+        Waiting& waiting = lane.queue.front();
+        if (waiting.moves != moves) break;
+        if (bytes > 0 && bytes + waiting.item.bytes > config_.offer_bytes) break;
+        bytes += waiting.item.bytes;
+        ++waiting.tries;
+        offer.question.items.push_back(waiting.item);
+        lane.asked.push_back(std::move(waiting));
+        lane.queue.pop_front();
+    }
+    counters_.offered += offer.question.items.size();
+    return offer;
+}
+
+std::vector<Item> Spread::answered(TimePoint now, PeerId from, std::span<const OfferOutcome> outcomes) {
+    std::vector<Item> held;
+    const auto at = lanes_.find(from);
+    if (at == lanes_.end()) return held;
+    Lane& lane = at->second;
+    EXA_CHECK(outcomes.size() == lane.asked.size());
+    std::vector<Waiting> again;
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+        const Item& item = lane.asked[i].item;
+        switch (outcomes[i]) {
+            case OfferOutcome::held:
+                held.push_back(item);
+                lane.known.erase({item.key, item.stamp});
+                break;
+            case OfferOutcome::refused:
+                ++counters_.refused;
+                lane.known.erase({item.key, item.stamp});
+                break;
+            case OfferOutcome::later:
+            case OfferOutcome::foreign:
+            case OfferOutcome::failed:
+                again.push_back(std::move(lane.asked[i]));
+                break;
+        }
+    }
+    counters_.held += held.size();
+    const bool all_failed = again.size() == outcomes.size();
+    put_back(now, lane, std::move(again), all_failed);
+    if (lane.queue.empty()) lanes_.erase(at);
+    return held;
+}
+
+void Spread::failed(TimePoint now, PeerId from) {
+    const auto at = lanes_.find(from);
+    if (at == lanes_.end()) return;
+    put_back(now, at->second, std::move(at->second.asked), true);
+    if (at->second.queue.empty()) lanes_.erase(at);
+}
+
+// Behind what waits already. The peer is given time when nothing came of a whole question, or when there is nothing
+// else for it to do.
+void Spread::put_back(TimePoint now, Lane& lane, std::vector<Waiting> again, bool failed) {
+    lane.asked.clear();
+    lane.failures = failed ? lane.failures + 1 : 0;
+    if (failed || lane.queue.empty())
+        lane.not_before = now + config_.retry * (1 << std::min<std::uint32_t>(lane.failures, 5));
+    for (Waiting& waiting : again) {
+        if (waiting.tries < config_.tries && lane.queue.size() < config_.queue_items) {
+            lane.queue.push_back(std::move(waiting));
+            continue;
+        }
+        ++counters_.dropped;
+        lane.known.erase({waiting.item.key, waiting.item.stamp});
+    }
+}
+
+void Spread::forget(PeerId to) {
+    const auto at = lanes_.find(to);
+    if (at == lanes_.end()) return;
+    counters_.dropped += at->second.queue.size();
+    for (const Waiting& waiting : at->second.queue) at->second.known.erase({waiting.item.key, waiting.item.stamp});
+    at->second.queue.clear();
+    // An open question is answered yet, or fails.
+    if (at->second.asked.empty()) lanes_.erase(at);
+}
+
+TimePoint Spread::next_timeout() const {
+    TimePoint next = time_never;
+    for (const auto& [peer, lane] : lanes_)
+        if (lane.asked.empty() && !lane.queue.empty()) next = std::min(next, lane.not_before);
+    return next;
+}
+
+std::size_t Spread::waiting() const {
+    std::size_t waiting = 0;
+    for (const auto& [peer, lane] : lanes_) waiting += lane.queue.size() + lane.asked.size();
+    return waiting;
+}
+
+}  // namespace exa::kv
