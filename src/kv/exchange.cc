@@ -130,6 +130,8 @@ void Exchange::handle_failed(TimePoint now, AskId id) {
 
 void Exchange::handle_stored(TimePoint now, const Item& item, OfferOutcome outcome) {
     intake_.settle(item, outcome);
+    // Whoever offered it may be gone before the other owners have it, and a pass of repair may have gone by already.
+    if (outcome == OfferOutcome::held) add(now, item);
     pump_intake(now);
 }
 
