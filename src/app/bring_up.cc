@@ -31,15 +31,39 @@ struct Engine {
     std::string numerics;
     std::uint32_t context_tokens = 0;
     HostConfig host{};
+    std::shared_ptr<const KvScopes> scopes{};
 };
 
-Engine make_builtin(const PeerConfig& config, const LoadedModel& model) {
+kv::CacheFingerprint fingerprint_of(const Crypto& crypto, const model::LlamaModel& llama,
+                                    const model::LlamaShape& shape) {
+    kv::CacheFingerprint fingerprint;
+    // Another kernel family rounds otherwise, so its KV would lead to another text.
+    fingerprint.weights = crypto.sha256(as_bytes(llama.numerics()));
+    fingerprint.kv_dtype = "f16";
+    fingerprint.layout = "layer,kv,token,head,dim";
+    fingerprint.rope.dimensions = 2 * shape.rope_pairs;
+    fingerprint.rope.base = shape.rope_base;
+    if (shape.rope_scale != 1) fingerprint.rope.scaling = "linear";
+    fingerprint.rope.factor = shape.rope_scale;
+    fingerprint.version = 1;
+    return fingerprint;
+}
+
+Engine make_builtin(const PeerConfig& config, const LoadedModel& model, const KvParts& kv) {
     auto llama = std::make_unique<model::LlamaModel>(model.weights, config.kv_tokens / engine::page_tokens);
     Engine made;
     made.version = model.weights->digest().substr(0, 8);
     made.numerics = llama->numerics();
-    auto batch = std::make_unique<engine::BatchReplica>(std::move(llama),
-                                                        engine::BatchConfig{.in_flight_limit = config.in_flight_limit});
+    engine::BatchKvConfig segments;
+    if (kv.service) {
+        segments.segment_tokens = config.kv_segment_tokens;
+        segments.crypto = &kv.crypto;
+        made.scopes = std::make_shared<const KvScopes>(kv.crypto, kv.root_secret,
+                                                       fingerprint_of(kv.crypto, *llama, model.weights->shape()));
+        made.host.kv = kv.service;
+    }
+    auto batch = std::make_unique<engine::BatchReplica>(
+        std::move(llama), engine::BatchConfig{.in_flight_limit = config.in_flight_limit}, segments);
     made.context_tokens = batch->context_tokens();
     made.host.between_tokens = std::chrono::milliseconds(config.tbt_target_ms);
     made.replica = std::move(batch);
@@ -60,11 +84,11 @@ Engine make_null(const PeerConfig& config, const LoadedModel& model) {
 }  // namespace
 
 LocalReplicas::List make_replicas(const PeerConfig& config, const LoadedModel& model, PeerId peer,
-                                  const io::SystemClock& clock) {
+                                  const io::SystemClock& clock, const KvParts& kv) {
     const std::uint32_t context_max = config.context_tokens == 0 ? UINT32_MAX : config.context_tokens;
     LocalReplicas::List replicas;
     for (std::uint16_t slot = 0; slot < config.replicas; ++slot) {
-        Engine made = model.weights ? make_builtin(config, model) : make_null(config, model);
+        Engine made = model.weights ? make_builtin(config, model, kv) : make_null(config, model);
         auto replica = std::make_shared<LocalReplica>();
         wire::ReplicaRecord& record = replica->record;
         record.id = {peer, deployment_id(deployment), slot};
@@ -78,8 +102,8 @@ LocalReplicas::List make_replicas(const PeerConfig& config, const LoadedModel& m
         record.state = wire::ReplicaState::warming;
         made.host.queue.requests_max = config.queue_requests;
         replica->state = wire::ReplicaState::warming;
-        replica->backend = std::make_shared<BuiltinBackend>(record, model, std::move(made.replica), made.host,
-                                                            [&clock] { return clock.now(); });
+        replica->backend = std::make_shared<BuiltinBackend>(
+            record, model, std::move(made.replica), made.host, [&clock] { return clock.now(); }, made.scopes);
         replicas.push_back(std::move(replica));
     }
     return replicas;

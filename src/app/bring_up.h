@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "app/config.h"
+#include "app/kv_service.h"
 #include "app/local_replicas.h"
 #include "app/model_loader.h"
 #include "base/log.h"
@@ -19,9 +20,17 @@
 
 namespace exa::app {
 
-// The replicas that `config` asks for, in state `warming`, each with its own KV memory and thread.
+// What replicas need to keep KV outside themselves.
+struct KvParts {
+    const Crypto& crypto;
+    const Bytes& root_secret;
+    std::shared_ptr<KvService> service;  // null: it stays in them
+};
+
+// The replicas that `config` asks for, in state `warming`, each with its own KV memory and thread. `clock` and
+// `kv.crypto` outlive them.
 LocalReplicas::List make_replicas(const PeerConfig& config, const LoadedModel& model, PeerId peer,
-                                  const io::SystemClock& clock);
+                                  const io::SystemClock& clock, const KvParts& kv);
 
 struct WarmUpConfig {
     std::string door;    // URL of the advertised HTTP address

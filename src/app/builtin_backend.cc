@@ -119,11 +119,12 @@ std::vector<Generations::Item> make_generations(const AnswerJob& job, const wire
 
 BuiltinBackend::BuiltinBackend(const wire::ReplicaRecord& record, const LoadedModel& model,
                                std::unique_ptr<engine::Replica> replica, const HostConfig& host,
-                               ReplicaHost::Clock clock)
+                               ReplicaHost::Clock clock, std::shared_ptr<const KvScopes> scopes)
     : context_tokens_(record.context_tokens),
       numerics_(record.numerics),
       tokenizer_(model.tokenizer),
       chat_template_(model.chat_template),
+      scopes_(std::move(scopes)),
       host_(std::make_shared<ReplicaHost>(std::move(replica), record, host, std::move(clock))) {}
 
 std::shared_ptr<ReplyReader> BuiltinBackend::open(const wire::Open& open, const ReplyContext& context) {
@@ -156,6 +157,9 @@ std::shared_ptr<ReplyReader> BuiltinBackend::open_answer(const wire::Open& open,
     BuiltinAnswer answer{make_writer(job, open, numerics_), 0, static_cast<std::uint32_t>(job.prompts.size()), 0};
     for (const Tokens& prompt : job.prompts) answer.prompt_tokens += static_cast<std::uint32_t>(prompt.size());
     std::vector<Generations::Item> items = make_generations(job, open, with, answer.text);
+    if (scopes_)
+        for (Generations::Item& item : items)
+            if (item.request) item.request->kv_scope = scopes_->of(open.tenant);
     answer.replayed = answer.text.completion_tokens();
     if (answer.text.all_finished()) {
         // A stream's last tokens carried its end: the client has got everything.

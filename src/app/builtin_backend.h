@@ -10,6 +10,7 @@
 
 #include "app/backend.h"
 #include "app/builtin_job.h"
+#include "app/kv_scopes.h"
 #include "app/model_loader.h"
 #include "app/replica_host.h"
 #include "engine/replica.h"
@@ -19,8 +20,10 @@ namespace exa::app {
 class BuiltinBackend final : public Backend {
   public:
     // `record` gives the replica's id, limits and numerics; of `model` the tokenizer and the chat template are used.
+    // Without `scopes`, KV stays in the replica.
     BuiltinBackend(const wire::ReplicaRecord& record, const LoadedModel& model,
-                   std::unique_ptr<engine::Replica> replica, const HostConfig& host, ReplicaHost::Clock clock);
+                   std::unique_ptr<engine::Replica> replica, const HostConfig& host, ReplicaHost::Clock clock,
+                   std::shared_ptr<const KvScopes> scopes = nullptr);
 
     std::shared_ptr<ReplyReader> open(const wire::Open& open, const ReplyContext& context) override;
     wire::LoadReport load() const override { return host_->load(); }
@@ -36,6 +39,7 @@ class BuiltinBackend final : public Backend {
     const std::string numerics_;
     const std::shared_ptr<const model::Tokenizer> tokenizer_;
     const std::optional<model::ChatTemplate> chat_template_;  // nothing: the model is no chat model
+    const std::shared_ptr<const KvScopes> scopes_;            // null: KV stays in the replica
     const std::shared_ptr<ReplicaHost> host_;
 };
 

@@ -62,7 +62,8 @@ Result<void> complete_advertise(std::string& advertise, const std::string& liste
 std::span<const ConfigKey> config_keys() {
     static const std::vector<ConfigKey> all = [] {
         std::vector<ConfigKey> keys;
-        for (const auto topic : {peer_keys(), security_keys(), net_keys(), engine_keys(), attach_keys(), http_keys()})
+        for (const auto topic :
+             {peer_keys(), security_keys(), net_keys(), engine_keys(), kv_keys(), attach_keys(), http_keys()})
             keys.insert(keys.end(), topic.begin(), topic.end());
         return keys;
     }();
@@ -103,6 +104,7 @@ Result<void> complete_config(PeerConfig& config, const Environment& environment)
         EXA_TRY(set_config(config, "name", environment.host_name + "-" + port));
     }
     if (config.data_dir.empty()) config.data_dir = fmt::format("{}/exaserve/{}", environment.state_home, port);
+    if (!config.kv_enabled) config.kv_enabled = config.engine == "builtin" && config.replicas > 0;
     if (config.model_path.empty())
         config.model_path = fmt::format("{}/exaserve/models/SmolLM2-135M-Instruct.Q4_1.gguf", environment.cache_home);
     if (config.model_name.empty() && config.engine == "null") config.model_name = "null";

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +45,10 @@ struct PeerConfig {
     std::uint32_t queue_requests = 64;
     std::uint32_t context_tokens = 0;
     std::uint32_t kv_tokens = 16'384;
+
+    std::optional<bool> kv_enabled;  // set by complete_config()
+    std::uint32_t kv_segment_tokens = 64;
+    std::uint32_t kv_memory_mb = 256;
 
     std::uint32_t null_prefill_us = 0;
     std::uint32_t null_decode_us = 1'000;
@@ -96,7 +101,7 @@ struct Environment {
     std::string cache_home;  // $XDG_CACHE_HOME
 };
 
-// Fills what depends on other keys (name, data_dir, advertise.*, model.*) and checks relations between keys.
+// Fills what depends on other keys (name, data_dir, advertise.*, model.*, kv.*) and checks relations between keys.
 Result<void> complete_config(PeerConfig& config, const Environment& environment);
 
 }  // namespace exa::app

@@ -11,6 +11,7 @@ std::span<const ConfigKey> peer_keys();
 std::span<const ConfigKey> security_keys();
 std::span<const ConfigKey> net_keys();
 std::span<const ConfigKey> engine_keys();
+std::span<const ConfigKey> kv_keys();
 std::span<const ConfigKey> attach_keys();
 std::span<const ConfigKey> http_keys();
 

@@ -63,7 +63,8 @@ struct DataPlane::State {
             return metrics_text({.peer = shared.identity.name,
                                  .control = *view.load(),
                                  .replicas = *shared.replicas,
-                                 .threads = shared.stats.all()});
+                                 .threads = shared.stats.all(),
+                                 .kv = shared.actions.kv()});
         };
         return actions;
     }

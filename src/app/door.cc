@@ -13,6 +13,7 @@
 
 #include "app/access_log.h"
 #include "app/keys_json.h"
+#include "app/kv_json.h"
 #include "app/responses.h"
 #include "app/traceparent.h"
 #include "base/bytes.h"
@@ -159,6 +160,8 @@ io::HttpResponse Door::answer(const RouteMatch& match, const io::HttpRequest& re
             return json_response(ring_json(*view->routing, query_value(request.query, "model")));
         case Resource::route:
             return explain(request);
+        case Resource::kv:
+            return json_response(kv_json(actions_.kv()));
         case Resource::join:
             return join(request);
         case Resource::leave:

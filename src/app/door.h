@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "app/entry.h"
 #include "app/gate.h"
 #include "app/key_order.h"
+#include "app/kv_service.h"
 #include "app/routes.h"
 #include "app/shared_view.h"
 #include "base/result.h"
@@ -26,6 +28,7 @@ namespace exa::app {
 struct DoorActions {
     std::function<PeerFacts()> facts;
     std::function<std::string()> metrics;
+    std::function<std::optional<KvStats>()> kv;  // nothing: the peer keeps no KV outside its replicas
     // "host:port" texts to join through from now on.
     std::function<void(std::vector<std::string>)> join;
     std::function<void()> leave;

@@ -171,9 +171,37 @@ void add_serving(const Threads& threads) {
     threads.counter("served_busy_total", "Of them, answered busy.", of(&ServingStats::refused_busy));
     threads.counter("served_cancelled_total", "Of them, given up by the client.", of(&ServingStats::cancelled));
     threads.counter("prompt_tokens_total", "Prompt tokens of answers made here.", of(&ServingStats::prompt_tokens));
-    threads.counter("cached_prompt_tokens_total", "Of them, found in a replica's memory.",
+    threads.counter("cached_prompt_tokens_total", "Of them, not computed: found in a cache.",
                     of(&ServingStats::cached_tokens));
     threads.counter("completion_tokens_total", "Tokens of answers made here.", of(&ServingStats::completion_tokens));
+}
+
+void add_kv(Families& families, const KvStats& kv) {
+    const auto gauge = [&](std::string name, std::string help, std::uint64_t value) {
+        families.begin(std::move(name), std::move(help), MetricType::Gauge);
+        families.add({}, static_cast<double>(value));
+    };
+    gauge("kv_memory_bytes", "Of segments in the peer's memory, outside its replicas.", kv.memory_bytes);
+    gauge("kv_queued_segments", "Segments that wait to be stored.", kv.queued_segments);
+    gauge("kv_queued_bytes", "Of segments that wait to be stored.", kv.queued_bytes);
+    families.counter("kv_finished_total", "Segments taken from replicas.", kv.finished);
+    families.counter("kv_dropped_total", "Segments not taken, because too many waited to be stored.", kv.dropped);
+    families.counter("kv_refused_total", "Segments that the disk refused: it is full, or the tenant's quota is.",
+                     kv.refused);
+    families.counter("kv_loads_total", "Prompts whose segments were looked for outside the replica.", kv.loads);
+    families.counter("kv_misses_total", "Of them, those of which not all was found.", kv.misses);
+    families.begin("kv_hits_total", "Segments found, by where.", MetricType::Counter);
+    families.add({{"tier", "memory"}}, static_cast<double>(kv.hits_memory));
+    families.add({{"tier", "disk"}}, static_cast<double>(kv.hits_disk));
+    families.add({{"tier", "peers"}}, static_cast<double>(kv.hits_peers));
+    if (!kv.disk) return;
+    gauge("kv_disk_segments", "Segments on disk.", kv.disk->entries);
+    gauge("kv_disk_bytes", "What the directory of segments takes of the disk.", kv.disk->physical_bytes);
+    gauge("kv_disk_capacity_bytes", "What it may take.", kv.disk->capacity_bytes);
+    families.counter("kv_disk_evicted_total", "Segments that made room for others.", kv.disk->evicted);
+    families.counter("kv_disk_expired_total", "Segments that nobody used for too long.", kv.disk->expired);
+    families.counter("kv_disk_corrupt_total", "Segments dropped because they did not verify.", kv.disk->corrupt);
+    families.counter("kv_disk_errors_total", "Errors of the disk.", kv.disk->disk_errors);
 }
 
 void add_http(const Threads& threads) {
@@ -201,6 +229,7 @@ std::string metrics_text(const MetricsInput& input) {
     threads.counter("retries_total", "Attempts behind the first of a request.",
                     [](const ThreadStats& stats) { return stats.dispatcher.retries; });
     add_serving(threads);
+    if (input.kv) add_kv(families, *input.kv);
     add_http(threads);
     add_links(threads, "dialled", &ThreadStats::links_dialled);
     add_links(threads, "accepted", &ThreadStats::links_accepted);

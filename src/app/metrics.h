@@ -1,9 +1,11 @@
 // GET /metrics: the peer's numbers in Prometheus' text format.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "app/kv_service.h"
 #include "app/local_replicas.h"
 #include "app/shared_view.h"
 #include "app/thread_stats.h"
@@ -15,6 +17,7 @@ struct MetricsInput {
     const ControlView& control;
     const LocalReplicas& replicas;
     std::vector<ThreadStats> threads;  // a sample each, labelled with its number; sums are the scraper's
+    std::optional<KvStats> kv{};       // nothing: the peer keeps no KV outside its replicas
 };
 
 std::string metrics_text(const MetricsInput& input);

@@ -40,6 +40,7 @@
 #include "app/gate_keeper.h"
 #include "app/key_gate.h"
 #include "app/key_store.h"
+#include "app/kv_start.h"
 #include "io/crypto/openssl_crypto.h"
 #include "io/errc.h"
 #include "io/log/log.h"
@@ -353,6 +354,8 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
     const io::LinkSealing sealing{&crypto,
                                   ring.is_sealed() ? std::make_shared<const LinkKeys>(ring.link_keys()) : nullptr};
 
+    const kv::SegmentSealer sealer(crypto, secret);
+    const std::shared_ptr<KvService> kv = start_kv(config, sealer, clock);
     const auto replicas = std::make_shared<LocalReplicas>();
     if (config.engine == "attach") {
         EXA_TRY(LocalReplicas::List attached, make_attached_replicas(config, directory.peer_id()));
@@ -360,7 +363,7 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
     } else if (config.replicas > 0) {
         EXA_TRY(const LoadedModel model,
                 config.engine == "null" ? Result<LoadedModel>(null_model()) : load_model(config.model_path));
-        replicas->publish(make_replicas(config, model, directory.peer_id(), clock));
+        replicas->publish(make_replicas(config, model, directory.peer_id(), clock, {crypto, secret, kv}));
         log->info("peer", "model loaded",
                   {{"engine", config.engine},
                    {"file", config.engine == "null" ? "" : config.model_path},
@@ -453,6 +456,7 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
                                 .https = certificates ? std::optional(certificates->view()) : std::nullopt};
                         },
                     .metrics = {},
+                    .kv = [&kv] { return kv ? std::optional(kv->stats()) : std::nullopt; },
                     .join = [&control](std::vector<std::string> seeds) { control.join(std::move(seeds)); },
                     .leave = [&stop] { stop.leave(); },
                     .accept_losses = [&control] { control.accept_losses(); },

@@ -45,8 +45,11 @@ ReplicaHost::ReplicaHost(std::unique_ptr<engine::Replica> replica, const wire::R
       places_(std::make_shared<PlaceGate>(engine::AdaptiveLimit(limit_config(limits, config)).limit(), config.queue,
                                           clock_)),
       limit_(limit_config(limits, config)),
-      replica_(std::move(replica)),
-      thread_([this](std::stop_token stopping) { run(std::move(stopping)); }) {}
+      replica_(std::move(replica)) {
+    if (engine::KvPort* port = replica_->kv_port(); port != nullptr && config.kv)
+        kv_.emplace(*port, config.kv, [this] { notify(); });
+    thread_ = std::jthread([this](std::stop_token stopping) { run(std::move(stopping)); });
+}
 
 ReplicaHost::~ReplicaHost() {
     stop();
@@ -59,6 +62,7 @@ void ReplicaHost::stop() {
     }
     thread_.request_stop();
     thread_.join();
+    if (kv_) kv_->close();
     places_->close();
     running_.clear();
 }
@@ -67,12 +71,16 @@ Result<engine::WaitTicket> ReplicaHost::wait_for_place(engine::WaitTerms terms, 
                                                        PlaceGate::Handler handler) {
     terms.deadline = clock_() + wait;
     EXA_TRY(const engine::WaitTicket ticket, places_->wait(std::move(terms), std::move(handler)));
+    notify();
+    return ticket;
+}
+
+void ReplicaHost::notify() {
     {
         const std::lock_guard lock(inbox_mutex_);
         has_news_ = true;
     }
     inbox_filled_.notify_one();
-    return ticket;
 }
 
 Result<engine::RequestId> ReplicaHost::submit(engine::GenerateRequest request, Sink sink) {
@@ -125,8 +133,12 @@ void ReplicaHost::run(std::stop_token stopping) {
     while (!stopping.stop_requested()) {
         take_inbox();
         places_->expire();
-        const bool worked = replica_->step(clock_());
+        const TimePoint began = clock_();
+        if (kv_) kv_->before_step(began);
+        const bool worked = replica_->step(began);
+        const Duration took = clock_() - began;
         deliver_events();
+        if (kv_ && worked) kv_->after_step(took);
         adapt(clock_());
         if (worked) continue;
         const TimePoint next = std::min(replica_->next_step(), places_->next_deadline());

@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "app/kv_feed.h"
 #include "app/place_gate.h"
 #include "base/result.h"
 #include "engine/adaptive_limit.h"
@@ -32,6 +33,7 @@ struct HostConfig {
     // As in engine::LimitConfig; the record has the limit's maximum.
     Duration between_tokens{0};
     engine::QueueConfig queue{};
+    std::shared_ptr<KvService> kv{};  // of a replica with a KV port; null: its KV stays with it
 };
 
 class ReplicaHost {
@@ -92,6 +94,7 @@ class ReplicaHost {
     };
 
     void run(std::stop_token stopping);
+    void notify();
     void take_inbox();
     void deliver_events();
     void measure(Running& running, const std::vector<engine::TokenEvent>& events, TimePoint now);
@@ -114,7 +117,7 @@ class ReplicaHost {
     std::condition_variable_any inbox_filled_;
     std::vector<Submission> submissions_;
     std::vector<engine::RequestId> cancellations_;
-    bool has_news_ = false;  // somebody waits for a place
+    bool has_news_ = false;  // somebody waits for a place, or KV has come
     bool stopped_ = false;
 
     // Owned by the thread.
@@ -125,6 +128,7 @@ class ReplicaHost {
     std::uint64_t preemptions_ = 0;
     std::unique_ptr<engine::Replica> replica_;
     std::map<engine::RequestId, Running> running_;
+    std::optional<KvFeed> kv_;
 
     std::jthread thread_;
 };

@@ -25,6 +25,7 @@ constexpr std::array table = {
     Route{"GET", "/exaserve/v1/replicas", Access::watcher, Resource::replicas},
     Route{"GET", "/exaserve/v1/ring", Access::watcher, Resource::ring},
     Route{"GET", "/exaserve/v1/route", Access::watcher, Resource::route},
+    Route{"GET", "/exaserve/v1/kv", Access::watcher, Resource::kv},
     Route{"POST", "/exaserve/v1/join", Access::operators, Resource::join},
     Route{"POST", "/exaserve/v1/leave", Access::operators, Resource::leave},
     Route{"POST", "/exaserve/v1/accept-losses", Access::operators, Resource::accept_losses},

@@ -23,6 +23,7 @@ enum class Resource : std::uint8_t {
     replicas,
     ring,
     route,
+    kv,
     join,
     leave,
     accept_losses,

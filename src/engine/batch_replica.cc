@@ -82,8 +82,8 @@ Result<void> BatchReplica::submit(TimePoint, RequestId id, GenerateRequest reque
         return error(errc::invalid_request, "request id " + std::to_string(id.value) + " is in flight");
     LogitEdits edits(request.sampling, std::span(request.prompt).last(request.resumed_tokens));
     std::optional<SegmentChain> chain;
-    if (kv_.segment_tokens > 0 && request.kv_root && !request.embeds)
-        chain.emplace(*kv_.crypto, *request.kv_root, kv_.segment_tokens);
+    if (kv_.segment_tokens > 0 && request.kv_scope && !request.embeds)
+        chain.emplace(*kv_.crypto, request.kv_scope->root, kv_.segment_tokens);
     waiting_.push_back(std::make_unique<Sequence>(Sequence{.id = id,
                                                            .tokens = std::move(request.prompt),
                                                            .max_tokens = request.max_tokens,
@@ -98,6 +98,7 @@ Result<void> BatchReplica::submit(TimePoint, RequestId id, GenerateRequest reque
                                                            .cached = std::nullopt,
                                                            .table = BlockTable(pool_),
                                                            .chain = std::move(chain),
+                                                           .kv_tenant = request.kv_scope.value_or(KvScope{}).tenant,
                                                            .finished = 0,
                                                            .restore = std::nullopt}));
     return success();

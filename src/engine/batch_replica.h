@@ -94,8 +94,9 @@ class BatchReplica final : public Replica, private KvPort {
         std::optional<std::uint32_t> cached;  // of the prompt, found at the first admission
         BlockTable table;
         std::optional<SegmentChain> chain;  // nothing: its KV stays here
-        std::uint32_t finished = 0;         // leading segments that were told of
-        std::optional<Restore> restore;     // while it waits for segments
+        std::uint64_t kv_tenant = 0;
+        std::uint32_t finished = 0;      // leading segments that were told of
+        std::optional<Restore> restore;  // while it waits for segments
 
         std::uint32_t length() const { return static_cast<std::uint32_t>(tokens.size()); }
         bool decoding() const { return !restore && computed + 1 == tokens.size(); }

@@ -109,6 +109,7 @@ void BatchReplica::note_finished(Sequence& sequence) {
                                                           pages_of(kv_.segment_tokens));
         finished_.push_back({sequence.chain->key(sequence.finished),
                              sequence.chain->parent(sequence.finished),
+                             sequence.kv_tenant,
                              {pages.begin(), pages.end()}});
     }
 }

@@ -42,6 +42,7 @@ struct KvWant {
 struct FinishedSegment {
     kv::SegmentKey key;
     kv::SegmentKey parent;
+    std::uint64_t tenant = 0;  // of its KvScope
     std::vector<PageId> pages;
 };
 

@@ -44,6 +44,13 @@ struct Sampling {
     std::vector<LogitBias> biases = {};
 };
 
+// Whose KV it is where it is kept outside a replica.
+struct KvScope {
+    kv::SegmentKey root;       // what the keys of its segments hang from: kv::root_key()
+    std::uint64_t tenant = 0;  // whom they are counted for: kv::tenant_tag()
+    bool operator==(const KvScope&) const = default;
+};
+
 struct GenerateRequest {
     std::vector<TokenId> prompt;   // not empty
     std::uint32_t max_tokens = 0;  // of the answer, at least 1; 0 when it embeds
@@ -58,9 +65,8 @@ struct GenerateRequest {
     std::optional<std::uint32_t> top_logprobs = std::nullopt;
     // Instead of an answer: one event without a token, with the prompt's embedding.
     bool embeds = false;
-    // What the keys of its KV segments hang from (kv/segment_key.h); nothing: its KV stays here, and is looked for
-    // nowhere else.
-    std::optional<kv::SegmentKey> kv_root = std::nullopt;
+    // Nothing: its KV stays here, and is looked for nowhere else.
+    std::optional<KvScope> kv_scope = std::nullopt;
 };
 
 struct TokenLogprob {

@@ -29,7 +29,7 @@ std::vector<GenerateRequest> random_requests(std::uint32_t vocab) {
         request.prompt.insert(request.prompt.end(), own.begin(), own.end());
         request.max_tokens = *rc::gen::inRange(1U, 40U);
         request.sampling = {*rc::gen::element(0.0F, 0.8F), 1.0F, i};
-        request.kv_root = test_root(1);
+        request.kv_scope = {test_root(1), 1};
     }
     return requests;
 }

@@ -13,7 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "engine/batch_replica.h"
 #include "engine/errc.h"
+#include "kv_fakes.h"
+#include "unit/engine/chain_model.h"
 
 BOOST_AUTO_TEST_SUITE(replica_host)
 
@@ -251,6 +254,35 @@ BOOST_AUTO_TEST_CASE(late_tokens_lower_the_limit_and_the_load_tells_it) {
     BOOST_TEST(host->submit(request(1, endless), ears.sink()).has_value());
     while (host->load().in_flight_limit != 4) std::this_thread::yield();
     while (host->load().tbt_p99_ms == 0) std::this_thread::yield();
+}
+
+BOOST_AUTO_TEST_CASE(what_one_replica_has_computed_its_neighbour_does_not_compute_again) {
+    const auto service =
+        std::make_shared<app::KvService>(app::KvServiceConfig{}, app::test::sealer, nullptr, [] { return WallTime{}; });
+    app::HostConfig config;
+    config.kv = service;
+    wire::ReplicaRecord record = limits();
+    record.context_tokens = 1024;
+    const auto make_host = [&] {
+        return std::make_unique<app::ReplicaHost>(
+            std::make_unique<engine::BatchReplica>(
+                std::make_unique<engine::test::ChainModel>(50, 1024, 64), engine::BatchConfig{},
+                engine::BatchKvConfig{.segment_tokens = 32, .crypto = &app::test::crypto}),
+            record, config, [] { return TimePoint{}; });
+    };
+    engine::GenerateRequest request = engine::test::make_request(300, 20, 1);
+    request.kv_scope = engine::KvScope{app::test::key_of(1), 1};
+    std::vector<std::vector<engine::TokenId>> answers;
+    for (const std::uint32_t cached : {0U, 288U}) {
+        const auto host = make_host();
+        Ears ears;
+        BOOST_TEST_REQUIRE(host->submit(request, ears.sink()).has_value());
+        const auto heard = ears.wait_for_ends(1);
+        BOOST_TEST(heard.back().cached_tokens == cached);
+        std::vector<engine::TokenId>& answer = answers.emplace_back();
+        for (const auto& event : heard) answer.push_back(event.token);
+    }
+    BOOST_TEST(answers.front() == answers.back(), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

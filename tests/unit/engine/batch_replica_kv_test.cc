@@ -22,7 +22,7 @@ struct Fixture {
     }
 
     void submit(std::uint64_t id, GenerateRequest request, std::uint8_t tenant = 1) {
-        request.kv_root = test_root(tenant);
+        request.kv_scope = {test_root(tenant), tenant};
         BOOST_TEST_REQUIRE(replica->submit({}, {id}, std::move(request)).has_value());
     }
 

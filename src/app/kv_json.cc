@@ -1,0 +1,44 @@
+#include "app/kv_json.h"
+
+#include <boost/json/object.hpp>
+
+namespace exa::app {
+
+namespace json = boost::json;
+
+namespace {
+
+json::value disk_json(const io::StoreStats& disk) {
+    return json::object{{"segments", disk.entries},
+                        {"bytes", disk.bytes},
+                        {"physical_bytes", disk.physical_bytes},
+                        {"capacity_bytes", disk.capacity_bytes},
+                        {"hits", disk.hits},
+                        {"misses", disk.misses},
+                        {"stored", disk.stored},
+                        {"refused", disk.refused},
+                        {"evicted", disk.evicted},
+                        {"expired", disk.expired},
+                        {"corrupt", disk.corrupt},
+                        {"errors", disk.disk_errors},
+                        {"leases", disk.leases}};
+}
+
+}  // namespace
+
+json::value kv_json(const std::optional<KvStats>& stats) {
+    if (!stats) return json::object{{"enabled", false}};
+    return json::object{
+        {"enabled", true},
+        {"memory", {{"segments", stats->memory_segments}, {"bytes", stats->memory_bytes}}},
+        {"queue", {{"segments", stats->queued_segments}, {"bytes", stats->queued_bytes}}},
+        {"finished", stats->finished},
+        {"dropped", stats->dropped},
+        {"refused", stats->refused},
+        {"loads", stats->loads},
+        {"misses", stats->misses},
+        {"hits", {{"memory", stats->hits_memory}, {"disk", stats->hits_disk}, {"peers", stats->hits_peers}}},
+        {"disk", stats->disk ? disk_json(*stats->disk) : json::value(nullptr)}};
+}
+
+}  // namespace exa::app

@@ -1,0 +1,270 @@
+#include "app/kv_service.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace exa::app {
+
+namespace {
+
+// What the disk is asked to write at once.
+constexpr std::size_t batch_max = 8;
+constexpr std::chrono::seconds maintain_interval{1};
+
+}  // namespace
+
+KvService::KvService(const KvServiceConfig& config, const kv::SegmentSealer& sealer, std::unique_ptr<KvDisk> disk,
+                     WallClock wall)
+    : config_(config),
+      sealer_(sealer),
+      disk_(std::move(disk)),
+      wall_(std::move(wall)),
+      memory_(config.memory_bytes),
+      writer_([this](const std::stop_token& stopping) { write_behind(stopping); }) {
+    for (std::uint32_t i = 0; i < config.loaders; ++i)
+        loaders_.emplace_back([this](const std::stop_token& stopping) { run_loader(stopping); });
+}
+
+KvService::~KvService() = default;
+
+bool KvService::wants(const kv::SegmentKey& key, std::size_t bytes) {
+    {
+        const std::lock_guard lock(mutex_);
+        const bool here = memory_.find(key) != nullptr;
+        if (queued_.contains(key) || (here && !disk_)) return false;
+    }
+    // Before what is in memory only because the disk had no room: it may have now.
+    if (disk_ && disk_->has(wall_(), key)) return false;
+    const std::lock_guard lock(mutex_);
+    if (counts_.queued_bytes + bytes <= config_.queue_bytes_max) return true;
+    ++counts_.dropped;
+    return false;
+}
+
+void KvService::offer(const kv::SegmentHead& head, std::shared_ptr<kv::SegmentBuffer> buffer) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (!queued_.insert(head.key).second) return;
+        ++counts_.finished;
+        ++counts_.queued_segments;
+        counts_.queued_bytes += buffer->size();
+        queue_.push_back({head, std::move(buffer), nullptr});
+    }
+    queue_filled_.notify_one();
+}
+
+void KvService::load(std::vector<kv::SegmentKey> keys, KvSink sink) {
+    std::vector<kv::SealedSegment> found;
+    {
+        const std::lock_guard lock(mutex_);
+        ++counts_.loads;
+        while (found.size() < keys.size()) {
+            auto segment = memory_.find(keys[found.size()]);
+            if (!segment) break;
+            found.push_back(std::move(segment));
+        }
+        counts_.hits_memory += found.size();
+    }
+    for (kv::SealedSegment& segment : found)
+        if (!sink(std::move(segment))) return;
+    if (found.size() == keys.size()) {
+        sink(nullptr);
+        return;
+    }
+    keys.erase(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(found.size()));
+    {
+        const std::lock_guard lock(mutex_);
+        work_.emplace_back([this, keys = std::move(keys), sink = std::move(sink)](const std::stop_token& stopping) {
+            load_slowly(keys, sink, stopping);
+        });
+    }
+    work_filled_.notify_one();
+}
+
+KvStats KvService::stats() const {
+    KvStats stats;
+    {
+        const std::lock_guard lock(mutex_);
+        stats = counts_;
+        stats.memory_segments = memory_.count();
+        stats.memory_bytes = memory_.bytes();
+    }
+    if (disk_) stats.disk = disk_->stats();
+    return stats;
+}
+
+void KvService::post(std::function<void(KvService&)> work) {
+    {
+        const std::lock_guard lock(mutex_);
+        work_.emplace_back([this, work = std::move(work)](const std::stop_token& stopping) {
+            if (!stopping.stop_requested()) work(*this);
+        });
+    }
+    work_filled_.notify_one();
+}
+
+kv::SealedSegment KvService::get(const kv::SegmentKey& key) {
+    return find(key, {});
+}
+
+io::PutOutcome KvService::put(const kv::SegmentHead& head, std::shared_ptr<kv::SegmentBuffer> buffer) {
+    sealer_.seal(head, *buffer);
+    const kv::SealedSegment sealed = std::move(buffer);
+    {
+        const std::lock_guard lock(mutex_);
+        memory_.put(head.key, sealed);
+    }
+    return disk_ ? disk_->put(wall_(), {&sealed, 1}).front() : io::PutOutcome::stored;
+}
+
+std::size_t KvService::erase(const kv::SegmentKey& key) {
+    bool was_here = false;
+    {
+        const std::lock_guard lock(mutex_);
+        was_here = memory_.erase(key);
+    }
+    const std::size_t erased = disk_ ? disk_->erase({&key, 1}) : 0;
+    return was_here || erased > 0 ? 1 : 0;
+}
+
+io::ScrubReport KvService::scrub(std::size_t count) {
+    return disk_ ? disk_->scrub(count) : io::ScrubReport{.finished = true};
+}
+
+void KvService::write_behind(const std::stop_token& stopping) {
+    const auto filled = [this] { return !queue_.empty(); };
+    auto maintained = std::chrono::steady_clock::now();
+    while (true) {
+        std::vector<Finished> batch;
+        {
+            std::unique_lock lock(mutex_);
+            if (disk_)
+                queue_filled_.wait_for(lock, stopping, maintain_interval, filled);
+            else
+                queue_filled_.wait(lock, stopping, filled);
+            if (queue_.empty() && stopping.stop_requested()) return;
+            for (; !queue_.empty() && batch.size() < batch_max; queue_.pop_front())
+                batch.push_back(std::move(queue_.front()));
+        }
+        if (!batch.empty()) store(std::move(batch));
+        if (!disk_ || std::chrono::steady_clock::now() - maintained < maintain_interval) continue;
+        disk_->maintain(wall_());
+        maintained = std::chrono::steady_clock::now();
+    }
+}
+
+void KvService::store(std::vector<Finished> batch) {
+    std::uint64_t bytes = 0;
+    std::vector<kv::SealedSegment> sealed;
+    for (Finished& finished : batch) {
+        if (finished.buffer) {
+            sealer_.seal(finished.head, *finished.buffer);
+            finished.sealed = finished.buffer;
+        }
+        bytes += finished.sealed->size();
+        sealed.push_back(finished.sealed);
+        const std::lock_guard lock(mutex_);
+        memory_.put(finished.head.key, finished.sealed);
+        queued_.erase(finished.head.key);
+    }
+    arrived_.notify_all();
+    std::size_t refused = 0;
+    if (disk_) {
+        const auto outcomes = disk_->put(wall_(), sealed);
+        for (std::size_t i = 0; i < batch.size(); ++i) {
+            const bool kept = outcomes[i] == io::PutOutcome::stored || outcomes[i] == io::PutOutcome::present;
+            refused += kept ? 0 : 1;
+            if (kept && peers_ != nullptr && batch[i].buffer) peers_->handle_stored(batch[i].head, sealed[i]);
+        }
+    }
+    const std::lock_guard lock(mutex_);
+    counts_.queued_segments -= batch.size();
+    counts_.queued_bytes -= bytes;
+    counts_.refused += refused;
+}
+
+void KvService::run_loader(const std::stop_token& stopping) {
+    while (true) {
+        std::function<void(const std::stop_token&)> work;
+        {
+            std::unique_lock lock(mutex_);
+            work_filled_.wait(lock, stopping, [this] { return !work_.empty(); });
+            if (work_.empty()) return;
+            work = std::move(work_.front());
+            work_.pop_front();
+        }
+        work(stopping);
+    }
+}
+
+void KvService::load_slowly(std::vector<kv::SegmentKey> keys, KvSink sink, const std::stop_token& stopping) {
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        kv::SealedSegment segment = stopping.stop_requested() ? nullptr : find(keys[i], stopping);
+        if (segment) {
+            if (!sink(std::move(segment))) return;
+            continue;
+        }
+        if (peers_ != nullptr && !stopping.stop_requested()) {
+            keys.erase(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(i));
+            load_from_peers(std::move(keys), std::move(sink));
+            return;
+        }
+        const std::lock_guard lock(mutex_);
+        ++counts_.misses;
+        break;
+    }
+    sink(nullptr);
+}
+
+void KvService::load_from_peers(std::vector<kv::SegmentKey> keys, KvSink sink) {
+    auto left = keys.size();
+    peers_->load(std::move(keys), [this, sink = std::move(sink), left](kv::SealedSegment segment) mutable {
+        {
+            const std::lock_guard lock(mutex_);
+            if (segment) {
+                --left;
+                ++counts_.hits_peers;
+                if (auto head = kv::parse_segment(segment->view())) {
+                    memory_.put(head.value().key, segment);
+                    if (disk_ && counts_.queued_bytes + segment->size() <= config_.queue_bytes_max &&
+                        queued_.insert(head.value().key).second) {
+                        ++counts_.queued_segments;
+                        counts_.queued_bytes += segment->size();
+                        queue_.push_back({std::move(head).value(), nullptr, segment});
+                    }
+                }
+            } else if (left > 0) {
+                ++counts_.misses;
+            }
+        }
+        queue_filled_.notify_one();
+        return sink(std::move(segment));
+    });
+}
+
+kv::SealedSegment KvService::find(const kv::SegmentKey& key, const std::stop_token& stopping) {
+    {
+        std::unique_lock lock(mutex_);
+        const auto at_rest = [&] { return !queued_.contains(key) && !reading_.contains(key); };
+        if (!arrived_.wait(lock, stopping, at_rest)) return nullptr;
+        if (auto segment = memory_.find(key)) {
+            ++counts_.hits_memory;
+            return segment;
+        }
+        if (!disk_) return nullptr;
+        reading_.insert(key);
+    }
+    kv::SealedSegment segment = disk_->get(wall_(), key);
+    {
+        const std::lock_guard lock(mutex_);
+        reading_.erase(key);
+        if (segment) {
+            ++counts_.hits_disk;
+            memory_.put(key, segment);
+        }
+    }
+    arrived_.notify_all();
+    return segment;
+}
+
+}  // namespace exa::app

@@ -1,0 +1,123 @@
+// KvService: the KV cache of one peer outside its replicas, shared by all of them: segments used lately in memory, then
+// the disk, then other peers.
+//
+// Writing is behind the generation and never in its way: what replicas finish waits in a bounded queue for a thread
+// that seals and stores it; when the queue is full, the newest is not kept, which is legal. Loading has threads of its
+// own. Several that want the same segment at a time cost one read. A segment is verified where it comes from a disk or
+// a peer; what is in memory has been.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "app/kv_memory.h"
+#include "app/kv_tiers.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "kv/segment.h"
+
+namespace exa::app {
+
+struct KvServiceConfig {
+    std::uint64_t memory_bytes = 256ull << 20;
+    // Of finished segments that wait to be stored.
+    std::uint64_t queue_bytes_max = 64ull << 20;
+    std::uint32_t loaders = 2;
+};
+
+struct KvStats {
+    std::uint64_t memory_segments = 0;
+    std::uint64_t memory_bytes = 0;
+    std::uint64_t queued_segments = 0;  // finished, and not stored yet
+    std::uint64_t queued_bytes = 0;
+    std::uint64_t finished = 0;  // taken from replicas
+    std::uint64_t dropped = 0;   // not taken: the queue was full
+    std::uint64_t refused = 0;   // by the disk
+    std::uint64_t loads = 0;     // prompts whose segments were asked for
+    std::uint64_t hits_memory = 0;
+    std::uint64_t hits_disk = 0;
+    std::uint64_t hits_peers = 0;
+    std::uint64_t misses = 0;  // loads that ended before their last segment
+    std::optional<io::StoreStats> disk{};
+};
+
+class KvService {
+  public:
+    using WallClock = std::function<WallTime()>;
+
+    // `sealer` outlives the service; `wall` is thread-safe. Without a disk, memory is all there is.
+    KvService(const KvServiceConfig& config, const kv::SegmentSealer& sealer, std::unique_ptr<KvDisk> disk,
+              WallClock wall);
+    // Stores what is queued, ends what is being loaded, and joins the threads.
+    ~KvService();
+    KvService(const KvService&) = delete;
+    KvService& operator=(const KvService&) = delete;
+
+    // Once, before anything is loaded; outlives the service.
+    void set_peers(KvPeers& peers) { peers_ = &peers; }
+
+    // All of these are thread-safe, and none blocks on a disk.
+
+    // Whether a segment of so many bytes that a replica has finished should be offered: it is not here yet, and there
+    // is room. What is here counts as used.
+    bool wants(const kv::SegmentKey& key, std::size_t bytes);
+    // The payload stands in `buffer` behind room for a header; of `head` key, parent, tenant and tokens are filled.
+    void offer(const kv::SegmentHead& head, std::shared_ptr<kv::SegmentBuffer> buffer);
+    // The longest run of `keys` that can be had. What is in memory comes within the call.
+    void load(std::vector<kv::SegmentKey> keys, KvSink sink);
+    KvStats stats() const;
+
+    // Runs `work` on one of the threads that may block on the disk; never, when the service ends before.
+    void post(std::function<void(KvService&)> work);
+    // For `work` and threads of the caller's own: they block on the disk.
+    kv::SealedSegment get(const kv::SegmentKey& key);
+    io::PutOutcome put(const kv::SegmentHead& head, std::shared_ptr<kv::SegmentBuffer> buffer);
+    std::size_t erase(const kv::SegmentKey& key);
+    io::ScrubReport scrub(std::size_t count);
+
+  private:
+    // One of the two: what a replica has finished, or what came sealed from a peer.
+    struct Finished {
+        kv::SegmentHead head;
+        std::shared_ptr<kv::SegmentBuffer> buffer;
+        kv::SealedSegment sealed;
+    };
+
+    void write_behind(const std::stop_token& stopping);
+    void store(std::vector<Finished> batch);
+    void run_loader(const std::stop_token& stopping);
+    void load_slowly(std::vector<kv::SegmentKey> keys, KvSink sink, const std::stop_token& stopping);
+    void load_from_peers(std::vector<kv::SegmentKey> keys, KvSink sink);
+    kv::SealedSegment find(const kv::SegmentKey& key, const std::stop_token& stopping);
+
+    const KvServiceConfig config_;
+    const kv::SegmentSealer& sealer_;
+    const std::unique_ptr<KvDisk> disk_;  // null: none
+    const WallClock wall_;
+    KvPeers* peers_ = nullptr;
+
+    mutable std::mutex mutex_;
+    KvMemory memory_;
+    std::deque<Finished> queue_;
+    std::set<kv::SegmentKey> queued_;   // those in `queue_` and those being sealed and stored
+    std::set<kv::SegmentKey> reading_;  // from the disk, by one thread for all
+    std::deque<std::function<void(const std::stop_token&)>> work_;
+    KvStats counts_;
+    std::condition_variable_any queue_filled_;
+    std::condition_variable_any work_filled_;
+    std::condition_variable_any arrived_;  // something left queued_ or reading_
+
+    // The last members: joined first.
+    std::vector<std::jthread> loaders_;
+    std::jthread writer_;
+};
+
+}  // namespace exa::app

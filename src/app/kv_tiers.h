@@ -1,0 +1,47 @@
+// KvTiers: what a KvService asks beyond its own memory, each behind an interface.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "io/store/segment_store.h"
+#include "kv/segment_buffer.h"
+#include "kv/segment_key.h"
+
+namespace exa::app {
+
+// Hears of one segment after the other, in the order in which they were asked for, from any thread; at last of a null
+// one: there are no more. Returns whether it wants more; if not, it hears nothing more. Must not block.
+using KvSink = std::function<bool(kv::SealedSegment)>;
+
+// Other peers.
+class KvPeers {
+  public:
+    virtual ~KvPeers() = default;
+
+    // Brings the longest run of `keys` that others have, verified, and calls `sink` once for each and at the end.
+    // Thread-safe; does not block.
+    virtual void load(std::vector<kv::SegmentKey> keys, KvSink sink) = 0;
+    // This peer has it now, and has stored it: others that should have it may want it. Thread-safe; does not block.
+    virtual void handle_stored(const kv::SegmentHead& head, kv::SealedSegment segment) = 0;
+};
+
+// What outlives the process; calls block on a disk. Thread-safe.
+class KvDisk {
+  public:
+    virtual ~KvDisk() = default;
+
+    virtual std::vector<io::PutOutcome> put(WallTime now, std::span<const kv::SealedSegment> segments) = 0;
+    // Verified. Null is a miss.
+    virtual kv::SealedSegment get(WallTime now, const kv::SegmentKey& key) = 0;
+    // From memory; what is here counts as used.
+    virtual bool has(WallTime now, const kv::SegmentKey& key) = 0;
+    virtual std::size_t erase(std::span<const kv::SegmentKey> keys) = 0;
+    virtual void maintain(WallTime now) = 0;
+    virtual io::ScrubReport scrub(std::size_t count) = 0;
+    virtual io::StoreStats stats() const = 0;
+};
+
+}  // namespace exa::app

@@ -1,0 +1,150 @@
+// A disk and peers of a KvService that tests hold in their hands.
+#pragma once
+
+#include <condition_variable>
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "app/kv_service.h"
+#include "io/crypto/openssl_crypto.h"
+
+namespace exa::app::test {
+
+inline const io::OpenSslCrypto crypto;
+inline const Bytes secret(32, 7);
+inline const kv::SegmentSealer sealer(crypto, secret);
+
+inline kv::SegmentKey key_of(std::uint8_t n) {
+    kv::SegmentKey key;
+    key.bytes[0] = n;
+    return key;
+}
+
+// A segment of so many bytes of payload, all of them `n`, under key_of(n).
+inline std::pair<kv::SegmentHead, std::shared_ptr<kv::SegmentBuffer>> segment_of(std::uint8_t n,
+                                                                                 std::size_t bytes = 100) {
+    kv::SegmentHead head;
+    head.key = key_of(n);
+    head.tokens = 16;
+    auto buffer = std::make_shared<kv::SegmentBuffer>(kv::segment_header_size + bytes);
+    std::ranges::fill(buffer->bytes().subspan(kv::segment_header_size), n);
+    return {head, std::move(buffer)};
+}
+
+inline kv::SealedSegment sealed(std::uint8_t n, std::size_t bytes = 100) {
+    auto [head, buffer] = segment_of(n, bytes);
+    sealer.seal(head, *buffer);
+    return buffer;
+}
+
+class FakeDisk final : public KvDisk {
+  public:
+    std::vector<io::PutOutcome> put(WallTime, std::span<const kv::SealedSegment> segments) override {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return !writes_held_; });
+        std::vector<io::PutOutcome> outcomes;
+        for (const auto& segment : segments) {
+            if (!full) segments_[kv::parse_segment(segment->view()).value().key] = segment;
+            outcomes.push_back(full ? io::PutOutcome::refused_full : io::PutOutcome::stored);
+            ++puts_;
+        }
+        changed_.notify_all();
+        return outcomes;
+    }
+    kv::SealedSegment get(WallTime, const kv::SegmentKey& key) override {
+        std::unique_lock lock(mutex_);
+        ++gets_;
+        changed_.notify_all();
+        changed_.wait(lock, [this] { return !reads_held_; });
+        const auto found = segments_.find(key);
+        return found == segments_.end() ? nullptr : found->second;
+    }
+    bool has(WallTime, const kv::SegmentKey& key) override {
+        const std::lock_guard lock(mutex_);
+        return segments_.contains(key);
+    }
+    std::size_t erase(std::span<const kv::SegmentKey> keys) override {
+        const std::lock_guard lock(mutex_);
+        std::size_t erased = 0;
+        for (const auto& key : keys) erased += segments_.erase(key);
+        return erased;
+    }
+    void maintain(WallTime) override {}
+    io::ScrubReport scrub(std::size_t count) override { return {.checked = count}; }
+    io::StoreStats stats() const override { return {}; }
+
+    void keep(kv::SealedSegment segment) {
+        const std::lock_guard lock(mutex_);
+        segments_[kv::parse_segment(segment->view()).value().key] = std::move(segment);
+    }
+    void hold_reads(bool held) { set(reads_held_, held); }
+    void hold_writes(bool held) { set(writes_held_, held); }
+    void wait_for_puts(std::size_t count) {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return puts_ >= count; });
+    }
+    std::size_t wait_for_gets(std::size_t count) {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return gets_ >= count; });
+        return gets_;
+    }
+    bool full = false;
+
+  private:
+    void set(bool& flag, bool value) {
+        const std::lock_guard lock(mutex_);
+        flag = value;
+        changed_.notify_all();
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::map<kv::SegmentKey, kv::SealedSegment> segments_;
+    bool reads_held_ = false;
+    bool writes_held_ = false;
+    std::size_t puts_ = 0;
+    std::size_t gets_ = 0;
+};
+
+// What one load brought.
+class Basket {
+  public:
+    explicit Basket(std::size_t enough = SIZE_MAX) : enough_(enough) {}
+
+    KvSink sink() {
+        return [this](kv::SealedSegment segment) {
+            if (!segment) {
+                done_.set_value();
+                return false;
+            }
+            brought_.push_back(std::move(segment));
+            if (brought_.size() < enough_) return true;
+            done_.set_value();
+            return false;
+        };
+    }
+    // The first payload bytes, once it has ended.
+    std::vector<int> wait() {
+        done_.get_future().get();
+        std::vector<int> bytes;
+        for (const auto& segment : brought_) bytes.push_back(kv::payload_of(segment->view()).front());
+        return bytes;
+    }
+
+  private:
+    const std::size_t enough_;
+    std::vector<kv::SealedSegment> brought_;
+    std::promise<void> done_;
+};
+
+inline std::vector<kv::SegmentKey> keys_of(std::initializer_list<std::uint8_t> numbers) {
+    std::vector<kv::SegmentKey> keys;
+    for (const std::uint8_t n : numbers) keys.push_back(key_of(n));
+    return keys;
+}
+
+}  // namespace exa::app::test

@@ -1,0 +1,41 @@
+#include "app/kv_json.h"
+
+#include <boost/json/serialize.hpp>
+#include <boost/test/unit_test.hpp>
+
+using namespace exa::app;
+namespace json = boost::json;
+
+BOOST_AUTO_TEST_SUITE(kv_json_test)
+
+BOOST_AUTO_TEST_CASE(a_peer_without_a_cache_says_so) {
+    BOOST_TEST(json::serialize(kv_json(std::nullopt)) == R"({"enabled":false})");
+}
+
+BOOST_AUTO_TEST_CASE(every_count_stands_under_its_name) {
+    KvStats stats;
+    stats.memory_segments = 1;
+    stats.memory_bytes = 2;
+    stats.queued_segments = 3;
+    stats.queued_bytes = 4;
+    stats.finished = 5;
+    stats.dropped = 6;
+    stats.refused = 7;
+    stats.loads = 8;
+    stats.misses = 9;
+    stats.hits_memory = 10;
+    stats.hits_disk = 11;
+    stats.hits_peers = 12;
+    BOOST_TEST(
+        json::serialize(kv_json(stats)) ==
+        R"({"enabled":true,"memory":{"segments":1,"bytes":2},"queue":{"segments":3,"bytes":4},"finished":5,)"
+        R"("dropped":6,"refused":7,"loads":8,"misses":9,"hits":{"memory":10,"disk":11,"peers":12},"disk":null})");
+    stats.disk = exa::io::StoreStats{.entries = 1, .physical_bytes = 3, .capacity_bytes = 4, .disk_errors = 5};
+    const json::value value = kv_json(stats);
+    BOOST_TEST(value.at("disk").at("segments").as_uint64() == 1U);
+    BOOST_TEST(value.at("disk").at("physical_bytes").as_uint64() == 3U);
+    BOOST_TEST(value.at("disk").at("capacity_bytes").as_uint64() == 4U);
+    BOOST_TEST(value.at("disk").at("errors").as_uint64() == 5U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

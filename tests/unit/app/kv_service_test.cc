@@ -1,0 +1,201 @@
+#include "app/kv_service.h"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+
+#include "kv_fakes.h"
+
+using namespace exa;
+using namespace exa::app;
+using namespace exa::app::test;
+
+namespace {
+
+struct Fixture {
+    explicit Fixture(KvServiceConfig config = {}) {
+        auto owned = std::make_unique<FakeDisk>();
+        disk = owned.get();
+        service = std::make_unique<KvService>(config, sealer, std::move(owned), [] { return WallTime{}; });
+    }
+    ~Fixture() {
+        if (!service) return;
+        disk->hold_reads(false);
+        disk->hold_writes(false);
+    }
+
+    void offer(std::uint8_t n) {
+        auto [head, buffer] = segment_of(n);
+        service->offer(head, std::move(buffer));
+    }
+    std::vector<int> load(std::initializer_list<std::uint8_t> numbers) {
+        Basket basket;
+        service->load(keys_of(numbers), basket.sink());
+        return basket.wait();
+    }
+
+    FakeDisk* disk = nullptr;
+    std::unique_ptr<KvService> service;
+};
+
+constexpr std::size_t sealed_bytes = kv::segment_header_size + 100;
+
+// Others that have some segments, and say so on the caller's thread.
+class FakePeers final : public KvPeers {
+  public:
+    void load(std::vector<kv::SegmentKey> keys, KvSink sink) override {
+        asked.push_back(keys);
+        for (const auto& key : keys) {
+            if (key.bytes[0] >= have_below) break;
+            if (!sink(sealed(key.bytes[0]))) return;
+        }
+        sink(nullptr);
+    }
+    void handle_stored(const kv::SegmentHead& head, kv::SealedSegment) override { stored.push_back(head.key); }
+
+    std::uint8_t have_below = 0;
+    std::vector<std::vector<kv::SegmentKey>> asked;
+    std::vector<kv::SegmentKey> stored;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(kv_service)
+
+BOOST_AUTO_TEST_CASE(what_was_offered_is_sealed_stored_and_found) {
+    Fixture f;
+    BOOST_TEST(f.service->wants(key_of(1), sealed_bytes));
+    f.offer(1);
+    f.disk->wait_for_puts(1);
+    BOOST_TEST(!f.service->wants(key_of(1), sealed_bytes));
+    BOOST_TEST(sealer.verify(key_of(1), f.disk->get({}, key_of(1))->view()).has_value());
+    BOOST_TEST(f.load({1}) == std::vector<int>{1}, boost::test_tools::per_element());
+    BOOST_TEST(f.service->stats().hits_memory == 1U);
+    BOOST_TEST(f.service->stats().finished == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(the_longest_run_of_keys_comes_in_order_from_memory_and_disk) {
+    Fixture f;
+    for (const std::uint8_t n : {2, 3, 5}) f.disk->keep(sealed(n));
+    f.offer(1);
+    f.disk->wait_for_puts(1);
+    BOOST_TEST(f.load({1, 2, 3, 4, 5}) == (std::vector<int>{1, 2, 3}), boost::test_tools::per_element());
+    const KvStats stats = f.service->stats();
+    BOOST_TEST(stats.hits_memory == 1U);
+    BOOST_TEST(stats.hits_disk == 2U);
+    BOOST_TEST(stats.misses == 1U);
+    // Now they are in memory.
+    BOOST_TEST(f.load({2, 3}).size() == 2U);
+    BOOST_TEST(f.service->stats().hits_disk == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(a_full_queue_takes_no_more_and_blocks_nobody) {
+    Fixture f({.queue_bytes_max = 2 * sealed_bytes});
+    f.disk->hold_writes(true);
+    f.offer(1);
+    f.offer(2);
+    BOOST_TEST(!f.service->wants(key_of(3), sealed_bytes));
+    BOOST_TEST(f.service->stats().dropped == 1U);
+    BOOST_TEST(f.service->stats().queued_segments == 2U);
+    // What is queued can be had before the disk has it.
+    BOOST_TEST(f.load({1, 2}).size() == 2U);
+    f.disk->hold_writes(false);
+    f.disk->wait_for_puts(2);
+    while (f.service->stats().queued_segments > 0) std::this_thread::yield();
+    BOOST_TEST(f.service->wants(key_of(3), sealed_bytes));
+}
+
+BOOST_AUTO_TEST_CASE(several_that_want_one_segment_cost_one_read) {
+    Fixture f({.loaders = 4});
+    f.disk->keep(sealed(1));
+    f.disk->hold_reads(true);
+    Basket first;
+    Basket second;
+    Basket third;
+    for (Basket* basket : {&first, &second, &third}) f.service->load(keys_of({1}), basket->sink());
+    f.disk->wait_for_gets(1);
+    f.disk->hold_reads(false);
+    for (Basket* basket : {&first, &second, &third}) BOOST_TEST(basket->wait().size() == 1U);
+    BOOST_TEST(f.disk->wait_for_gets(1) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(who_has_enough_is_told_no_more) {
+    Fixture f;
+    for (const std::uint8_t n : {1, 2, 3}) f.disk->keep(sealed(n));
+    Basket basket(2);
+    f.service->load(keys_of({1, 2, 3}), basket.sink());
+    BOOST_TEST(basket.wait().size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(a_disk_that_refuses_costs_nothing_but_the_place_on_it) {
+    Fixture f;
+    f.disk->full = true;
+    f.offer(1);
+    f.disk->wait_for_puts(1);
+    BOOST_TEST(f.load({1}).size() == 1U);
+    // It may have room by now.
+    f.disk->full = false;
+    while (f.service->stats().refused == 0) std::this_thread::yield();
+    BOOST_TEST(f.service->wants(key_of(1), sealed_bytes));
+}
+
+BOOST_AUTO_TEST_CASE(what_neither_memory_nor_disk_has_peers_are_asked_for_and_it_is_kept) {
+    Fixture f;
+    FakePeers peers;
+    peers.have_below = 4;
+    f.service->set_peers(peers);
+    f.disk->keep(sealed(1));
+    BOOST_TEST(f.load({1, 2, 3, 4}) == (std::vector<int>{1, 2, 3}), boost::test_tools::per_element());
+    BOOST_TEST_REQUIRE(peers.asked.size() == 1U);
+    BOOST_TEST((peers.asked.front() == keys_of({2, 3, 4})));
+    f.disk->wait_for_puts(2);
+    BOOST_TEST((f.disk->get({}, key_of(3)) != nullptr));
+    BOOST_TEST(f.service->stats().hits_peers == 2U);
+    BOOST_TEST(f.service->stats().misses == 1U);
+    // They are told of what was made here, and of nothing else.
+    f.offer(9);
+    f.disk->wait_for_puts(3);
+    f.service.reset();
+    BOOST_TEST((peers.stored == keys_of({9})));
+}
+
+BOOST_AUTO_TEST_CASE(the_end_stores_what_is_queued_and_ends_every_load) {
+    auto owned = std::make_unique<FakeDisk>();
+    FakeDisk& disk = *owned;
+    Basket basket;
+    Basket waiting;
+    std::size_t puts = 0;
+    {
+        KvService service({.loaders = 1}, sealer, std::move(owned), [] { return WallTime{}; });
+        disk.keep(sealed(1));
+        disk.hold_reads(true);
+        service.load(keys_of({1}), basket.sink());
+        disk.wait_for_gets(1);
+        service.load(keys_of({1}), waiting.sink());
+        for (std::uint8_t n = 10; n < 30; ++n) {
+            auto [head, buffer] = segment_of(n);
+            service.offer(head, std::move(buffer));
+        }
+        disk.wait_for_puts(20);
+        disk.hold_reads(false);
+        puts = 20;
+    }
+    BOOST_TEST(puts == 20U);
+    BOOST_TEST(basket.wait().size() <= 1U);
+    BOOST_TEST(waiting.wait().size() <= 1U);
+}
+
+BOOST_AUTO_TEST_CASE(without_a_disk_memory_is_all_there_is) {
+    KvService service({}, sealer, nullptr, [] { return WallTime{}; });
+    auto [head, buffer] = segment_of(1);
+    BOOST_TEST(service.wants(head.key, sealed_bytes));
+    service.offer(head, std::move(buffer));
+    Basket basket;
+    service.load(keys_of({1, 2}), basket.sink());
+    BOOST_TEST(basket.wait().size() == 1U);
+    BOOST_TEST(!service.wants(head.key, sealed_bytes));
+    BOOST_TEST(!service.stats().disk.has_value());
+    BOOST_TEST(service.erase(head.key) == 1U);
+    BOOST_TEST((service.get(head.key) == nullptr));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
