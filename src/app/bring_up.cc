@@ -55,13 +55,10 @@ Engine make_builtin(const PeerConfig& config, const LoadedModel& model, const Kv
     made.version = model.weights->digest().substr(0, 8);
     made.numerics = llama->numerics();
     engine::BatchKvConfig segments;
-    if (kv.service) {
-        segments.segment_tokens = config.kv_segment_tokens;
-        segments.crypto = &kv.crypto;
-        made.scopes = std::make_shared<const KvScopes>(kv.crypto, kv.root_secret,
-                                                       fingerprint_of(kv.crypto, *llama, model.weights->shape()));
-        made.host.kv = kv.service;
-    }
+    if (kv.service) segments = {.segment_tokens = config.kv_segment_tokens, .crypto = &kv.crypto};
+    made.scopes = std::make_shared<const KvScopes>(kv.crypto, kv.root_secret,
+                                                   fingerprint_of(kv.crypto, *llama, model.weights->shape()));
+    made.host.kv = kv.service;
     auto batch = std::make_unique<engine::BatchReplica>(
         std::move(llama), engine::BatchConfig{.in_flight_limit = config.in_flight_limit}, segments);
     made.context_tokens = batch->context_tokens();

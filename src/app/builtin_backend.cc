@@ -157,9 +157,9 @@ std::shared_ptr<ReplyReader> BuiltinBackend::open_answer(const wire::Open& open,
     BuiltinAnswer answer{make_writer(job, open, numerics_), 0, static_cast<std::uint32_t>(job.prompts.size()), 0};
     for (const Tokens& prompt : job.prompts) answer.prompt_tokens += static_cast<std::uint32_t>(prompt.size());
     std::vector<Generations::Item> items = make_generations(job, open, with, answer.text);
-    if (scopes_)
-        for (Generations::Item& item : items)
-            if (item.request) item.request->kv_scope = scopes_->of(open.tenant);
+    const auto scope = scopes_ ? std::optional(scopes_->of(open.tenant)) : std::nullopt;
+    for (Generations::Item& item : items)
+        if (item.request) item.request->kv_scope = scope;
     answer.replayed = answer.text.completion_tokens();
     if (answer.text.all_finished()) {
         // A stream's last tokens carried its end: the client has got everything.
@@ -181,12 +181,14 @@ std::shared_ptr<ReplyReader> BuiltinBackend::open_embeddings(const wire::Open& o
     EmbeddingJob& job = made.value();
     EmbeddingAnswer answer{std::move(job.request.model), job.request.format, 0};
     std::vector<Generations::Item> items(job.inputs.size());
+    const auto scope = scopes_ ? std::optional(scopes_->of(open.tenant)) : std::nullopt;
     for (std::size_t i = 0; i < items.size(); ++i) {
         answer.prompt_tokens += static_cast<std::uint32_t>(job.inputs[i].size());
         items[i].leader = i;
         items[i].request.emplace();
         items[i].request->prompt = std::move(job.inputs[i]);
         items[i].request->embeds = true;
+        items[i].request->kv_scope = scope;
     }
     const auto reply = std::make_shared<EmbeddingReply>(host_, std::move(answer), context);
     if (const auto started = reply->start(std::move(items), patience_of(open)); !started)

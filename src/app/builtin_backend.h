@@ -20,7 +20,7 @@ namespace exa::app {
 class BuiltinBackend final : public Backend {
   public:
     // `record` gives the replica's id, limits and numerics; of `model` the tokenizer and the chat template are used.
-    // Without `scopes`, KV stays in the replica.
+    // Without `scopes`, KV stays in the replica and tenants share it.
     BuiltinBackend(const wire::ReplicaRecord& record, const LoadedModel& model,
                    std::unique_ptr<engine::Replica> replica, const HostConfig& host, ReplicaHost::Clock clock,
                    std::shared_ptr<const KvScopes> scopes = nullptr);
@@ -39,7 +39,7 @@ class BuiltinBackend final : public Backend {
     const std::string numerics_;
     const std::shared_ptr<const model::Tokenizer> tokenizer_;
     const std::optional<model::ChatTemplate> chat_template_;  // nothing: the model is no chat model
-    const std::shared_ptr<const KvScopes> scopes_;            // null: KV stays in the replica
+    const std::shared_ptr<const KvScopes> scopes_;            // null: all share
     const std::shared_ptr<ReplicaHost> host_;
 };
 

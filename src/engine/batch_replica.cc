@@ -81,6 +81,7 @@ Result<void> BatchReplica::submit(TimePoint, RequestId id, GenerateRequest reque
     if (std::ranges::any_of(running_, same) || std::ranges::any_of(waiting_, same))
         return error(errc::invalid_request, "request id " + std::to_string(id.value) + " is in flight");
     LogitEdits edits(request.sampling, std::span(request.prompt).last(request.resumed_tokens));
+    const PageSerial root = request.kv_scope ? scope_serial(*request.kv_scope) : root_serial;
     std::optional<SegmentChain> chain;
     if (kv_.segment_tokens > 0 && request.kv_scope && !request.embeds)
         chain.emplace(*kv_.crypto, request.kv_scope->root, kv_.segment_tokens);
@@ -96,7 +97,7 @@ Result<void> BatchReplica::submit(TimePoint, RequestId id, GenerateRequest reque
                                                            .pooled = {},
                                                            .computed = 0,
                                                            .cached = std::nullopt,
-                                                           .table = BlockTable(pool_),
+                                                           .table = BlockTable(pool_, root),
                                                            .chain = std::move(chain),
                                                            .kv_tenant = request.kv_scope.value_or(KvScope{}).tenant,
                                                            .finished = 0,

@@ -8,17 +8,19 @@ namespace exa::engine {
 
 BlockTable::BlockTable(BlockTable&& other) noexcept
     : pool_(other.pool_),
+      root_(other.root_),
       pages_(std::exchange(other.pages_, {})),
       published_(std::exchange(other.published_, 0)),
-      tip_(std::exchange(other.tip_, root_serial)) {}
+      tip_(std::exchange(other.tip_, other.root_)) {}
 
 BlockTable& BlockTable::operator=(BlockTable&& other) noexcept {
     if (this == &other) return *this;
     clear();
     pool_ = other.pool_;
+    root_ = other.root_;
     pages_ = std::exchange(other.pages_, {});
     published_ = std::exchange(other.published_, 0);
-    tip_ = std::exchange(other.tip_, root_serial);
+    tip_ = std::exchange(other.tip_, other.root_);
     return *this;
 }
 
@@ -55,7 +57,7 @@ void BlockTable::publish(std::span<const TokenId> computed) {
 void BlockTable::clear() {
     for (; !pages_.empty(); pages_.pop_back()) pool_->release(pages_.back());
     published_ = 0;
-    tip_ = root_serial;
+    tip_ = root_;
 }
 
 }  // namespace exa::engine

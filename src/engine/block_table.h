@@ -12,7 +12,7 @@ namespace exa::engine {
 // Owns one reference on each of its pages. The pool must outlive it.
 class BlockTable {
   public:
-    explicit BlockTable(PagePool& pool) : pool_(&pool) {}
+    explicit BlockTable(PagePool& pool, PageSerial root = root_serial) : pool_(&pool), root_(root), tip_(root) {}
     BlockTable(BlockTable&& other) noexcept;
     BlockTable& operator=(BlockTable&& other) noexcept;
     ~BlockTable() { clear(); }
@@ -35,9 +35,10 @@ class BlockTable {
 
   private:
     PagePool* pool_;
+    PageSerial root_;
     std::vector<PageId> pages_;
-    std::uint32_t published_ = 0;   // leading pages whose serial is known
-    PageSerial tip_ = root_serial;  // serial of the last of them
+    std::uint32_t published_ = 0;  // leading pages whose serial is known
+    PageSerial tip_;               // serial of the last of them
 };
 
 }  // namespace exa::engine

@@ -24,9 +24,15 @@ inline constexpr std::uint32_t page_tokens = 16;
 
 using PageId = std::uint32_t;
 
-// Names the contents of one published page, for the pool's life. root_serial stands before the first page.
+// Names the contents of one published page, for the pool's life. root_serial stands before the first page, or one of
+// scope_serial(): pages under different ones are never shared.
 using PageSerial = std::uint64_t;
 inline constexpr PageSerial root_serial = 0;
+
+// No page's. Of roots that are keyed digests, nobody can make two with the same 63 bits.
+inline PageSerial scope_serial(const KvScope& scope) {
+    return kv::placement(scope.root) | std::uint64_t{1} << 63;
+}
 
 class PagePool {
   public:

@@ -44,7 +44,7 @@ struct Sampling {
     std::vector<LogitBias> biases = {};
 };
 
-// Whose KV it is where it is kept outside a replica.
+// Whose KV it is. Nothing of one is ever found by another.
 struct KvScope {
     kv::SegmentKey root;       // what the keys of its segments hang from: kv::root_key()
     std::uint64_t tenant = 0;  // whom they are counted for: kv::tenant_tag()
@@ -65,7 +65,7 @@ struct GenerateRequest {
     std::optional<std::uint32_t> top_logprobs = std::nullopt;
     // Instead of an answer: one event without a token, with the prompt's embedding.
     bool embeds = false;
-    // Nothing: its KV stays here, and is looked for nowhere else.
+    // Nothing: its KV stays here, and is shared with all others that have none.
     std::optional<KvScope> kv_scope = std::nullopt;
 };
 

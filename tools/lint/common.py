@@ -16,7 +16,7 @@ ALLOWED = {
     "openai": {"base"},
     "bench": {"base", "openai"},
     "node": {"base", "wire", "membership", "ring", "kv", "router", "engine", "openai"},
-    "model": {"base", "engine"},
+    "model": {"base", "kv", "engine"},
     "io": {"base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "node"},
     "app": {"base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "bench", "node", "model", "io"},
 }

@@ -16,6 +16,7 @@
 
 #include "engine/null_replica.h"
 #include "io/errc.h"
+#include "kv_fakes.h"
 #include "unit/engine/chain_model.h"
 
 BOOST_AUTO_TEST_SUITE(builtin_backend)
@@ -67,14 +68,20 @@ std::unique_ptr<engine::Replica> null_engine(Duration pause = {}) {
 // With everything that needs a model.
 std::unique_ptr<engine::Replica> chain_engine() {
     auto chain = std::make_unique<engine::test::ChainModel>(app::null_model().tokenizer->size(), 4096, 1024);
-    return std::make_unique<engine::BatchReplica>(std::move(chain), engine::BatchConfig{});
+    return std::make_unique<engine::BatchReplica>(
+        std::move(chain), engine::BatchConfig{},
+        engine::BatchKvConfig{.segment_tokens = 32, .crypto = &app::test::crypto});
 }
 
 // A backend over an engine whose clock stands.
 struct Bench {
-    explicit Bench(std::unique_ptr<engine::Replica> replica = null_engine()) {
-        backend = std::make_shared<BuiltinBackend>(record(), app::null_model(), std::move(replica), app::HostConfig{},
-                                                   [] { return TimePoint{}; });
+    explicit Bench(std::unique_ptr<engine::Replica> replica = null_engine(),
+                   std::shared_ptr<app::KvService> kv = nullptr,
+                   std::shared_ptr<const app::KvScopes> scopes = nullptr) {
+        app::HostConfig host;
+        host.kv = std::move(kv);
+        backend = std::make_shared<BuiltinBackend>(
+            record(), app::null_model(), std::move(replica), host, [] { return TimePoint{}; }, std::move(scopes));
     }
     ~Bench() { backend->stop(); }
 
@@ -501,6 +508,28 @@ BOOST_AUTO_TEST_CASE(what_is_too_much_or_unknown_is_a_400_that_names_it) {
     BOOST_TEST(std::get<wire::Head>(null.next(*reply)).status == 400);
     const auto vectors = null.open(open_of(RequestKind::embedding, R"({"model":"null","input":"x"})"));
     BOOST_TEST(std::get<wire::Head>(null.next(*vectors)).status == 400);
+}
+
+BOOST_AUTO_TEST_CASE(a_tenant_finds_its_own_kv_on_any_replica_and_nobody_elses_on_none) {
+    const auto kv =
+        std::make_shared<app::KvService>(app::KvServiceConfig{}, app::test::sealer, nullptr, [] { return WallTime{}; });
+    const auto scopes =
+        std::make_shared<const app::KvScopes>(app::test::crypto, app::test::secret, kv::CacheFingerprint{});
+    const auto cached = [&](Bench& bench, const std::string& tenant) {
+        wire::Open open = open_of(wire::RequestKind::completion,
+                                  R"({"model":"null","max_tokens":2,"prompt":")" + std::string(200, 'x') + R"("})");
+        open.tenant = tenant;
+        const auto usage = boost::json::parse(body_of(bench, std::move(open))).at("usage");
+        BOOST_TEST(usage.at("prompt_tokens").as_int64() > 64);
+        return usage.at("prompt_tokens_details").at("cached_tokens").as_int64();
+    };
+    Bench one(chain_engine(), kv, scopes);
+    BOOST_TEST(cached(one, "a") == 0);
+    BOOST_TEST(cached(one, "b") == 0);
+    BOOST_TEST(cached(one, "a") >= 64);
+    Bench two(chain_engine(), kv, scopes);
+    BOOST_TEST(cached(two, "c") == 0);
+    BOOST_TEST(cached(two, "b") >= 64);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

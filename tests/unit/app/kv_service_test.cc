@@ -27,6 +27,9 @@ struct Fixture {
         auto [head, buffer] = segment_of(n);
         service->offer(head, std::move(buffer));
     }
+    void keep(std::initializer_list<std::uint8_t> numbers) {
+        for (const std::uint8_t n : numbers) disk->keep(sealed(n));
+    }
     std::vector<int> load(std::initializer_list<std::uint8_t> numbers) {
         Basket basket;
         service->load(keys_of(numbers), basket.sink());
@@ -75,7 +78,7 @@ BOOST_AUTO_TEST_CASE(what_was_offered_is_sealed_stored_and_found) {
 
 BOOST_AUTO_TEST_CASE(the_longest_run_of_keys_comes_in_order_from_memory_and_disk) {
     Fixture f;
-    for (const std::uint8_t n : {2, 3, 5}) f.disk->keep(sealed(n));
+    f.keep({2, 3, 5});
     f.offer(1);
     f.disk->wait_for_puts(1);
     BOOST_TEST(f.load({1, 2, 3, 4, 5}) == (std::vector<int>{1, 2, 3}), boost::test_tools::per_element());
@@ -120,7 +123,7 @@ BOOST_AUTO_TEST_CASE(several_that_want_one_segment_cost_one_read) {
 
 BOOST_AUTO_TEST_CASE(who_has_enough_is_told_no_more) {
     Fixture f;
-    for (const std::uint8_t n : {1, 2, 3}) f.disk->keep(sealed(n));
+    f.keep({1, 2, 3});
     Basket basket(2);
     f.service->load(keys_of({1, 2, 3}), basket.sink());
     BOOST_TEST(basket.wait().size() == 2U);

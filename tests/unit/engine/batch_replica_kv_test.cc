@@ -280,12 +280,20 @@ BOOST_AUTO_TEST_CASE(without_a_root_or_to_embed_nothing_is_wanted_and_nothing_co
     while (f.replica->step({})) BOOST_TEST(!f.port->poll_finished().has_value());
 }
 
-BOOST_AUTO_TEST_CASE(another_tenants_segments_have_other_keys) {
+BOOST_AUTO_TEST_CASE(another_scopes_pages_and_segments_are_not_found) {
     const GenerateRequest request = make_request(100, 3, 20);
     KvShelf shelf = shelf_of(request, 1);
     Fixture f;
     f.submit(1, request, 2);
     BOOST_TEST(f.run_with(shelf).at({1}).cached_tokens == 0U);
+    f.submit(2, request, 3);
+    BOOST_TEST(f.run_with(shelf).at({2}).cached_tokens == 0U);
+    f.submit(3, request, 2);
+    BOOST_TEST(f.run_with(shelf).at({3}).cached_tokens == 96U);
+    BOOST_TEST_REQUIRE(f.replica->submit({}, {4}, request).has_value());
+    BOOST_TEST(f.run_with(shelf).at({4}).cached_tokens == 0U);
+    BOOST_TEST_REQUIRE(f.replica->submit({}, {5}, request).has_value());
+    BOOST_TEST(f.run_with(shelf).at({5}).cached_tokens == 96U);
 }
 
 BOOST_AUTO_TEST_CASE(finished_segments_that_nobody_polled_are_given_up) {
