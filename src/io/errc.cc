@@ -47,6 +47,12 @@ class Category final : public std::error_category {
                 return "the other side gave up";
             case errc::closed:
                 return "closed on this side";
+            case errc::store_locked:
+                return "another process uses this store";
+            case errc::store_unusable:
+                return "the store cannot be opened";
+            case errc::store_config:
+                return "the store's limits cannot hold";
         }
         return "unknown io error";
     }

@@ -25,7 +25,10 @@ enum class errc {
     too_many,           // a limit on links, streams or connections; nothing was sent
     broken,             // the connection ended underneath; what was sent may or may not have arrived
     cancelled,          // the caller's other end gave the work up
-    closed              // this side was closed before; nothing was sent
+    closed,             // this side was closed before; nothing was sent
+    store_locked,       // store: another process has the directory
+    store_unusable,     // store: the directory cannot be written, or its index cannot be opened
+    store_config        // store: these limits cannot hold
 };
 
 std::error_code make_error_code(errc code);

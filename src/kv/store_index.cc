@@ -43,6 +43,10 @@ bool StoreIndex::stands(const SegmentKey& key, std::uint64_t place) const {
     return node != none && nodes_[node].place == place;
 }
 
+bool StoreIndex::expired(WallTime now, const StoreEntry& entry) const {
+    return expired(entry.last_use_s, entry.expires_s, seconds(now));
+}
+
 void StoreIndex::set_quota(std::uint64_t tenant, std::uint64_t bytes) {
     const std::uint32_t index = tenant_of(tenant);
     if (bytes == 0) {
@@ -356,9 +360,9 @@ void StoreIndex::remove(std::uint32_t node) {
     free_.push_back(node);
 }
 
-bool StoreIndex::expired(const Node& node, std::uint32_t now_s) const {
-    if (node.expires_s != 0 && node.expires_s <= now_s) return true;
-    return limits_.ttl_s != 0 && now_s > node.last_use_s && now_s - node.last_use_s > limits_.ttl_s;
+bool StoreIndex::expired(std::uint32_t last_use_s, std::uint32_t expires_s, std::uint32_t now_s) const {
+    if (expires_s != 0 && expires_s <= now_s) return true;
+    return limits_.ttl_s != 0 && now_s > last_use_s && now_s - last_use_s > limits_.ttl_s;
 }
 
 bool StoreIndex::leased(std::uint32_t node, WallTime now) const {

@@ -68,6 +68,7 @@ class StoreIndex {
     std::optional<StoreEntry> find(WallTime now, const SegmentKey& key) const;
     // Whether the entry is there and stands at that place.
     bool stands(const SegmentKey& key, std::uint64_t place) const;
+    bool expired(WallTime now, const StoreEntry& entry) const;
 
     // Commands.
     void set_overhead(std::uint64_t bytes) { overhead_bytes_ = bytes; }
@@ -149,7 +150,10 @@ class StoreIndex {
     void remove(std::uint32_t node);
     std::uint32_t insert(const StoreEntry& entry);
 
-    bool expired(const Node& node, std::uint32_t now_s) const;
+    bool expired(std::uint32_t last_use_s, std::uint32_t expires_s, std::uint32_t now_s) const;
+    bool expired(const Node& node, std::uint32_t now_s) const {
+        return expired(node.last_use_s, node.expires_s, now_s);
+    }
     bool leased(std::uint32_t node, WallTime now) const;
     void end_leases(WallTime now);
     Admission find_room(WallTime now, std::uint32_t tenant, std::uint64_t wanted, std::vector<StoreEntry>& gone);

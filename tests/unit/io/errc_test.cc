@@ -10,7 +10,7 @@ BOOST_AUTO_TEST_SUITE(errc)
 
 BOOST_AUTO_TEST_CASE(every_code_has_its_own_message) {
     std::set<std::string> messages;
-    const int last = static_cast<int>(exa::io::errc::closed);
+    const int last = static_cast<int>(exa::io::errc::store_config);
     for (int code = 1; code <= last; ++code)
         messages.insert(make_error_code(static_cast<exa::io::errc>(code)).message());
     BOOST_TEST(messages.size() == static_cast<std::size_t>(last));

@@ -1,0 +1,573 @@
+#include "io/store/segment_store.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+#include <mutex>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "io/errc.h"
+#include "io/store/index_db.h"
+#include "io/store/volumes.h"
+#include "kv/store_index.h"
+
+namespace exa::io {
+
+namespace {
+
+using kv::StoreEntry;
+using store::Place;
+
+constexpr std::uint64_t capacity_min = 64ull << 20;
+constexpr std::uint64_t volume_min = 4ull << 20;
+constexpr std::uint64_t volume_max = 256ull << 20;
+// What the index may grow by between two measurements: its log, its buffers on their way to the disk.
+constexpr std::uint64_t index_reserve = 8ull << 20;
+constexpr std::size_t entries_at_once = 256;
+constexpr std::int64_t flush_period_us = 30'000'000;
+
+std::uint64_t volume_size(std::uint64_t capacity) {
+    return std::clamp(capacity / 64, volume_min, volume_max) / kv::segment_block * kv::segment_block;
+}
+
+std::uint32_t to_seconds(std::uint64_t seconds) {
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(seconds, std::numeric_limits<std::uint32_t>::max()));
+}
+
+std::uint64_t disk_bytes(const std::filesystem::path& directory) {
+    std::uint64_t bytes = 0;
+    std::error_code gone;
+    for (const auto& file : std::filesystem::directory_iterator(directory, gone)) {
+        struct stat status{};
+        if (::stat(file.path().c_str(), &status) == 0) bytes += static_cast<std::uint64_t>(status.st_blocks) * 512;
+    }
+    return bytes;
+}
+
+PutOutcome outcome_of(kv::Admission admission) {
+    switch (admission) {
+        case kv::Admission::admitted:
+            return PutOutcome::stored;
+        case kv::Admission::present:
+            return PutOutcome::present;
+        case kv::Admission::no_room:
+            return PutOutcome::refused_full;
+        case kv::Admission::over_quota:
+            return PutOutcome::refused_quota;
+    }
+    return PutOutcome::refused_full;
+}
+
+class LockFile {
+  public:
+    explicit LockFile(int fd) : fd_(fd) {}
+    LockFile(LockFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    LockFile& operator=(LockFile&&) = delete;
+    ~LockFile() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+
+    static Result<LockFile> take(const std::filesystem::path& path) {
+        LockFile lock(::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
+        if (lock.fd_ < 0)
+            return error(errc::store_unusable,
+                         fmt::format("cannot open {}: {}", path.string(), std::generic_category().message(errno)));
+        if (::flock(lock.fd_, LOCK_EX | LOCK_NB) != 0) return error(errc::store_locked, path.parent_path().string());
+        return lock;
+    }
+
+  private:
+    int fd_;
+};
+
+}  // namespace
+
+class SegmentStore::Impl {
+  public:
+    Impl(const StoreConfig& config, const kv::StoreLimits& limits, const kv::SegmentSealer& sealer, Log& log,
+         LockFile lock, std::unique_ptr<store::IndexDb> db, std::unique_ptr<store::Volumes> volumes)
+        : config_(config),
+          sealer_(&sealer),
+          log_(&log),
+          lock_(std::move(lock)),
+          db_(std::move(db)),
+          volumes_(std::move(volumes)),
+          index_(limits) {}
+
+    void restore(WallTime now);
+    void close();
+
+    std::vector<PutOutcome> put(WallTime now, std::span<const kv::SealedSegment> segments);
+    kv::SealedSegment get(WallTime now, const kv::SegmentKey& key);
+    std::vector<std::uint32_t> has(WallTime now, std::span<const kv::SegmentKey> keys);
+    std::optional<StoredInfo> find(const kv::SegmentKey& key) const;
+    std::size_t erase(std::span<const kv::SegmentKey> keys);
+    std::vector<StoredInfo> list(const std::optional<kv::SegmentKey>& after, std::size_t limit) const;
+    void set_quota(std::uint64_t tenant, std::uint64_t bytes);
+    std::uint64_t tenant_bytes(std::uint64_t tenant) const;
+    void maintain(WallTime now);
+    ScrubReport scrub(std::size_t count);
+    StoreStats stats() const;
+
+  private:
+    // One segment on its way to the disk.
+    struct Work {
+        std::size_t at;  // in the caller's list
+        StoreEntry entry;
+        bool written = false;
+    };
+
+    kv::Admission admit(WallTime now, const StoreEntry& entry);
+    void write_payloads(WallTime now, std::span<const kv::SealedSegment> segments, std::vector<Work>& works);
+    void remove(const std::vector<StoreEntry>& gone);
+    kv::SealedSegment read(const StoreEntry& entry);
+    void drop_bad(const StoreEntry& entry);
+    void measure();
+    void report_full(std::string_view what);
+
+    const StoreConfig config_;
+    const kv::SegmentSealer* sealer_;
+    Log* log_;
+    LockFile lock_;
+    std::unique_ptr<store::IndexDb> db_;
+    std::unique_ptr<store::Volumes> volumes_;
+
+    // Deletions and renewals of records; never taken with mutex_ held. A renewal must not follow a deletion.
+    std::mutex records_mutex_;
+    mutable std::mutex mutex_;  // all below
+    kv::StoreIndex index_;
+    StoreStats counted_;
+    std::uint64_t index_disk_bytes_ = 0;
+    std::uint64_t missing_bytes_ = 0;  // of the capacity, that others on the file system have taken
+    std::int64_t flushed_us_ = 0;
+    bool is_full_ = false;  // as last said in the log
+    WallTime last_now_;
+
+    std::mutex scrub_mutex_;
+    std::optional<kv::SegmentKey> scrubbed_;
+};
+
+void SegmentStore::Impl::restore(WallTime now) {
+    std::vector<StoreEntry> unwanted;
+    for (const StoreEntry& entry : db_->load()) {
+        // The record of an older version whose deletion was lost.
+        const auto other = index_.find(WallTime{}, entry.key);
+        if (other && other->stamp >= entry.stamp) {
+            unwanted.push_back(entry);
+            continue;
+        }
+        if (!volumes_->keep(Place{entry.place}, entry.physical())) {
+            unwanted.push_back(entry);
+            continue;
+        }
+        if (other) {
+            unwanted.push_back(*other);
+            volumes_->release(Place{other->place}, other->physical());
+        }
+        index_.restore(entry);
+    }
+    index_.order_by_use();
+    volumes_->finish_keeping();
+    if (!unwanted.empty()) db_->erase(unwanted);
+    last_now_ = now;
+    maintain(now);
+    log_->info("store", "opened",
+               {{"directory", config_.directory.string()},
+                {"entries", std::to_string(index_.size())},
+                {"bytes", std::to_string(index_.sealed_bytes())},
+                {"dropped_records", std::to_string(unwanted.size())},
+                {"direct_io", volumes_->direct_io() ? "yes" : "no"}});
+    if (db_->rebuilt())
+        log_->warn("store", "the index was damaged and has been put aside: the store begins empty",
+                   {{"directory", config_.directory.string()}});
+}
+
+void SegmentStore::Impl::close() {
+    for (;;) {
+        const std::vector<StoreEntry> touched = index_.take_touched(entries_at_once);
+        if (touched.empty()) break;
+        db_->refresh(touched);
+    }
+    db_->flush();
+}
+
+// With mutex_ held for the index alone: whoever goes is removed before anything is written in its room.
+kv::Admission SegmentStore::Impl::admit(WallTime now, const StoreEntry& entry) {
+    std::vector<StoreEntry> gone;
+    kv::Admission admission;
+    {
+        const std::lock_guard lock(mutex_);
+        admission = index_.admit(now, entry, gone);
+        counted_.evicted += gone.size();
+        last_now_ = now;
+    }
+    remove(gone);
+    return admission;
+}
+
+void SegmentStore::Impl::write_payloads(WallTime now, std::span<const kv::SealedSegment> segments,
+                                        std::vector<Work>& works) {
+    std::set<std::uint32_t> volumes;
+    for (Work& work : works) {
+        const ByteView blocks = segments[work.at]->blocks();
+        auto place = volumes_->append(blocks);
+        if (place.has_error()) {
+            // The file system may be fuller than was thought: look, make room and try once more.
+            maintain(now);
+            place = volumes_->append(blocks);
+        }
+        if (place.has_error()) {
+            report_full(place.error().message());
+            const std::lock_guard lock(mutex_);
+            ++counted_.disk_errors;
+            continue;
+        }
+        work.entry.place = place.value().value;
+        work.written = true;
+        volumes.insert(place.value().volume());
+    }
+    if (config_.durability != Durability::sync || volumes.empty() || volumes_->sync(volumes)) return;
+    const std::lock_guard lock(mutex_);
+    ++counted_.disk_errors;
+    for (Work& work : works) {
+        if (work.written) volumes_->release(Place{work.entry.place}, work.entry.physical());
+        work.written = false;
+    }
+}
+
+std::vector<PutOutcome> SegmentStore::Impl::put(WallTime now, std::span<const kv::SealedSegment> segments) {
+    std::vector<PutOutcome> outcomes(segments.size(), PutOutcome::refused_broken);
+    std::vector<Work> works;
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+        const auto head = segments[i] ? kv::parse_segment(segments[i]->view()) : error(errc::malformed);
+        if (head.has_error()) continue;
+        StoreEntry entry;
+        entry.key = head.value().key;
+        entry.tenant = head.value().tenant;
+        entry.stamp = head.value().stamp;
+        entry.kind = head.value().kind;
+        entry.bytes = static_cast<std::uint32_t>(segments[i]->size());
+        entry.last_use_s = to_seconds(static_cast<std::uint64_t>(std::max<std::int64_t>(now.unix_seconds(), 0)));
+        entry.expires_s = to_seconds(head.value().expires_s);
+        const kv::Admission admission = admit(now, entry);
+        outcomes[i] = outcome_of(admission);
+        if (admission == kv::Admission::admitted) works.push_back({i, entry});
+    }
+    if (!works.empty()) write_payloads(now, segments, works);
+
+    std::vector<StoreEntry> records;
+    for (const Work& work : works)
+        if (work.written) records.push_back(work.entry);
+    const bool recorded = records.empty() || db_->put(records);
+    if (!recorded) report_full("the index refused a record");
+
+    std::vector<StoreEntry> gone;
+    {
+        const std::lock_guard lock(mutex_);
+        if (!recorded) ++counted_.disk_errors;
+        for (const Work& work : works) {
+            if (!work.written || !recorded) {
+                index_.abort(work.entry);
+                outcomes[work.at] = PutOutcome::refused_full;
+                if (work.written) gone.push_back(work.entry);
+                continue;
+            }
+            const auto replaced = index_.commit(work.entry);
+            if (replaced) gone.push_back(*replaced);
+            if (replaced && replaced->place == work.entry.place) outcomes[work.at] = PutOutcome::present;
+        }
+        for (const PutOutcome outcome : outcomes) {
+            if (outcome == PutOutcome::stored) ++counted_.stored;
+            if (outcome >= PutOutcome::refused_full) ++counted_.refused;
+        }
+    }
+    remove(gone);
+    return outcomes;
+}
+
+// Records go before bytes: a crash between leaves bytes that nobody names, which the next start gives back.
+void SegmentStore::Impl::remove(const std::vector<StoreEntry>& gone) {
+    if (gone.empty()) return;
+    {
+        const std::lock_guard lock(records_mutex_);
+        db_->erase(gone);
+    }
+    for (const StoreEntry& entry : gone) volumes_->release(Place{entry.place}, entry.physical());
+}
+
+kv::SealedSegment SegmentStore::Impl::read(const StoreEntry& entry) {
+    const auto buffer = std::make_shared<kv::SegmentBuffer>(entry.bytes);
+    if (!volumes_->read(Place{entry.place}, buffer->blocks())) {
+        const std::lock_guard lock(mutex_);
+        ++counted_.disk_errors;
+        return nullptr;
+    }
+    const auto head = sealer_->verify(entry.key, buffer->view());
+    // Its own record says the same, or another version stands here.
+    if (head.has_error() || head.value().stamp != entry.stamp || head.value().kind != entry.kind) return nullptr;
+    return buffer;
+}
+
+void SegmentStore::Impl::drop_bad(const StoreEntry& entry) {
+    {
+        const std::lock_guard lock(mutex_);
+        // Gone meanwhile: then its bytes were not bad but given back.
+        if (!index_.stands(entry.key, entry.place)) return;
+        index_.erase(entry.key);
+        ++counted_.corrupt;
+    }
+    remove({entry});
+    log_->warn("store", "an entry did not verify and was dropped", {{"key", kv::to_string(entry.key).substr(0, 16)}});
+}
+
+kv::SealedSegment SegmentStore::Impl::get(WallTime now, const kv::SegmentKey& key) {
+    // A second look for a value that was replaced while it was read.
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        std::optional<StoreEntry> entry;
+        {
+            const std::lock_guard lock(mutex_);
+            entry = index_.use(now, key);
+            if (!entry) break;
+        }
+        if (kv::SealedSegment segment = read(*entry)) {
+            const std::lock_guard lock(mutex_);
+            ++counted_.hits;
+            return segment;
+        }
+        drop_bad(*entry);
+    }
+    const std::lock_guard lock(mutex_);
+    ++counted_.misses;
+    return nullptr;
+}
+
+std::vector<std::uint32_t> SegmentStore::Impl::has(WallTime now, std::span<const kv::SegmentKey> keys) {
+    std::vector<std::uint32_t> sizes(keys.size());
+    const std::lock_guard lock(mutex_);
+    last_now_ = now;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        const auto entry = index_.find(now, keys[i]);
+        if (!entry || entry->kind == kv::SegmentKind::tombstone) continue;
+        index_.lease(now, keys[i]);
+        sizes[i] = entry->bytes;
+    }
+    return sizes;
+}
+
+std::optional<StoredInfo> SegmentStore::Impl::find(const kv::SegmentKey& key) const {
+    const std::lock_guard lock(mutex_);
+    const auto entry = index_.find(last_now_, key);
+    if (!entry) return std::nullopt;
+    return StoredInfo{entry->key, entry->tenant, entry->stamp, entry->bytes, entry->kind};
+}
+
+std::size_t SegmentStore::Impl::erase(std::span<const kv::SegmentKey> keys) {
+    std::vector<StoreEntry> gone;
+    {
+        const std::lock_guard lock(mutex_);
+        for (const kv::SegmentKey& key : keys)
+            if (const auto entry = index_.erase(key)) gone.push_back(*entry);
+    }
+    remove(gone);
+    return gone.size();
+}
+
+std::vector<StoredInfo> SegmentStore::Impl::list(const std::optional<kv::SegmentKey>& after, std::size_t limit) const {
+    std::vector<StoredInfo> infos;
+    std::optional<kv::SegmentKey> last = after;
+    while (infos.size() < limit) {
+        const std::vector<StoreEntry> page = db_->page(last, limit - infos.size());
+        if (page.empty()) break;
+        last = page.back().key;
+        const std::lock_guard lock(mutex_);
+        for (const StoreEntry& entry : page) {
+            const auto stands = index_.find(last_now_, entry.key);
+            if (stands && stands->place == entry.place)
+                infos.push_back({entry.key, entry.tenant, entry.stamp, entry.bytes, entry.kind});
+        }
+    }
+    return infos;
+}
+
+void SegmentStore::Impl::set_quota(std::uint64_t tenant, std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    index_.set_quota(tenant, bytes);
+}
+
+std::uint64_t SegmentStore::Impl::tenant_bytes(std::uint64_t tenant) const {
+    const std::lock_guard lock(mutex_);
+    return index_.tenant_bytes(tenant);
+}
+
+void SegmentStore::Impl::measure() {
+    const std::uint64_t index_bytes = disk_bytes(config_.directory / "index");
+    const std::uint64_t ours = index_bytes + volumes_->measure();
+    std::uint64_t missing = 0;
+    struct statvfs file_system{};
+    if (::statvfs(config_.directory.c_str(), &file_system) == 0) {
+        const std::uint64_t reachable = ours + static_cast<std::uint64_t>(file_system.f_bavail) * file_system.f_frsize;
+        missing = config_.capacity_bytes - std::min(config_.capacity_bytes, reachable);
+    }
+    const std::lock_guard lock(mutex_);
+    index_disk_bytes_ = index_bytes;
+    missing_bytes_ = missing;
+    index_.set_overhead(index_bytes + index_reserve + volumes_->overhead_bytes() + missing);
+}
+
+void SegmentStore::Impl::maintain(WallTime now) {
+    measure();
+    for (;;) {
+        std::vector<StoreEntry> gone;
+        {
+            const std::lock_guard lock(mutex_);
+            last_now_ = now;
+            index_.make_room(now, entries_at_once, gone);
+            const auto expired =
+                std::ranges::count_if(gone, [&](const StoreEntry& entry) { return index_.expired(now, entry); });
+            counted_.expired += static_cast<std::uint64_t>(expired);
+            counted_.evicted += gone.size() - static_cast<std::uint64_t>(expired);
+        }
+        if (gone.empty()) break;
+        remove(gone);
+    }
+    {
+        const std::lock_guard records(records_mutex_);
+        std::vector<StoreEntry> touched;
+        {
+            const std::lock_guard lock(mutex_);
+            touched = index_.take_touched(entries_at_once);
+        }
+        if (!touched.empty()) db_->refresh(touched);
+    }
+    bool flush_now = false;
+    {
+        const std::lock_guard lock(mutex_);
+        flush_now = now.unix_us - flushed_us_ >= flush_period_us || now.unix_us < flushed_us_;
+        if (flush_now) flushed_us_ = now.unix_us;
+    }
+    if (flush_now && !db_->flush()) db_->resume();
+    const std::lock_guard lock(mutex_);
+    if (missing_bytes_ == 0) is_full_ = false;
+}
+
+void SegmentStore::Impl::report_full(std::string_view what) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (std::exchange(is_full_, true)) return;
+    }
+    log_->warn("store", "the disk takes no more: segments are refused until there is room",
+               {{"reason", std::string(what)}});
+}
+
+ScrubReport SegmentStore::Impl::scrub(std::size_t count) {
+    const std::lock_guard one_at_a_time(scrub_mutex_);
+    ScrubReport report;
+    const std::vector<StoreEntry> page = db_->page(scrubbed_, count);
+    for (const StoreEntry& named : page) {
+        std::optional<StoreEntry> entry;
+        {
+            const std::lock_guard lock(mutex_);
+            if (index_.stands(named.key, named.place)) entry = named;
+        }
+        if (!entry) continue;
+        ++report.checked;
+        if (read(*entry)) continue;
+        ++report.dropped;
+        drop_bad(*entry);
+    }
+    report.finished = page.size() < count;
+    if (report.finished)
+        scrubbed_.reset();
+    else
+        scrubbed_ = page.back().key;
+    return report;
+}
+
+StoreStats SegmentStore::Impl::stats() const {
+    const std::lock_guard lock(mutex_);
+    StoreStats stats = counted_;
+    stats.entries = index_.size();
+    stats.bytes = index_.sealed_bytes();
+    stats.physical_bytes = index_.physical_bytes() - missing_bytes_;
+    stats.capacity_bytes = config_.capacity_bytes;
+    stats.leases = index_.leases();
+    return stats;
+}
+
+SegmentStore::SegmentStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+SegmentStore::~SegmentStore() {
+    impl_->close();
+}
+
+Result<std::unique_ptr<SegmentStore>> SegmentStore::open(const StoreConfig& config, const kv::SegmentSealer& sealer,
+                                                         WallTime now, Log& log) {
+    if (config.capacity_bytes < capacity_min)
+        return error(errc::store_config,
+                     fmt::format("capacity_bytes {}: {} or more are needed", config.capacity_bytes, capacity_min));
+    std::error_code failed;
+    std::filesystem::create_directories(config.directory, failed);
+    if (failed)
+        return error(errc::store_unusable,
+                     fmt::format("cannot make {}: {}", config.directory.string(), failed.message()));
+    EXA_TRY(LockFile lock, LockFile::take(config.directory / "lock"));
+    EXA_TRY(auto volumes,
+            store::Volumes::open(config.directory / "volumes", volume_size(config.capacity_bytes), config.direct_io));
+    EXA_TRY(auto db, store::IndexDb::open(config.directory / "index", config.durability, volumes->direct_io()));
+
+    kv::StoreLimits limits;
+    limits.capacity_bytes = config.capacity_bytes;
+    limits.tenant_quota_bytes = config.tenant_quota_bytes;
+    limits.ttl_s =
+        to_seconds(static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(config.ttl).count()));
+    limits.lease = config.lease;
+    limits.leases_per_tenant_max = config.leases_per_tenant_max;
+    auto impl = std::make_unique<Impl>(config, limits, sealer, log, std::move(lock), std::move(db), std::move(volumes));
+    impl->restore(now);
+    return std::unique_ptr<SegmentStore>(new SegmentStore(std::move(impl)));
+}
+
+std::vector<PutOutcome> SegmentStore::put(WallTime now, std::span<const kv::SealedSegment> segments) {
+    return impl_->put(now, segments);
+}
+kv::SealedSegment SegmentStore::get(WallTime now, const kv::SegmentKey& key) {
+    return impl_->get(now, key);
+}
+std::vector<std::uint32_t> SegmentStore::has(WallTime now, std::span<const kv::SegmentKey> keys) {
+    return impl_->has(now, keys);
+}
+std::optional<StoredInfo> SegmentStore::find(const kv::SegmentKey& key) const {
+    return impl_->find(key);
+}
+std::size_t SegmentStore::erase(std::span<const kv::SegmentKey> keys) {
+    return impl_->erase(keys);
+}
+std::vector<StoredInfo> SegmentStore::list(const std::optional<kv::SegmentKey>& after, std::size_t limit) const {
+    return impl_->list(after, limit);
+}
+void SegmentStore::set_quota(std::uint64_t tenant, std::uint64_t bytes) {
+    impl_->set_quota(tenant, bytes);
+}
+std::uint64_t SegmentStore::tenant_bytes(std::uint64_t tenant) const {
+    return impl_->tenant_bytes(tenant);
+}
+void SegmentStore::maintain(WallTime now) {
+    impl_->maintain(now);
+}
+ScrubReport SegmentStore::scrub(std::size_t count) {
+    return impl_->scrub(count);
+}
+StoreStats SegmentStore::stats() const {
+    return impl_->stats();
+}
+
+}  // namespace exa::io
