@@ -7,6 +7,7 @@
 //   GET  /exaserve/v1/route?session=ID&model=M    route_json        without a model: the only one there is; also
 //        &tenant=T &priority=P &prefix=HEX &prompt_tokens=N: of a request that says so, the last two of its prompt
 //   GET  /exaserve/v1/kv                          kv_json           app/kv_json.h
+//   POST /exaserve/v1/kv {"action":...}           app/kv_admin.h
 //   POST /exaserve/v1/join {"seeds":[...]}        join_json         200
 //   POST /exaserve/v1/leave                       leave_json        202, then the peer drains and ends
 //   POST /exaserve/v1/accept-losses               accept_losses_json 200

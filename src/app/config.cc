@@ -104,6 +104,7 @@ Result<void> complete_config(PeerConfig& config, const Environment& environment)
         EXA_TRY(set_config(config, "name", environment.host_name + "-" + port));
     }
     if (config.data_dir.empty()) config.data_dir = fmt::format("{}/exaserve/{}", environment.state_home, port);
+    if (config.kv_directory.empty()) config.kv_directory = config.data_dir + "/kv";
     if (!config.kv_enabled) config.kv_enabled = config.engine == "builtin" && config.replicas > 0;
     if (config.model_path.empty())
         config.model_path = fmt::format("{}/exaserve/models/SmolLM2-135M-Instruct.Q4_1.gguf", environment.cache_home);

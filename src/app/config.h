@@ -49,6 +49,11 @@ struct PeerConfig {
     std::optional<bool> kv_enabled;  // set by complete_config()
     std::uint32_t kv_segment_tokens = 64;
     std::uint32_t kv_memory_mb = 256;
+    std::string kv_directory;
+    std::uint32_t kv_capacity_gb = 10;
+    std::string kv_durability = "wal";
+    std::uint32_t kv_ttl_hours = 24;
+    std::uint32_t kv_tenant_quota_gb = 0;
 
     std::uint32_t null_prefill_us = 0;
     std::uint32_t null_decode_us = 1'000;

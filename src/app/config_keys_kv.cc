@@ -22,10 +22,16 @@ Result<void> set_segment_tokens(PeerConfig& config, std::string_view text) {
     return success();
 }
 
+Result<void> set_durability(PeerConfig& config, std::string_view text) {
+    if (text != "none" && text != "wal" && text != "sync") return bad_value(text, "none, wal or sync");
+    config.kv_durability = text;
+    return success();
+}
+
 constexpr std::array keys = {
     ConfigKey{"kv.enabled", "BOOL",
-              "Whether KV cache is kept outside the replicas too, and found there again: by the content of prompts."
-              " Default: true with model.engine = builtin, else false.",
+              "Whether KV cache is kept outside the replicas too, and found there again: in memory and on disk, by the "
+              "content of prompts. Default: true with model.engine = builtin, else false.",
               set_enabled},
     ConfigKey{"kv.segment_tokens", "N",
               "Tokens of one segment, the unit in which KV is kept and found; the same on every peer, or they find "
@@ -35,6 +41,26 @@ constexpr std::array keys = {
               "Memory for segments that were used lately, in MiB, for all replicas of the peer together. Default: 256. "
               "Range: 0 to 16777216.",
               set_number<&PeerConfig::kv_memory_mb, 0, 16'777'216>},
+    ConfigKey{"kv.directory", "DIR",
+              "Directory for segments on disk, of this peer alone; fast local storage. Made if missing. Default: kv in "
+              "data_dir.",
+              set_text<&PeerConfig::kv_directory>},
+    ConfigKey{"kv.capacity_gb", "GB",
+              "What kv.directory may take of its disk at most, in GiB; the longest unused segments go first. Default: "
+              "10. Range: 1 to 1048576, or 0: nothing is kept on disk.",
+              set_number<&PeerConfig::kv_capacity_gb, 0, 1'048'576>},
+    ConfigKey{"kv.durability", "HOW",
+              "What a stored segment survives: none an orderly end of the peer, wal the death of the process, sync the "
+              "loss of power. What is lost is computed again. Default: wal.",
+              set_durability},
+    ConfigKey{"kv.ttl_hours", "H",
+              "Hours after its last use that a segment stays on disk. Default: 24. Range: 1 to 87600, or 0: until its "
+              "room is needed.",
+              set_number<&PeerConfig::kv_ttl_hours, 0, 87'600>},
+    ConfigKey{"kv.tenant_quota_gb", "GB",
+              "What the segments of one tenant may take of kv.directory at most, in GiB. Default: 0, no bound but "
+              "kv.capacity_gb. Range: 0 to 1048576.",
+              set_number<&PeerConfig::kv_tenant_quota_gb, 0, 1'048'576>},
 };
 
 }  // namespace

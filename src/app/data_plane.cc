@@ -64,7 +64,7 @@ struct DataPlane::State {
                                  .control = *view.load(),
                                  .replicas = *shared.replicas,
                                  .threads = shared.stats.all(),
-                                 .kv = shared.actions.kv()});
+                                 .kv = shared.actions.kv->stats()});
         };
         return actions;
     }

@@ -6,6 +6,7 @@
 #include <array>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/json/serialize.hpp>
 #include <charconv>
 #include <map>
@@ -115,6 +116,10 @@ void Door::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exc
         asio::co_spawn(executor_, change_keys(std::move(request.body), std::move(exchange)), asio::detached);
         return;
     }
+    if (match.route->resource == Resource::change_kv) {
+        change_kv(request.body, std::move(exchange));
+        return;
+    }
     exchange->push_answer(answer(match, request, caller.value()));
 }
 
@@ -122,6 +127,21 @@ io::HttpResponse Door::options(const RouteMatch& match, const io::HttpRequest& r
     const std::string methods = request.path == "*" ? "GET, POST" : match.allow;
     if (auto allowed = cors_.preflight(request, methods)) return std::move(*allowed);
     return {204, {{"allow", methods + ", OPTIONS"}}, {}};
+}
+
+void Door::change_kv(std::string_view body, std::shared_ptr<io::HttpExchange> exchange) const {
+    auto order = parse_kv_order(body);
+    if (!order) {
+        exchange->push_answer(to_response(order.error()));
+        return;
+    }
+    // Exchanges belong to this thread.
+    actions_.kv->run(
+        std::move(order).value(), [executor = executor_, exchange = std::move(exchange)](auto result) mutable {
+            asio::post(executor, [exchange = std::move(exchange), result = std::move(result)] {
+                exchange->push_answer(result ? json_response(result.value()) : to_response(result.error()));
+            });
+        });
 }
 
 asio::awaitable<void> Door::change_keys(std::string body, std::shared_ptr<io::HttpExchange> exchange) const {
@@ -161,7 +181,7 @@ io::HttpResponse Door::answer(const RouteMatch& match, const io::HttpRequest& re
         case Resource::route:
             return explain(request);
         case Resource::kv:
-            return json_response(kv_json(actions_.kv()));
+            return json_response(kv_json(actions_.kv->stats()));
         case Resource::join:
             return join(request);
         case Resource::leave:
@@ -172,6 +192,7 @@ io::HttpResponse Door::answer(const RouteMatch& match, const io::HttpRequest& re
             return json_response(accept_losses_json(*view_.load()->members));
         case Resource::answer:
         case Resource::change_keys:
+        case Resource::change_kv:
             break;
     }
     return to_response(openai::internal("a route without an answer"));

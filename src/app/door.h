@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +15,7 @@
 #include "app/entry.h"
 #include "app/gate.h"
 #include "app/key_order.h"
-#include "app/kv_service.h"
+#include "app/kv_admin.h"
 #include "app/routes.h"
 #include "app/shared_view.h"
 #include "base/result.h"
@@ -28,7 +27,7 @@ namespace exa::app {
 struct DoorActions {
     std::function<PeerFacts()> facts;
     std::function<std::string()> metrics;
-    std::function<std::optional<KvStats>()> kv;  // nothing: the peer keeps no KV outside its replicas
+    const KvAdmin* kv = nullptr;  // outlives the door
     // "host:port" texts to join through from now on.
     std::function<void(std::vector<std::string>)> join;
     std::function<void()> leave;
@@ -64,6 +63,7 @@ class Door {
     io::HttpResponse status();
     io::HttpResponse explain(const io::HttpRequest& request);
     io::HttpResponse join(const io::HttpRequest& request) const;
+    void change_kv(std::string_view body, std::shared_ptr<io::HttpExchange> exchange) const;
     boost::asio::awaitable<void> change_keys(std::string body, std::shared_ptr<io::HttpExchange> exchange) const;
 
     Entry& entry_;

@@ -17,6 +17,8 @@ class KvMemory {
 
     // Used now. Null when it is not here.
     kv::SealedSegment find(const kv::SegmentKey& key);
+    // Not used by that.
+    bool contains(const kv::SegmentKey& key) const { return index_.contains(key); }
     // Used now, in the place of what was under the key. One larger than all of the memory is not kept.
     void put(const kv::SegmentKey& key, kv::SealedSegment segment);
     // Whether it was here.

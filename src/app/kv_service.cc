@@ -25,13 +25,27 @@ KvService::KvService(const KvServiceConfig& config, const kv::SegmentSealer& sea
         loaders_.emplace_back([this](const std::stop_token& stopping) { run_loader(stopping); });
 }
 
-KvService::~KvService() = default;
+KvService::~KvService() {
+    stop();
+}
+
+void KvService::stop() {
+    {
+        const std::lock_guard lock(mutex_);
+        if (std::exchange(stopped_, true)) return;
+    }
+    for (std::jthread& loader : loaders_) loader.request_stop();
+    for (std::jthread& loader : loaders_) loader.join();
+    // Last: what loaders had from peers is stored too.
+    writer_.request_stop();
+    writer_.join();
+}
 
 bool KvService::wants(const kv::SegmentKey& key, std::size_t bytes) {
     {
         const std::lock_guard lock(mutex_);
         const bool here = memory_.find(key) != nullptr;
-        if (queued_.contains(key) || (here && !disk_)) return false;
+        if (stopped_ || queued_.contains(key) || (here && !disk_)) return false;
     }
     // Before what is in memory only because the disk had no room: it may have now.
     if (disk_ && disk_->has(wall_(), key)) return false;
@@ -44,7 +58,7 @@ bool KvService::wants(const kv::SegmentKey& key, std::size_t bytes) {
 void KvService::offer(const kv::SegmentHead& head, std::shared_ptr<kv::SegmentBuffer> buffer) {
     {
         const std::lock_guard lock(mutex_);
-        if (!queued_.insert(head.key).second) return;
+        if (stopped_ || !queued_.insert(head.key).second) return;
         ++counts_.finished;
         ++counts_.queued_segments;
         counts_.queued_bytes += buffer->size();
@@ -55,10 +69,12 @@ void KvService::offer(const kv::SegmentHead& head, std::shared_ptr<kv::SegmentBu
 
 void KvService::load(std::vector<kv::SegmentKey> keys, KvSink sink) {
     std::vector<kv::SealedSegment> found;
+    bool stopped = false;
     {
         const std::lock_guard lock(mutex_);
         ++counts_.loads;
-        while (found.size() < keys.size()) {
+        stopped = stopped_;
+        while (!stopped && found.size() < keys.size()) {
             auto segment = memory_.find(keys[found.size()]);
             if (!segment) break;
             found.push_back(std::move(segment));
@@ -67,18 +83,25 @@ void KvService::load(std::vector<kv::SegmentKey> keys, KvSink sink) {
     }
     for (kv::SealedSegment& segment : found)
         if (!sink(std::move(segment))) return;
-    if (found.size() == keys.size()) {
+    if (stopped || found.size() == keys.size()) {
         sink(nullptr);
         return;
     }
     keys.erase(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(found.size()));
+    if (!add_work([this, keys = std::move(keys), sink](const std::stop_token& stopping) {
+            load_slowly(keys, sink, stopping);
+        }))
+        sink(nullptr);
+}
+
+bool KvService::add_work(Work work) {
     {
         const std::lock_guard lock(mutex_);
-        work_.emplace_back([this, keys = std::move(keys), sink = std::move(sink)](const std::stop_token& stopping) {
-            load_slowly(keys, sink, stopping);
-        });
+        if (stopped_) return false;
+        work_.push_back(std::move(work));
     }
     work_filled_.notify_one();
+    return true;
 }
 
 KvStats KvService::stats() const {
@@ -93,14 +116,16 @@ KvStats KvService::stats() const {
     return stats;
 }
 
-void KvService::post(std::function<void(KvService&)> work) {
-    {
-        const std::lock_guard lock(mutex_);
-        work_.emplace_back([this, work = std::move(work)](const std::stop_token& stopping) {
-            if (!stopping.stop_requested()) work(*this);
-        });
-    }
-    work_filled_.notify_one();
+bool KvService::post(std::function<void()> work) {
+    return add_work([work = std::move(work)](const std::stop_token&) { work(); });
+}
+
+KvService::Place KvService::locate(const kv::SegmentKey& key) const {
+    Place place;
+    if (disk_) place.disk = disk_->find(key);
+    const std::lock_guard lock(mutex_);
+    place.memory = memory_.contains(key);
+    return place;
 }
 
 kv::SealedSegment KvService::get(const kv::SegmentKey& key) {
@@ -117,18 +142,14 @@ io::PutOutcome KvService::put(const kv::SegmentHead& head, std::shared_ptr<kv::S
     return disk_ ? disk_->put(wall_(), {&sealed, 1}).front() : io::PutOutcome::stored;
 }
 
-std::size_t KvService::erase(const kv::SegmentKey& key) {
+bool KvService::erase(const kv::SegmentKey& key) {
     bool was_here = false;
     {
         const std::lock_guard lock(mutex_);
         was_here = memory_.erase(key);
     }
     const std::size_t erased = disk_ ? disk_->erase({&key, 1}) : 0;
-    return was_here || erased > 0 ? 1 : 0;
-}
-
-io::ScrubReport KvService::scrub(std::size_t count) {
-    return disk_ ? disk_->scrub(count) : io::ScrubReport{.finished = true};
+    return was_here || erased > 0;
 }
 
 void KvService::write_behind(const std::stop_token& stopping) {
@@ -185,7 +206,7 @@ void KvService::store(std::vector<Finished> batch) {
 
 void KvService::run_loader(const std::stop_token& stopping) {
     while (true) {
-        std::function<void(const std::stop_token&)> work;
+        Work work;
         {
             std::unique_lock lock(mutex_);
             work_filled_.wait(lock, stopping, [this] { return !work_.empty(); });

@@ -56,10 +56,13 @@ class KvService {
     // `sealer` outlives the service; `wall` is thread-safe. Without a disk, memory is all there is.
     KvService(const KvServiceConfig& config, const kv::SegmentSealer& sealer, std::unique_ptr<KvDisk> disk,
               WallClock wall);
-    // Stores what is queued, ends what is being loaded, and joins the threads.
-    ~KvService();
+    ~KvService();  // stops
     KvService(const KvService&) = delete;
     KvService& operator=(const KvService&) = delete;
+
+    // Stores what is queued, ends what is being loaded, runs what was posted, and joins the threads. From then on
+    // nothing is kept or found. From one thread; idempotent.
+    void stop();
 
     // Once, before anything is loaded; outlives the service.
     void set_peers(KvPeers& peers) { peers_ = &peers; }
@@ -75,13 +78,23 @@ class KvService {
     void load(std::vector<kv::SegmentKey> keys, KvSink sink);
     KvStats stats() const;
 
-    // Runs `work` on one of the threads that may block on the disk; never, when the service ends before.
-    void post(std::function<void(KvService&)> work);
-    // For `work` and threads of the caller's own: they block on the disk.
+    // Runs `work` on one of the threads that may block on the disk. False after stop(): it does not run.
+    bool post(std::function<void()> work);
+
+    // Where a segment is, without using it.
+    struct Place {
+        bool memory = false;
+        std::optional<io::StoredInfo> disk{};
+    };
+    Place locate(const kv::SegmentKey& key) const;
+
+    // For work that was posted: these block on the disk.
     kv::SealedSegment get(const kv::SegmentKey& key);
     io::PutOutcome put(const kv::SegmentHead& head, std::shared_ptr<kv::SegmentBuffer> buffer);
-    std::size_t erase(const kv::SegmentKey& key);
-    io::ScrubReport scrub(std::size_t count);
+    // Whether it was here.
+    bool erase(const kv::SegmentKey& key);
+    // Null: there is none.
+    KvDisk* disk() { return disk_.get(); }
 
   private:
     // One of the two: what a replica has finished, or what came sealed from a peer.
@@ -91,6 +104,9 @@ class KvService {
         kv::SealedSegment sealed;
     };
 
+    using Work = std::function<void(const std::stop_token&)>;
+
+    bool add_work(Work work);
     void write_behind(const std::stop_token& stopping);
     void store(std::vector<Finished> batch);
     void run_loader(const std::stop_token& stopping);
@@ -109,13 +125,13 @@ class KvService {
     std::deque<Finished> queue_;
     std::set<kv::SegmentKey> queued_;   // those in `queue_` and those being sealed and stored
     std::set<kv::SegmentKey> reading_;  // from the disk, by one thread for all
-    std::deque<std::function<void(const std::stop_token&)>> work_;
+    bool stopped_ = false;
+    std::deque<Work> work_;
     KvStats counts_;
     std::condition_variable_any queue_filled_;
     std::condition_variable_any work_filled_;
     std::condition_variable_any arrived_;  // something left queued_ or reading_
 
-    // The last members: joined first.
     std::vector<std::jthread> loaders_;
     std::jthread writer_;
 };

@@ -5,13 +5,16 @@
 
 #include "app/config.h"
 #include "app/kv_service.h"
+#include "base/log.h"
+#include "base/result.h"
 #include "io/clock/system_clock.h"
 #include "kv/segment.h"
 
 namespace exa::app {
 
-// Null when the configuration wants none. The arguments outlive the service.
-std::shared_ptr<KvService> start_kv(const PeerConfig& config, const kv::SegmentSealer& sealer,
-                                    const io::SystemClock& clock);
+// Null when the configuration wants none. errc::data_dir: the directory cannot be used; the detail names it. The
+// arguments outlive the service.
+Result<std::shared_ptr<KvService>> start_kv(const PeerConfig& config, const kv::SegmentSealer& sealer,
+                                            const io::SystemClock& clock, Log& log);
 
 }  // namespace exa::app

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -38,10 +39,15 @@ class KvDisk {
     virtual kv::SealedSegment get(WallTime now, const kv::SegmentKey& key) = 0;
     // From memory; what is here counts as used.
     virtual bool has(WallTime now, const kv::SegmentKey& key) = 0;
+    // From memory, and not counted.
+    virtual std::optional<io::StoredInfo> find(const kv::SegmentKey& key) const = 0;
     virtual std::size_t erase(std::span<const kv::SegmentKey> keys) = 0;
     virtual void maintain(WallTime now) = 0;
     virtual io::ScrubReport scrub(std::size_t count) = 0;
     virtual io::StoreStats stats() const = 0;
+    // As of io::SegmentStore.
+    virtual void set_quota(std::uint64_t tenant, std::uint64_t bytes) = 0;
+    virtual std::uint64_t tenant_bytes(std::uint64_t tenant) const = 0;
 };
 
 }  // namespace exa::app

@@ -260,6 +260,20 @@ class ReplicaStop {
     const LocalReplicas& replicas_;
 };
 
+// Lets what operators have ordered be answered while the data planes are there.
+class KvStop {
+  public:
+    explicit KvStop(std::shared_ptr<KvService> service) : service_(std::move(service)) {}
+    KvStop(const KvStop&) = delete;
+    KvStop& operator=(const KvStop&) = delete;
+    ~KvStop() {
+        if (service_) service_->stop();
+    }
+
+  private:
+    const std::shared_ptr<KvService> service_;
+};
+
 // Joins the threads of the data planes while the control strand, to which they hand messages, is there. The planes
 // themselves stay for what the control strand still tells them.
 class PlaneStop {
@@ -355,7 +369,8 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
                                   ring.is_sealed() ? std::make_shared<const LinkKeys>(ring.link_keys()) : nullptr};
 
     const kv::SegmentSealer sealer(crypto, secret);
-    const std::shared_ptr<KvService> kv = start_kv(config, sealer, clock);
+    EXA_TRY(const std::shared_ptr<KvService> kv, start_kv(config, sealer, clock, *log));
+    const KvAdmin kv_admin(crypto, secret, kv);
     const auto replicas = std::make_shared<LocalReplicas>();
     if (config.engine == "attach") {
         EXA_TRY(LocalReplicas::List attached, make_attached_replicas(config, directory.peer_id()));
@@ -456,7 +471,7 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
                                 .https = certificates ? std::optional(certificates->view()) : std::nullopt};
                         },
                     .metrics = {},
-                    .kv = [&kv] { return kv ? std::optional(kv->stats()) : std::nullopt; },
+                    .kv = &kv_admin,
                     .join = [&control](std::vector<std::string> seeds) { control.join(std::move(seeds)); },
                     .leave = [&stop] { stop.leave(); },
                     .accept_losses = [&control] { control.accept_losses(); },
@@ -469,6 +484,7 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
                 return cannot_bind(key, unused.error());
     }
     const PlaneStop stop_planes(planes);
+    const KvStop stop_kv(kv);
     const ReplicaStop stop_replicas(*replicas);
     for (std::size_t thread = 0; thread < config.http_threads; ++thread) {
         planes.push_back(std::make_unique<DataPlane>(shared, thread));

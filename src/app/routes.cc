@@ -30,6 +30,7 @@ constexpr std::array table = {
     Route{"POST", "/exaserve/v1/leave", Access::operators, Resource::leave},
     Route{"POST", "/exaserve/v1/accept-losses", Access::operators, Resource::accept_losses},
     Route{"POST", "/exaserve/v1/keys", Access::operators, Resource::change_keys},
+    Route{"POST", "/exaserve/v1/kv", Access::operators, Resource::change_kv},
 };
 
 bool leads_to(const Route& route, std::string_view path) {

@@ -28,6 +28,7 @@ enum class Resource : std::uint8_t {
     leave,
     accept_losses,
     change_keys,
+    change_kv,
 };
 
 // Who may ask.

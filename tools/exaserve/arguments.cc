@@ -224,6 +224,51 @@ void describe_route(CLI::App& command, RouteOptions& options) {
         "  exaserve route --session alice --json\n  exaserve route --request body.json");
 }
 
+void describe_kv(CLI::App& command, KvOptions& options) {
+    command.require_subcommand(1);
+    const auto add = [&](const char* name, KvCommand kind, const char* help) {
+        CLI::App* sub = command.add_subcommand(name, help);
+        sub->callback([&options, kind] { options.command = kind; });
+        add_target(*sub, options.target);
+        return sub;
+    };
+    const auto add_keyed = [&](const char* name, KvCommand kind, const char* help) {
+        CLI::App* sub = add(name, kind, help);
+        sub->add_option("key", options.key, "Key of a segment: 64 hexadecimal digits")->type_name("KEY")->required();
+        return sub;
+    };
+    add("stats", KvCommand::stats, "Show what the peer keeps outside its replicas, and what it was good for");
+    add_keyed("locate", KvCommand::locate, "Tell where in the peer a segment is; that does not count as use");
+    add_keyed("get", KvCommand::get, "Verify a segment and show its header")
+        ->add_option("--output", options.file, "File that its payload goes to")
+        ->type_name("FILE");
+    add_keyed("put", KvCommand::put, "Store a file as a value under a key; no replica takes it for KV")
+        ->add_option("file", options.file, "The value; - is standard input")
+        ->type_name("FILE")
+        ->required();
+    add_keyed("del", KvCommand::del, "Drop a segment from memory and disk; whoever needs it computes it again");
+    add("verify", KvCommand::verify, "Read and verify all that is on disk, and drop what is bad");
+    CLI::App* const quota =
+        add("quota", KvCommand::quota, "Show what a tenant's segments take of the disk, or bound it");
+    quota->add_option("tenant", options.tenant, "Tenant; default: the anonymous one")->type_name("NAME");
+    quota->add_option("--gib", options.gib, "From now on at most so many GiB; 0: kv.tenant_quota_gb")
+        ->type_name("GIB")
+        ->check(CLI::Range(0, 1'048'576));
+    command.footer(
+        "KV cache of prompts and answers is kept in segments of some tokens (kv.segment_tokens), each under a key that "
+        "stands for all tokens up to its end, the tenant, and the model with its numerics: equal beginnings of prompts "
+        "have equal keys, and a segment is never stale. A replica keeps the latest in its own memory; the peer keeps "
+        "them in memory (kv.memory_mb) and on disk (kv.directory) for all its replicas and for its next life. A "
+        "segment "
+        "that is missing, or does not verify, is computed again.\n\n"
+        "Examples:\n"
+        "  exaserve kv stats\n"
+        "  exaserve kv verify --peer http://127.0.0.1:8001\n"
+        "  exaserve kv quota acme --gib 20\n"
+        "  exaserve kv get 5f0c... --output segment.bin\n\n"
+        "A quota that is set here holds until the peer ends.");
+}
+
 void describe_keys(CLI::App& command, KeysOptions& options) {
     command.require_subcommand(1);
     const auto add = [&](const char* name, KeysAction action, const char* help) {
@@ -325,6 +370,7 @@ std::variant<Command, NoCommand> parse_arguments(int argc, const char* const* ar
         },
         "ring", "Show the consistent-hash rings and their digests, which are equal on every peer");
     add_command<RouteOptions>(app, chosen, describe_route, "route", "Explain which replica a session goes to");
+    add_command<KvOptions>(app, chosen, describe_kv, "kv", "Look into the KV cache that a peer keeps, and mend it");
     add_command<KeysOptions>(app, chosen, describe_keys, "keys", "Rotate the keys that seal what peers say");
     add_command<ApiKeysOptions>(app, chosen, describe_api_keys, "apikeys",
                                 "Make, list and revoke the API keys of clients and operators");

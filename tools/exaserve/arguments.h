@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -76,6 +77,17 @@ struct KeysOptions {
     bool force = false;
 };
 
+enum class KvCommand : std::uint8_t { stats, locate, get, put, del, verify, quota };
+
+struct KvOptions {
+    Target target;
+    KvCommand command = KvCommand::stats;
+    std::string key;                   // locate, get, put, del: 64 hexadecimal digits
+    std::string file;                  // put: "-" is standard input; get: where the payload goes, empty: nowhere
+    std::string tenant;                // quota; empty: the anonymous one
+    std::optional<std::uint32_t> gib;  // quota; nothing: only tell
+};
+
 enum class ApiKeysAction : std::uint8_t { create, list, revoke };
 
 struct ApiKeysOptions {
@@ -89,7 +101,7 @@ struct ApiKeysOptions {
 
 using Command =
     std::variant<UpOptions, PeerOptions, JoinOptions, LeaveOptions, AcceptLossesOptions, MembersOptions, StatusOptions,
-                 ReplicasOptions, RingOptions, RouteOptions, KeysOptions, ApiKeysOptions, BenchOptions>;
+                 ReplicasOptions, RingOptions, RouteOptions, KvOptions, KeysOptions, ApiKeysOptions, BenchOptions>;
 
 // Nothing to run: help or version was asked for (exit_ok), or the arguments are wrong (exit_usage).
 struct NoCommand {

@@ -12,6 +12,7 @@
 #include "exaserve/bench.h"
 #include "exaserve/environment.h"
 #include "exaserve/exit_code.h"
+#include "exaserve/kv.h"
 #include "exaserve/up.h"
 #include "exaserve/version.h"
 

@@ -249,4 +249,29 @@ std::string field_text(const json::value& reply, std::string_view name) {
     return text(reply, name);
 }
 
+std::string kv_text(const json::value& reply, Style) {
+    if (text(reply, "enabled") != "true") return "this peer keeps no KV outside its replicas (kv.enabled is false)\n";
+    const auto held = [](const json::value& tier, std::string_view bytes) {
+        return text(tier, "segments") + " segments, " + human_bytes(number(tier, bytes));
+    };
+    const json::value& hits = at(reply, "hits");
+    const json::value& disk = at(reply, "disk");
+    std::string out =
+        line("memory", held(at(reply, "memory"), "bytes")) +
+        line("disk", disk.is_null()
+                         ? "none"
+                         : held(disk, "physical_bytes") + " of " + human_bytes(number(disk, "capacity_bytes"))) +
+        line("to be stored", held(at(reply, "queue"), "bytes")) +
+        line("finished", text(reply, "finished") + " by replicas, " + text(reply, "dropped") + " dropped, " +
+                             text(reply, "refused") + " refused by the disk") +
+        line("looked for", text(reply, "loads") + " prompts, " + text(reply, "misses") + " of them not to their end") +
+        line("found", text(hits, "memory") + " in memory, " + text(hits, "disk") + " on disk, " + text(hits, "peers") +
+                          " at peers");
+    if (disk.is_null()) return out;
+    return out +
+           line("gone from disk", text(disk, "evicted") + " for room, " + text(disk, "expired") + " unused, " +
+                                      text(disk, "corrupt") + " that did not verify") +
+           line("disk errors", text(disk, "errors"));
+}
+
 }  // namespace exa::cli

@@ -1,6 +1,7 @@
 #include "exaserve/table.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 
@@ -86,6 +87,16 @@ std::string human_seconds(double seconds) {
     if (whole < 3600) return two_units(whole, 60, "min", "s", 1);
     if (whole < 86400) return two_units(whole, 3600, "h", "min", 60);
     return two_units(whole, 86400, "d", "h", 3600);
+}
+
+std::string human_bytes(double bytes) {
+    if (!(bytes >= 0)) return "-";
+    constexpr std::array units = {"B", "KiB", "MiB", "GiB", "TiB"};
+    std::size_t unit = 0;
+    for (; bytes >= 1024 && unit + 1 < units.size(); ++unit) bytes /= 1024;
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.*f %s", unit == 0 ? 0 : 1, bytes, units[unit]);
+    return text.data();
 }
 
 std::string human_share(double share) {

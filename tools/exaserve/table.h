@@ -41,6 +41,9 @@ std::string printable(std::string_view text);
 // "450 ms", "5 s", "3 min 20 s", "2 h 5 min", "4 d 1 h".
 std::string human_seconds(double seconds);
 
+// "1.5 MiB".
+std::string human_bytes(double bytes);
+
 // "25.1 %".
 std::string human_share(double share);
 

@@ -67,6 +67,12 @@ class FakeDisk final : public KvDisk {
         const std::lock_guard lock(mutex_);
         return segments_.contains(key);
     }
+    std::optional<io::StoredInfo> find(const kv::SegmentKey& key) const override {
+        const std::lock_guard lock(mutex_);
+        const auto found = segments_.find(key);
+        if (found == segments_.end()) return std::nullopt;
+        return io::StoredInfo{.key = key, .bytes = static_cast<std::uint32_t>(found->second->size())};
+    }
     std::size_t erase(std::span<const kv::SegmentKey> keys) override {
         const std::lock_guard lock(mutex_);
         std::size_t erased = 0;
@@ -74,8 +80,10 @@ class FakeDisk final : public KvDisk {
         return erased;
     }
     void maintain(WallTime) override {}
-    io::ScrubReport scrub(std::size_t count) override { return {.checked = count}; }
+    io::ScrubReport scrub(std::size_t count) override { return {.checked = count, .dropped = 1, .finished = true}; }
     io::StoreStats stats() const override { return {}; }
+    void set_quota(std::uint64_t tenant, std::uint64_t bytes) override { quotas[tenant] = bytes; }
+    std::uint64_t tenant_bytes(std::uint64_t) const override { return 77; }
 
     void keep(kv::SealedSegment segment) {
         const std::lock_guard lock(mutex_);
@@ -93,6 +101,7 @@ class FakeDisk final : public KvDisk {
         return gets_;
     }
     bool full = false;
+    std::map<std::uint64_t, std::uint64_t> quotas;
 
   private:
     void set(bool& flag, bool value) {
@@ -101,7 +110,7 @@ class FakeDisk final : public KvDisk {
         changed_.notify_all();
     }
 
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::map<kv::SegmentKey, kv::SealedSegment> segments_;
     bool reads_held_ = false;

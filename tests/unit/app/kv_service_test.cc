@@ -187,6 +187,32 @@ BOOST_AUTO_TEST_CASE(the_end_stores_what_is_queued_and_ends_every_load) {
     BOOST_TEST(waiting.wait().size() <= 1U);
 }
 
+BOOST_AUTO_TEST_CASE(after_the_stop_nothing_is_kept_found_or_begun) {
+    Fixture f;
+    f.keep({1});
+    bool ran = false;
+    BOOST_TEST(f.service->post([&] { ran = true; }));
+    f.service->stop();
+    BOOST_TEST(ran);
+    BOOST_TEST(!f.service->post([] {}));
+    BOOST_TEST(!f.service->wants(key_of(2), sealed_bytes));
+    f.offer(2);
+    BOOST_TEST(f.service->stats().queued_segments == 0U);
+    BOOST_TEST(f.load({1}).empty());
+}
+
+BOOST_AUTO_TEST_CASE(where_a_segment_is_can_be_told_without_using_it) {
+    Fixture f;
+    f.keep({1});
+    f.offer(2);
+    f.disk->wait_for_puts(1);
+    BOOST_TEST(!f.service->locate(key_of(1)).memory);
+    BOOST_TEST(f.service->locate(key_of(1)).disk.value().bytes == sealed_bytes);
+    BOOST_TEST(f.service->locate(key_of(2)).memory);
+    BOOST_TEST(!f.service->locate(key_of(3)).disk.has_value());
+    BOOST_TEST(f.disk->wait_for_gets(0) == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(without_a_disk_memory_is_all_there_is) {
     KvService service({}, sealer, nullptr, [] { return WallTime{}; });
     auto [head, buffer] = segment_of(1);
@@ -197,7 +223,7 @@ BOOST_AUTO_TEST_CASE(without_a_disk_memory_is_all_there_is) {
     BOOST_TEST(basket.wait().size() == 1U);
     BOOST_TEST(!service.wants(head.key, sealed_bytes));
     BOOST_TEST(!service.stats().disk.has_value());
-    BOOST_TEST(service.erase(head.key) == 1U);
+    BOOST_TEST(service.erase(head.key));
     BOOST_TEST((service.get(head.key) == nullptr));
 }
 

@@ -128,6 +128,27 @@ BOOST_AUTO_TEST_CASE(orders_about_keys_are_told_apart) {
         BOOST_TEST(refused(arguments).exit_code == exit_usage);
 }
 
+BOOST_AUTO_TEST_CASE(each_look_into_the_kv_cache_has_its_arguments) {
+    const auto stats = parsed<KvOptions>({"kv", "stats", "--peer", "b:2", "--json"});
+    BOOST_TEST((stats.command == KvCommand::stats));
+    BOOST_TEST(stats.target.url == "b:2");
+    BOOST_TEST(stats.target.json);
+    BOOST_TEST((parsed<KvOptions>({"kv", "verify"}).command == KvCommand::verify));
+    BOOST_TEST(parsed<KvOptions>({"kv", "locate", "ab"}).key == "ab");
+    BOOST_TEST(parsed<KvOptions>({"kv", "get", "ab", "--output", "f"}).file == "f");
+    const auto put = parsed<KvOptions>({"kv", "put", "ab", "-"});
+    BOOST_TEST((put.command == KvCommand::put));
+    BOOST_TEST(put.file == "-");
+    BOOST_TEST((parsed<KvOptions>({"kv", "del", "ab"}).command == KvCommand::del));
+    const auto quota = parsed<KvOptions>({"kv", "quota", "acme", "--gib", "20"});
+    BOOST_TEST(quota.tenant == "acme");
+    BOOST_TEST(quota.gib.value() == 20U);
+    BOOST_TEST(!parsed<KvOptions>({"kv", "quota"}).gib.has_value());
+    for (const auto& arguments : std::initializer_list<std::initializer_list<const char*>>{
+             {"kv"}, {"kv", "get"}, {"kv", "put", "ab"}, {"kv", "quota", "a", "--gib", "-1"}, {"kv", "stats", "ab"}})
+        BOOST_TEST(refused(arguments).exit_code == exit_usage);
+}
+
 BOOST_AUTO_TEST_CASE(api_keys_are_made_listed_and_revoked_in_a_file) {
     const auto create = parsed<ApiKeysOptions>({"apikeys", "create", "--file", "f", "--tenant", "t", "--admin"});
     BOOST_TEST((create.action == ApiKeysAction::create));

@@ -54,4 +54,13 @@ BOOST_AUTO_TEST_CASE(shares_are_percent_within_the_whole) {
     BOOST_TEST(human_share(-1) == "0.0 %");
 }
 
+BOOST_AUTO_TEST_CASE(bytes_are_told_in_their_largest_unit) {
+    BOOST_TEST(human_bytes(0) == "0 B");
+    BOOST_TEST(human_bytes(1023) == "1023 B");
+    BOOST_TEST(human_bytes(1536) == "1.5 KiB");
+    BOOST_TEST(human_bytes(0x1p30) == "1.0 GiB");
+    BOOST_TEST(human_bytes(0x1p60) == "1048576.0 TiB");
+    BOOST_TEST(human_bytes(-1) == "-");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

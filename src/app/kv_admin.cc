@@ -1,0 +1,195 @@
+#include "app/kv_admin.h"
+
+#include <algorithm>
+#include <array>
+#include <boost/json/object.hpp>
+#include <boost/outcome/try.hpp>
+#include <utility>
+
+#include "base/base64.h"
+#include "kv/tenant.h"
+#include "openai/json.h"
+
+namespace exa::app {
+
+namespace {
+
+namespace json = boost::json;
+
+// Of an order; a payload is a third smaller.
+constexpr std::size_t order_bytes_max = 16 * 1024 * 1024;
+// What one order verifies: some tenths of a second of a disk.
+constexpr std::size_t verify_count = 256;
+constexpr std::uint32_t quota_gib_max = 1'048'576;
+
+std::string_view kind_text(kv::SegmentKind kind) {
+    switch (kind) {
+        case kv::SegmentKind::segment:
+            return "segment";
+        case kv::SegmentKind::value:
+            return "value";
+        case kv::SegmentKind::tombstone:
+            return "tombstone";
+    }
+    return "unknown";
+}
+
+std::string_view outcome_text(io::PutOutcome outcome) {
+    switch (outcome) {
+        case io::PutOutcome::stored:
+            return "stored";
+        case io::PutOutcome::present:
+            return "present";
+        case io::PutOutcome::refused_full:
+            return "refused: full";
+        case io::PutOutcome::refused_quota:
+            return "refused: quota";
+        case io::PutOutcome::refused_broken:
+            return "refused: broken";
+    }
+    return "unknown";
+}
+
+std::string tag_text(std::uint64_t tenant) {
+    std::string text;
+    append_hex(text, tenant);
+    return text;
+}
+
+json::value place_json(const kv::SegmentKey& key, const KvService::Place& place) {
+    json::value disk;
+    if (place.disk)
+        disk = {{"bytes", place.disk->bytes},
+                {"tenant", tag_text(place.disk->tenant)},
+                {"kind", kind_text(place.disk->kind)}};
+    return json::object{{"key", kv::to_string(key)}, {"memory", place.memory}, {"disk", std::move(disk)}};
+}
+
+openai::ApiError not_here(const kv::SegmentKey& key) {
+    openai::ApiError error;
+    error.status = 404;
+    error.type = "invalid_request_error";
+    error.code = "segment_not_found";
+    error.message = "no segment " + kv::to_string(key) + " at this peer";
+    return error;
+}
+
+openai::ApiError no_cache(std::string_view why) {
+    openai::ApiError error;
+    error.status = 409;
+    error.type = "invalid_request_error";
+    error.code = "kv_order_refused";
+    error.message = why;
+    return error;
+}
+
+}  // namespace
+
+openai::ApiResult<KvOrder> parse_kv_order(std::string_view body) {
+    BOOST_OUTCOME_TRY(const auto value, openai::parse_object(body, order_bytes_max));
+    const openai::Fields fields(value.get_object(), {});
+    BOOST_OUTCOME_TRY(const auto action, fields.text("action"));
+    if (!action) return openai::missing("action");
+    constexpr std::array<std::string_view, 6> names = {"locate", "get", "put", "delete", "verify", "quota"};
+    const auto name = std::ranges::find(names, *action);
+    if (name == names.end())
+        return openai::out_of_range("action", *action, "locate, get, put, delete, verify or quota");
+    KvOrder order;
+    order.action = static_cast<KvAction>(name - names.begin());
+    if (order.action == KvAction::verify) return order;
+    if (order.action == KvAction::quota) {
+        BOOST_OUTCOME_TRY(auto tenant, fields.text("tenant"));
+        order.tenant = std::move(tenant).value_or("");
+        if (const json::value* gib = fields.find("gib")) {
+            json::error_code failed;
+            const auto number = gib->to_number<std::uint32_t>(failed);
+            if (failed || number > quota_gib_max)
+                return openai::out_of_range("gib", openai::show(*gib), "a whole number from 0 to 1048576");
+            order.gib = number;
+        }
+        return order;
+    }
+    BOOST_OUTCOME_TRY(const auto key, fields.text("key"));
+    if (!key) return openai::missing("key");
+    const auto parsed = kv::parse_segment_key(*key);
+    if (!parsed) return openai::out_of_range("key", *key, "64 hexadecimal digits");
+    order.key = *parsed;
+    if (order.action != KvAction::put) return order;
+    BOOST_OUTCOME_TRY(const auto payload, fields.text("payload"));
+    if (!payload) return openai::missing("payload");
+    auto bytes = from_base64(*payload);
+    if (!bytes) return openai::out_of_range("payload", "(hidden)", "base64");
+    order.payload = std::move(*bytes);
+    return order;
+}
+
+std::optional<KvStats> KvAdmin::stats() const {
+    return service_ ? std::optional(service_->stats()) : std::nullopt;
+}
+
+void KvAdmin::run(KvOrder order, Done done) const {
+    if (!service_) {
+        done(no_cache("this peer keeps no KV outside its replicas: kv.enabled is false"));
+        return;
+    }
+    const auto shared = std::make_shared<const Done>(std::move(done));
+    const auto work = [this, order = std::move(order), shared] { (*shared)(execute(order)); };
+    if (!service_->post(work)) (*shared)(no_cache("this peer ends"));
+}
+
+openai::ApiResult<json::value> KvAdmin::execute(const KvOrder& order) const {
+    switch (order.action) {
+        case KvAction::locate:
+            return place_json(order.key, service_->locate(order.key));
+        case KvAction::get:
+            return get(order.key);
+        case KvAction::put:
+            return put(order);
+        case KvAction::erase:
+            return json::object{{"key", kv::to_string(order.key)}, {"deleted", service_->erase(order.key)}};
+        case KvAction::verify: {
+            const io::ScrubReport report =
+                service_->disk() ? service_->disk()->scrub(verify_count) : io::ScrubReport{.finished = true};
+            return json::object{
+                {"checked", report.checked}, {"dropped", report.dropped}, {"finished", report.finished}};
+        }
+        case KvAction::quota:
+            return quota(order);
+    }
+    return openai::internal("an order without an answer");
+}
+
+openai::ApiResult<json::value> KvAdmin::get(const kv::SegmentKey& key) const {
+    const kv::SealedSegment segment = service_->get(key);
+    if (!segment) return not_here(key);
+    const auto head = kv::parse_segment(segment->view());
+    if (!head) return not_here(key);
+    return json::object{{"key", kv::to_string(key)},
+                        {"parent", kv::to_string(head.value().parent)},
+                        {"tenant", tag_text(head.value().tenant)},
+                        {"tokens", head.value().tokens},
+                        {"kind", kind_text(head.value().kind)},
+                        {"payload", to_base64(kv::payload_of(segment->view()))}};
+}
+
+json::value KvAdmin::put(const KvOrder& order) const {
+    kv::SegmentHead head;
+    head.key = order.key;
+    head.kind = kv::SegmentKind::value;
+    head.stamp = 1;
+    head.tenant = kv::tenant_tag(crypto_, kv::tenant_salt(crypto_, root_secret_, ""));
+    auto buffer = std::make_shared<kv::SegmentBuffer>(kv::segment_header_size + order.payload.size());
+    std::ranges::copy(order.payload, buffer->bytes().subspan(kv::segment_header_size).begin());
+    return json::object{{"key", kv::to_string(order.key)},
+                        {"outcome", outcome_text(service_->put(head, std::move(buffer)))}};
+}
+
+openai::ApiResult<json::value> KvAdmin::quota(const KvOrder& order) const {
+    KvDisk* disk = service_->disk();
+    if (disk == nullptr) return no_cache("this peer keeps no KV on disk: kv.capacity_gb is 0");
+    const std::uint64_t tag = kv::tenant_tag(crypto_, kv::tenant_salt(crypto_, root_secret_, order.tenant));
+    if (order.gib) disk->set_quota(tag, std::uint64_t{*order.gib} << 30);
+    return json::object{{"tenant", order.tenant}, {"bytes", disk->tenant_bytes(tag)}};
+}
+
+}  // namespace exa::app

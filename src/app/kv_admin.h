@@ -1,0 +1,67 @@
+// KvAdmin: what an operator does by hand with the KV cache of one peer.
+//
+//   POST /exaserve/v1/kv {"action":"locate","key"}            {"key","memory","disk":null or {"bytes","tenant","kind"}}
+//                        {"action":"get","key"}               {"key","parent","tenant","tokens","kind","payload"}
+//                        {"action":"put","key","payload"}     {"key","outcome"}
+//                        {"action":"delete","key"}            {"key","deleted"}
+//                        {"action":"verify"}                  {"checked","dropped","finished"}: the next part of a
+//                        round
+//                        {"action":"quota","tenant"[,"gib"]}  {"tenant","bytes"}: what is there; with "gib" from now on
+//
+// Keys are 64 hexadecimal digits, payloads base64, an empty tenant is the anonymous one. What is put is a value: no
+// replica takes it for KV.
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "app/kv_service.h"
+#include "base/crypto.h"
+#include "openai/error.h"
+
+namespace exa::app {
+
+enum class KvAction : std::uint8_t { locate, get, put, erase, verify, quota };
+
+struct KvOrder {
+    KvAction action = KvAction::locate;
+    kv::SegmentKey key;                // of the first four
+    Bytes payload;                     // put
+    std::string tenant;                // quota
+    std::optional<std::uint32_t> gib;  // quota; nothing: only tell
+};
+
+openai::ApiResult<KvOrder> parse_kv_order(std::string_view body);
+
+// Thread-safe.
+class KvAdmin {
+  public:
+    using Done = std::function<void(openai::ApiResult<boost::json::value>)>;
+
+    // `crypto` outlives it. Without a service every order is refused.
+    KvAdmin(const Crypto& crypto, Bytes root_secret, std::shared_ptr<KvService> service)
+        : crypto_(crypto), root_secret_(std::move(root_secret)), service_(std::move(service)) {}
+
+    // Nothing without a service.
+    std::optional<KvStats> stats() const;
+
+    // Calls `done` once, here or from a thread of the service.
+    void run(KvOrder order, Done done) const;
+
+  private:
+    openai::ApiResult<boost::json::value> execute(const KvOrder& order) const;
+    openai::ApiResult<boost::json::value> get(const kv::SegmentKey& key) const;
+    boost::json::value put(const KvOrder& order) const;
+    openai::ApiResult<boost::json::value> quota(const KvOrder& order) const;
+
+    const Crypto& crypto_;
+    const Bytes root_secret_;
+    const std::shared_ptr<KvService> service_;
+};
+
+}  // namespace exa::app

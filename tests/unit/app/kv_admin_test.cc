@@ -1,0 +1,102 @@
+#include "app/kv_admin.h"
+
+#include <boost/json/serialize.hpp>
+#include <boost/test/unit_test.hpp>
+#include <future>
+
+#include "kv/tenant.h"
+#include "kv_fakes.h"
+
+using namespace exa;
+using namespace exa::app;
+using namespace exa::app::test;
+namespace json = boost::json;
+
+namespace {
+
+struct Fixture {
+    Fixture() {
+        auto owned = std::make_unique<FakeDisk>();
+        disk = owned.get();
+        service = std::make_shared<KvService>(KvServiceConfig{}, sealer, std::move(owned), [] { return WallTime{}; });
+        admin.emplace(crypto, secret, service);
+    }
+
+    openai::ApiResult<json::value> run(const std::string& body) {
+        auto order = parse_kv_order(body);
+        BOOST_TEST_REQUIRE(order.has_value());
+        std::promise<openai::ApiResult<json::value>> done;
+        admin->run(std::move(order).value(), [&](auto result) { done.set_value(std::move(result)); });
+        return done.get_future().get();
+    }
+    std::string text(const std::string& body) { return json::serialize(run(body).value()); }
+
+    FakeDisk* disk = nullptr;
+    std::shared_ptr<KvService> service;
+    std::optional<KvAdmin> admin;
+};
+
+const std::string key = kv::to_string(key_of(1));
+
+std::string order(const std::string& action, const std::string& more = {}) {
+    return R"({"action":")" + action + R"(","key":")" + key + "\"" + more + "}";
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(kv_admin)
+
+BOOST_AUTO_TEST_CASE(a_value_can_be_put_found_read_and_deleted) {
+    Fixture f;
+    BOOST_TEST(f.text(order("put", R"(,"payload":"aGVsbG8=")")) == R"({"key":")" + key + R"(","outcome":"stored"})");
+    const json::value place = f.run(order("locate")).value();
+    BOOST_TEST(place.at("memory").as_bool());
+    BOOST_TEST(place.at("disk").at("bytes").as_uint64() == kv::segment_header_size + 5);
+    const json::value got = f.run(order("get")).value();
+    BOOST_TEST(got.at("payload").as_string() == "aGVsbG8=");
+    BOOST_TEST(got.at("kind").as_string() == "value");
+    BOOST_TEST(f.text(order("delete")) == R"({"key":")" + key + R"(","deleted":true})");
+    BOOST_TEST(f.text(order("delete")) == R"({"key":")" + key + R"(","deleted":false})");
+    BOOST_TEST(f.text(order("locate")) == R"({"key":")" + key + R"(","memory":false,"disk":null})");
+    BOOST_TEST(f.run(order("get")).error().status == 404);
+}
+
+BOOST_AUTO_TEST_CASE(verify_tells_of_the_next_part_of_a_round) {
+    Fixture f;
+    BOOST_TEST(f.text(R"({"action":"verify"})") == R"({"checked":256,"dropped":1,"finished":true})");
+}
+
+BOOST_AUTO_TEST_CASE(a_quota_is_told_and_set_for_the_tenants_tag) {
+    Fixture f;
+    BOOST_TEST(f.text(R"({"action":"quota","tenant":"acme"})") == R"({"tenant":"acme","bytes":77})");
+    BOOST_TEST(f.disk->quotas.empty());
+    BOOST_TEST(f.text(R"({"action":"quota","tenant":"acme","gib":2})") == R"({"tenant":"acme","bytes":77})");
+    const auto tag = kv::tenant_tag(crypto, kv::tenant_salt(crypto, secret, "acme"));
+    BOOST_TEST(f.disk->quotas.at(tag) == 2ull << 30);
+}
+
+BOOST_AUTO_TEST_CASE(what_an_order_lacks_is_named) {
+    const auto refused = [](const std::string& body) { return parse_kv_order(body).error().message; };
+    const auto mentions = [](const std::string& text, const char* part) { return text.find(part) != text.npos; };
+    BOOST_TEST(mentions(refused("{}"), "action"));
+    BOOST_TEST(mentions(refused(R"({"action":"burn"})"), "burn"));
+    BOOST_TEST(mentions(refused(R"({"action":"get"})"), "key"));
+    BOOST_TEST(mentions(refused(R"({"action":"get","key":"12"})"), "64 hexadecimal"));
+    BOOST_TEST(mentions(refused(order("put")), "payload"));
+    BOOST_TEST(mentions(refused(order("put", R"(,"payload":"?")")), "base64"));
+    for (const char* gib : {"-1", "1.5", "\"2\"", "1048577"})
+        BOOST_TEST(mentions(refused(R"({"action":"quota","gib":)" + std::string(gib) + "}"), "gib"));
+}
+
+BOOST_AUTO_TEST_CASE(without_a_cache_orders_are_refused) {
+    const KvAdmin admin(crypto, secret, nullptr);
+    BOOST_TEST(!admin.stats().has_value());
+    int status = 0;
+    admin.run({}, [&](const auto& result) { status = result.error().status; });
+    BOOST_TEST(status == 409);
+    Fixture f;
+    f.service->stop();
+    BOOST_TEST(f.run(R"({"action":"verify"})").error().status == 409);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
