@@ -1,5 +1,8 @@
 #include "app/kv_feed.h"
 
+#include <algorithm>
+#include <vector>
+
 namespace exa::app {
 
 KvFeed::KvFeed(engine::KvPort& port, std::shared_ptr<KvService> service, std::function<void()> wake)
@@ -55,14 +58,19 @@ bool KvFeed::is_segment(const kv::SegmentBuffer& sealed) const {
 void KvFeed::after_step(Duration took) {
     port_.note_step(took);
     const std::size_t size = kv::segment_header_size + port_.segment_bytes();
-    while (const auto finished = port_.poll_finished()) {
-        if (!service_->wants(finished->key, size)) continue;
+    std::vector<engine::FinishedSegment> lacking;
+    while (auto finished = port_.poll_finished()) lacking.push_back(std::move(*finished));
+    std::ranges::reverse(lacking);
+    std::erase_if(lacking, [this](const auto& finished) { return service_->has(finished.key); });
+    std::ranges::reverse(lacking);
+    for (const engine::FinishedSegment& finished : lacking) {
+        if (!service_->has_room(size)) continue;
         auto buffer = std::make_shared<kv::SegmentBuffer>(size);
-        port_.copy_out(*finished, buffer->bytes().subspan(kv::segment_header_size));
+        port_.copy_out(finished, buffer->bytes().subspan(kv::segment_header_size));
         kv::SegmentHead head;
-        head.key = finished->key;
-        head.parent = finished->parent;
-        head.tenant = finished->tenant;
+        head.key = finished.key;
+        head.parent = finished.parent;
+        head.tenant = finished.tenant;
         head.tokens = port_.segment_tokens();
         service_->offer(head, std::move(buffer));
     }

@@ -41,14 +41,18 @@ void KvService::stop() {
     writer_.join();
 }
 
-bool KvService::wants(const kv::SegmentKey& key, std::size_t bytes) {
+bool KvService::has(const kv::SegmentKey& key) {
     {
         const std::lock_guard lock(mutex_);
-        const bool here = memory_.find(key) != nullptr;
-        if (stopped_ || queued_.contains(key) || (here && !disk_)) return false;
+        const bool in_memory = memory_.find(key) != nullptr;
+        if (stopped_ || queued_.contains(key)) return true;
+        if (!disk_) return in_memory;
     }
-    // Before what is in memory only because the disk had no room: it may have now.
-    if (disk_ && disk_->has(wall_(), key)) return false;
+    // What is in memory only because the disk had no room is offered again: it may have now.
+    return disk_->has(wall_(), key);
+}
+
+bool KvService::has_room(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     if (counts_.queued_bytes + bytes <= config_.queue_bytes_max) return true;
     ++counts_.dropped;
@@ -70,6 +74,7 @@ void KvService::offer(const kv::SegmentHead& head, std::shared_ptr<kv::SegmentBu
 void KvService::load(std::vector<kv::SegmentKey> keys, KvSink sink) {
     std::vector<kv::SealedSegment> found;
     bool stopped = false;
+    bool queued = false;
     {
         const std::lock_guard lock(mutex_);
         ++counts_.loads;
@@ -80,6 +85,8 @@ void KvService::load(std::vector<kv::SegmentKey> keys, KvSink sink) {
             found.push_back(std::move(segment));
         }
         counts_.hits_memory += found.size();
+        for (std::size_t i = found.size(); i > 0; --i) memory_.find(keys[i - 1]);
+        queued = found.size() < keys.size() && queued_.contains(keys[found.size()]);
     }
     for (kv::SealedSegment& segment : found)
         if (!sink(std::move(segment))) return;
@@ -88,6 +95,12 @@ void KvService::load(std::vector<kv::SegmentKey> keys, KvSink sink) {
         return;
     }
     keys.erase(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(found.size()));
+    // Most prompts are new, and need no other thread to know it.
+    if (!queued && peers_ == nullptr && !(disk_ && disk_->has(wall_(), keys.front()))) {
+        count_miss();
+        sink(nullptr);
+        return;
+    }
     if (!add_work([this, keys = std::move(keys), sink](const std::stop_token& stopping) {
             load_slowly(keys, sink, stopping);
         }))
@@ -227,40 +240,98 @@ void KvService::load_slowly(std::vector<kv::SegmentKey> keys, KvSink sink, const
         }
         if (peers_ != nullptr && !stopping.stop_requested()) {
             keys.erase(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(i));
-            load_from_peers(std::move(keys), std::move(sink));
+            load_with_peers(std::move(keys), std::move(sink));
             return;
         }
-        const std::lock_guard lock(mutex_);
-        ++counts_.misses;
+        count_miss();
         break;
     }
     sink(nullptr);
 }
 
-void KvService::load_from_peers(std::vector<kv::SegmentKey> keys, KvSink sink) {
-    auto left = keys.size();
-    peers_->load(std::move(keys), [this, sink = std::move(sink), left](kv::SealedSegment segment) mutable {
-        {
-            const std::lock_guard lock(mutex_);
-            if (segment) {
-                --left;
-                ++counts_.hits_peers;
-                if (auto head = kv::parse_segment(segment->view())) {
-                    memory_.put(head.value().key, segment);
-                    if (disk_ && counts_.queued_bytes + segment->size() <= config_.queue_bytes_max &&
-                        queued_.insert(head.value().key).second) {
-                        ++counts_.queued_segments;
-                        counts_.queued_bytes += segment->size();
-                        queue_.push_back({std::move(head).value(), nullptr, segment});
-                    }
-                }
-            } else if (left > 0) {
-                ++counts_.misses;
+void KvService::load_with_peers(std::vector<kv::SegmentKey> keys, KvSink sink) {
+    const auto assembly = std::make_shared<Assembly>();
+    for (const kv::SegmentKey& key : keys) assembly->held.push_back(disk_ && disk_->has(wall_(), key));
+    assembly->keys = std::move(keys);
+    assembly->sink = std::move(sink);
+    peers_->load(assembly->keys, assembly->held, [this, assembly](std::size_t place, kv::SealedSegment segment) {
+        return take_from_peers(assembly, place, std::move(segment));
+    });
+}
+
+bool KvService::take_from_peers(const std::shared_ptr<Assembly>& assembly, std::size_t place,
+                                kv::SealedSegment segment) {
+    if (segment) keep(segment);
+    {
+        const std::lock_guard lock(assembly->mutex);
+        if (assembly->ended) return false;
+        if (segment)
+            assembly->arrivals.emplace_back(place, std::move(segment));
+        else
+            assembly->over = true;
+        if (std::exchange(assembly->at_work, true)) return true;
+    }
+    if (add_work([this, assembly](const std::stop_token& stopping) { assemble(assembly, stopping); })) return true;
+    {
+        const std::lock_guard lock(assembly->mutex);
+        assembly->ended = true;
+    }
+    assembly->sink(nullptr);
+    return false;
+}
+
+void KvService::assemble(const std::shared_ptr<Assembly>& assembly, const std::stop_token& stopping) {
+    for (; assembly->next < assembly->keys.size() && !stopping.stop_requested(); ++assembly->next) {
+        kv::SealedSegment segment;
+        if (assembly->held[assembly->next]) {
+            segment = find(assembly->keys[assembly->next], stopping);
+        } else {
+            const std::lock_guard lock(assembly->mutex);
+            if (assembly->arrivals.empty() && !assembly->over) {
+                assembly->at_work = false;
+                return;
+            }
+            if (!assembly->arrivals.empty() && assembly->arrivals.front().first == assembly->next) {
+                segment = std::move(assembly->arrivals.front().second);
+                assembly->arrivals.pop_front();
             }
         }
-        queue_filled_.notify_one();
-        return sink(std::move(segment));
-    });
+        if (!segment) {
+            count_miss();
+            break;
+        }
+        if (assembly->sink(std::move(segment))) continue;
+        const std::lock_guard lock(assembly->mutex);
+        assembly->ended = true;
+        return;
+    }
+    {
+        const std::lock_guard lock(assembly->mutex);
+        assembly->ended = true;
+    }
+    assembly->sink(nullptr);
+}
+
+// What came from a peer is kept like what was made here, but for telling peers of it.
+void KvService::keep(const kv::SealedSegment& segment) {
+    const auto head = kv::parse_segment(segment->view());
+    if (!head) return;
+    {
+        const std::lock_guard lock(mutex_);
+        ++counts_.hits_peers;
+        memory_.put(head.value().key, segment);
+        const bool has_room = counts_.queued_bytes + segment->size() <= config_.queue_bytes_max;
+        if (stopped_ || !disk_ || !has_room || !queued_.insert(head.value().key).second) return;
+        ++counts_.queued_segments;
+        counts_.queued_bytes += segment->size();
+        queue_.push_back({head.value(), nullptr, segment});
+    }
+    queue_filled_.notify_one();
+}
+
+void KvService::count_miss() {
+    const std::lock_guard lock(mutex_);
+    ++counts_.misses;
 }
 
 kv::SealedSegment KvService::find(const kv::SegmentKey& key, const std::stop_token& stopping) {

@@ -69,9 +69,11 @@ class KvService {
 
     // All of these are thread-safe, and none blocks on a disk.
 
-    // Whether a segment of so many bytes that a replica has finished should be offered: it is not here yet, and there
-    // is room. What is here counts as used.
-    bool wants(const kv::SegmentKey& key, std::size_t bytes);
+    // Whether it is here, or on its way: then it counts as used, and need not be offered. Of a chain the first segments
+    // are best asked for last: those used longest ago go first, and without the first the others are of no use.
+    bool has(const kv::SegmentKey& key);
+    // Whether the queue takes a segment of so many bytes; if not, it counts as dropped.
+    bool has_room(std::size_t bytes);
     // The payload stands in `buffer` behind room for a header; of `head` key, parent, tenant and tokens are filled.
     void offer(const kv::SegmentHead& head, std::shared_ptr<kv::SegmentBuffer> buffer);
     // The longest run of `keys` that can be had. What is in memory comes within the call.
@@ -104,6 +106,20 @@ class KvService {
         kv::SealedSegment sealed;
     };
 
+    // A load that peers take part in: their segments and those of the disk come together in order.
+    struct Assembly {
+        std::vector<kv::SegmentKey> keys;
+        std::vector<bool> held;
+        KvSink sink;
+
+        std::mutex mutex;
+        std::deque<std::pair<std::size_t, kv::SealedSegment>> arrivals;
+        bool over = false;     // no more come from peers
+        bool at_work = false;  // a thread runs assemble()
+        bool ended = false;    // the sink hears no more
+
+        std::size_t next = 0;  // of the thread at work
+    };
     using Work = std::function<void(const std::stop_token&)>;
 
     bool add_work(Work work);
@@ -111,7 +127,11 @@ class KvService {
     void store(std::vector<Finished> batch);
     void run_loader(const std::stop_token& stopping);
     void load_slowly(std::vector<kv::SegmentKey> keys, KvSink sink, const std::stop_token& stopping);
-    void load_from_peers(std::vector<kv::SegmentKey> keys, KvSink sink);
+    void load_with_peers(std::vector<kv::SegmentKey> keys, KvSink sink);
+    bool take_from_peers(const std::shared_ptr<Assembly>& assembly, std::size_t place, kv::SealedSegment segment);
+    void assemble(const std::shared_ptr<Assembly>& assembly, const std::stop_token& stopping);
+    void keep(const kv::SealedSegment& segment);
+    void count_miss();
     kv::SealedSegment find(const kv::SegmentKey& key, const std::stop_token& stopping);
 
     const KvServiceConfig config_;

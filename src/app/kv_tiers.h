@@ -22,9 +22,13 @@ class KvPeers {
   public:
     virtual ~KvPeers() = default;
 
-    // Brings the longest run of `keys` that others have, verified, and calls `sink` once for each and at the end.
-    // Thread-safe; does not block.
-    virtual void load(std::vector<kv::SegmentKey> keys, KvSink sink) = 0;
+    // As a KvSink, with the place of each segment in the chain, ascending. Everything before the place that comes with
+    // the null segment is held or was brought.
+    using Sink = std::function<bool(std::size_t place, kv::SealedSegment)>;
+
+    // Brings what is missing of `chain`, verified: `held` says, place by place, what is not. Thread-safe; does not
+    // block.
+    virtual void load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, Sink sink) = 0;
     // This peer has it now, and has stored it: others that should have it may want it. Thread-safe; does not block.
     virtual void handle_stored(const kv::SegmentHead& head, kv::SealedSegment segment) = 0;
 };

@@ -88,6 +88,28 @@ BOOST_AUTO_TEST_CASE(context_must_fit_the_kv_cache) {
     BOOST_TEST(!complete_config(config, environment).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(kv_is_kept_for_engines_that_have_some_unless_told_otherwise) {
+    const auto enabled = [](const std::string& toml) {
+        PeerConfig config;
+        config.data_dir = "/data";
+        BOOST_TEST(load(toml, config) == "");
+        BOOST_TEST(complete_config(config, environment).has_value());
+        BOOST_TEST(config.kv_directory == "/data/kv");
+        return config.kv_enabled.value();
+    };
+    BOOST_TEST(enabled(""));
+    BOOST_TEST(!enabled("[model]\nengine = 'null'\n"));
+    BOOST_TEST(!enabled("[model]\nreplicas = 0\n"));
+    BOOST_TEST(enabled("[model]\nengine = 'null'\n[kv]\nenabled = true\n"));
+    BOOST_TEST(!enabled("[kv]\nenabled = false\n"));
+    PeerConfig config;
+    BOOST_TEST(load("[kv]\nsegment_tokens = 72\n", config) ==
+               ":2: kv.segment_tokens: '72' is not a multiple of 16 from 16 to 1024");
+    BOOST_TEST(load("[kv]\ndurability = 'maybe'\n", config) == ":2: kv.durability: 'maybe' is not none, wal or sync");
+    BOOST_TEST(load("[kv]\nsegment_tokens = 128\nmemory_mb = 0\ncapacity_gb = 0\n", config) == "");
+    BOOST_TEST(config.kv_segment_tokens == 128U);
+}
+
 BOOST_AUTO_TEST_CASE(certificate_needs_its_key) {
     PeerConfig config;
     BOOST_TEST(load("[http]\ncertificate_file = 'c'\n", config) == "");

@@ -107,11 +107,15 @@ BOOST_AUTO_TEST_CASE(a_closed_feed_hears_no_more_of_its_loads) {
     auto owned = std::make_unique<FakeDisk>();
     FakeDisk& disk = *owned;
     auto service = make_service(std::move(owned));
+    GenerateRequest request = engine::test::make_request(400, 20, 3);
+    auto [head, buffer] = segment_of(1);
+    head.key = kv::segment_chain(crypto, key_of(99), request.prompt, segment).front();
+    sealer.seal(head, *buffer);
+    disk.keep(buffer);
     disk.hold_reads(true);
     std::uint64_t wakes = 0;
     {
         Bench bench(service);
-        GenerateRequest request = engine::test::make_request(400, 20, 3);
         request.kv_scope = KvScope{key_of(99), 5};
         BOOST_TEST_REQUIRE(bench.replica->submit({}, {1}, request).has_value());
         bench.feed->before_step({});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <set>
 
 #include "kv_fakes.h"
 
@@ -45,18 +46,22 @@ constexpr std::size_t sealed_bytes = kv::segment_header_size + 100;
 // Others that have some segments, and say so on the caller's thread.
 class FakePeers final : public KvPeers {
   public:
-    void load(std::vector<kv::SegmentKey> keys, KvSink sink) override {
-        asked.push_back(keys);
-        for (const auto& key : keys) {
-            if (key.bytes[0] >= have_below) break;
-            if (!sink(sealed(key.bytes[0]))) return;
+    void load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, Sink sink) override {
+        asked.push_back(chain);
+        holdings.push_back(held);
+        std::size_t place = 0;
+        for (; place < chain.size(); ++place) {
+            if (held[place]) continue;
+            if (!have.contains(chain[place].bytes[0])) break;
+            if (!sink(place, sealed(chain[place].bytes[0]))) return;
         }
-        sink(nullptr);
+        sink(place, nullptr);
     }
     void handle_stored(const kv::SegmentHead& head, kv::SealedSegment) override { stored.push_back(head.key); }
 
-    std::uint8_t have_below = 0;
+    std::set<int> have;
     std::vector<std::vector<kv::SegmentKey>> asked;
+    std::vector<std::vector<bool>> holdings;
     std::vector<kv::SegmentKey> stored;
 };
 
@@ -66,10 +71,10 @@ BOOST_AUTO_TEST_SUITE(kv_service)
 
 BOOST_AUTO_TEST_CASE(what_was_offered_is_sealed_stored_and_found) {
     Fixture f;
-    BOOST_TEST(f.service->wants(key_of(1), sealed_bytes));
+    BOOST_TEST(!f.service->has(key_of(1)));
     f.offer(1);
     f.disk->wait_for_puts(1);
-    BOOST_TEST(!f.service->wants(key_of(1), sealed_bytes));
+    BOOST_TEST(f.service->has(key_of(1)));
     BOOST_TEST(sealer.verify(key_of(1), f.disk->get({}, key_of(1))->view()).has_value());
     BOOST_TEST(f.load({1}) == std::vector<int>{1}, boost::test_tools::per_element());
     BOOST_TEST(f.service->stats().hits_memory == 1U);
@@ -96,7 +101,7 @@ BOOST_AUTO_TEST_CASE(a_full_queue_takes_no_more_and_blocks_nobody) {
     f.disk->hold_writes(true);
     f.offer(1);
     f.offer(2);
-    BOOST_TEST(!f.service->wants(key_of(3), sealed_bytes));
+    BOOST_TEST(!f.service->has_room(sealed_bytes));
     BOOST_TEST(f.service->stats().dropped == 1U);
     BOOST_TEST(f.service->stats().queued_segments == 2U);
     // What is queued can be had before the disk has it.
@@ -104,7 +109,7 @@ BOOST_AUTO_TEST_CASE(a_full_queue_takes_no_more_and_blocks_nobody) {
     f.disk->hold_writes(false);
     f.disk->wait_for_puts(2);
     while (f.service->stats().queued_segments > 0) std::this_thread::yield();
-    BOOST_TEST(f.service->wants(key_of(3), sealed_bytes));
+    BOOST_TEST(f.service->has_room(sealed_bytes));
 }
 
 BOOST_AUTO_TEST_CASE(several_that_want_one_segment_cost_one_read) {
@@ -138,13 +143,13 @@ BOOST_AUTO_TEST_CASE(a_disk_that_refuses_costs_nothing_but_the_place_on_it) {
     // It may have room by now.
     f.disk->full = false;
     while (f.service->stats().refused == 0) std::this_thread::yield();
-    BOOST_TEST(f.service->wants(key_of(1), sealed_bytes));
+    BOOST_TEST(!f.service->has(key_of(1)));
 }
 
 BOOST_AUTO_TEST_CASE(what_neither_memory_nor_disk_has_peers_are_asked_for_and_it_is_kept) {
     Fixture f;
     FakePeers peers;
-    peers.have_below = 4;
+    peers.have = {2, 3};
     f.service->set_peers(peers);
     f.disk->keep(sealed(1));
     BOOST_TEST(f.load({1, 2, 3, 4}) == (std::vector<int>{1, 2, 3}), boost::test_tools::per_element());
@@ -159,6 +164,33 @@ BOOST_AUTO_TEST_CASE(what_neither_memory_nor_disk_has_peers_are_asked_for_and_it
     f.disk->wait_for_puts(3);
     f.service.reset();
     BOOST_TEST((peers.stored == keys_of({9})));
+}
+
+BOOST_AUTO_TEST_CASE(segments_of_the_disk_and_of_peers_come_together_in_order) {
+    Fixture f;
+    FakePeers peers;
+    peers.have = {2, 4, 5};
+    f.service->set_peers(peers);
+    f.keep({1, 3, 6});
+    BOOST_TEST(f.load({1, 2, 3, 4, 5, 6, 7}) == (std::vector<int>{1, 2, 3, 4, 5, 6}), boost::test_tools::per_element());
+    BOOST_TEST_REQUIRE(peers.holdings.size() == 1U);
+    BOOST_TEST((peers.holdings.front() == std::vector<bool>{false, true, false, false, true, false}));
+    BOOST_TEST(f.service->stats().hits_peers == 3U);
+    BOOST_TEST(f.service->stats().hits_disk == 3U);
+    BOOST_TEST(f.service->stats().misses == 1U);
+    f.service.reset();
+}
+
+BOOST_AUTO_TEST_CASE(a_prompt_that_nobody_has_seen_is_a_miss_at_once) {
+    Fixture f;
+    bool ended = false;
+    f.service->load(keys_of({1, 2}), [&](const kv::SealedSegment& segment) {
+        ended = segment == nullptr;
+        return false;
+    });
+    BOOST_TEST(ended);
+    BOOST_TEST(f.disk->wait_for_gets(0) == 0U);
+    BOOST_TEST(f.service->stats().misses == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(the_end_stores_what_is_queued_and_ends_every_load) {
@@ -195,7 +227,6 @@ BOOST_AUTO_TEST_CASE(after_the_stop_nothing_is_kept_found_or_begun) {
     f.service->stop();
     BOOST_TEST(ran);
     BOOST_TEST(!f.service->post([] {}));
-    BOOST_TEST(!f.service->wants(key_of(2), sealed_bytes));
     f.offer(2);
     BOOST_TEST(f.service->stats().queued_segments == 0U);
     BOOST_TEST(f.load({1}).empty());
@@ -216,12 +247,12 @@ BOOST_AUTO_TEST_CASE(where_a_segment_is_can_be_told_without_using_it) {
 BOOST_AUTO_TEST_CASE(without_a_disk_memory_is_all_there_is) {
     KvService service({}, sealer, nullptr, [] { return WallTime{}; });
     auto [head, buffer] = segment_of(1);
-    BOOST_TEST(service.wants(head.key, sealed_bytes));
+    BOOST_TEST(!service.has(head.key));
     service.offer(head, std::move(buffer));
     Basket basket;
     service.load(keys_of({1, 2}), basket.sink());
     BOOST_TEST(basket.wait().size() == 1U);
-    BOOST_TEST(!service.wants(head.key, sealed_bytes));
+    BOOST_TEST(service.has(head.key));
     BOOST_TEST(!service.stats().disk.has_value());
     BOOST_TEST(service.erase(head.key));
     BOOST_TEST((service.get(head.key) == nullptr));
