@@ -4,12 +4,14 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "app/mailbox.h"
 #include "app/reply.h"
 #include "io/http/upstream.h"
+#include "kv/segment_key.h"
 #include "wire/link_messages.h"
 #include "wire/records.h"
 
@@ -49,6 +51,10 @@ class Backend {
     virtual std::shared_ptr<ReplyReader> open(const wire::Open& open, const ReplyContext& context) = 0;
 
     virtual wire::LoadReport load() const = 0;
+
+    // The keys of the KV segments of what `open` asks to go on from; nothing when its KV has none, or it is no such
+    // request.
+    virtual std::optional<std::vector<kv::SegmentKey>> kv_keys(const wire::Open& /*open*/) { return std::nullopt; }
 
     // Ends the answers under way, each with an end that lets a stream go on elsewhere; from then on open() says busy
     // and nothing is posted to any executor. From one thread; idempotent.

@@ -56,8 +56,8 @@ Engine make_builtin(const PeerConfig& config, const LoadedModel& model, const Kv
     made.numerics = llama->numerics();
     engine::BatchKvConfig segments;
     if (kv.service) segments = {.segment_tokens = config.kv_segment_tokens, .crypto = &kv.crypto};
-    made.scopes = std::make_shared<const KvScopes>(kv.crypto, kv.root_secret,
-                                                   fingerprint_of(kv.crypto, *llama, model.weights->shape()));
+    made.scopes = std::make_shared<const KvScopes>(
+        kv.crypto, kv.root_secret, fingerprint_of(kv.crypto, *llama, model.weights->shape()), config.kv_segment_tokens);
     made.host.kv = kv.service;
     auto batch = std::make_unique<engine::BatchReplica>(
         std::move(llama), engine::BatchConfig{.in_flight_limit = config.in_flight_limit}, segments);

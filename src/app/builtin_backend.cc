@@ -149,6 +149,13 @@ std::shared_ptr<ReplyReader> BuiltinBackend::open(const wire::Open& open, const 
     return reply_of({wire::End{wire::EndCode::not_supported, "", load()}});
 }
 
+std::optional<std::vector<kv::SegmentKey>> BuiltinBackend::kv_keys(const wire::Open& open) {
+    if (!scopes_) return std::nullopt;
+    const auto job = make_answer_job(open, job_model());
+    if (!job) return std::nullopt;
+    return scopes_->keys_of(open.tenant, job.value().prompts.front());
+}
+
 std::shared_ptr<ReplyReader> BuiltinBackend::open_answer(const wire::Open& open, const ReplyContext& context) {
     const JobModel with = job_model();
     auto made = make_answer_job(open, with);

@@ -27,6 +27,7 @@ class BuiltinBackend final : public Backend {
 
     std::shared_ptr<ReplyReader> open(const wire::Open& open, const ReplyContext& context) override;
     wire::LoadReport load() const override { return host_->load(); }
+    std::optional<std::vector<kv::SegmentKey>> kv_keys(const wire::Open& open) override;
     void stop() override { host_->stop(); }
 
   private:

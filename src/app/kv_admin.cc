@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
 #include <boost/outcome/try.hpp>
 #include <utility>
 
@@ -109,6 +111,13 @@ openai::ApiResult<KvOrder> parse_kv_order(std::string_view body) {
         }
         return order;
     }
+    if (const json::value* request = fields.find("request"); request != nullptr && order.action == KvAction::locate) {
+        if (!request->is_object()) return openai::wrong_type("request", "an object", openai::kind_name(*request));
+        order.request = json::serialize(*request);
+        BOOST_OUTCOME_TRY(auto tenant, fields.text("tenant"));
+        order.tenant = std::move(tenant).value_or("");
+        return order;
+    }
     BOOST_OUTCOME_TRY(const auto key, fields.text("key"));
     if (!key) return openai::missing("key");
     const auto parsed = kv::parse_segment_key(*key);
@@ -140,7 +149,7 @@ void KvAdmin::run(KvOrder order, Done done) const {
 openai::ApiResult<json::value> KvAdmin::execute(const KvOrder& order) const {
     switch (order.action) {
         case KvAction::locate:
-            return place_json(order.key, service_->locate(order.key));
+            return locate(order);
         case KvAction::get:
             return get(order.key);
         case KvAction::put:
@@ -157,6 +166,29 @@ openai::ApiResult<json::value> KvAdmin::execute(const KvOrder& order) const {
             return quota(order);
     }
     return openai::internal("an order without an answer");
+}
+
+openai::ApiResult<json::value> KvAdmin::locate(const KvOrder& order) const {
+    if (order.request.empty()) return place_json(order.key, service_->locate(order.key));
+    BOOST_OUTCOME_TRY(const auto request, openai::parse_object(order.request, order_bytes_max));
+    const openai::Fields fields(request.get_object(), "request");
+    BOOST_OUTCOME_TRY(const auto model, fields.text("model"));
+    wire::Open open;
+    open.kind = fields.find("messages") != nullptr ? wire::RequestKind::chat
+                : fields.find("input") != nullptr  ? wire::RequestKind::response
+                                                   : wire::RequestKind::completion;
+    open.tenant = order.tenant;
+    open.body = order.request;
+    const auto list = replicas_->all();
+    for (const auto& replica : *list) {
+        if (model && *model != replica->record.model) continue;
+        const auto keys = replica->backend->kv_keys(open);
+        if (!keys) continue;
+        json::array segments;
+        for (const kv::SegmentKey& key : *keys) segments.push_back(place_json(key, service_->locate(key)));
+        return json::object{{"segments", std::move(segments)}};
+    }
+    return no_cache("no replica of this peer can take the request");
 }
 
 openai::ApiResult<json::value> KvAdmin::get(const kv::SegmentKey& key) const {

@@ -1,6 +1,7 @@
 // KvAdmin: what an operator does by hand with the KV cache of one peer.
 //
 //   POST /exaserve/v1/kv {"action":"locate","key"}            {"key","memory","disk":null or {"bytes","tenant","kind"}}
+//                        {"action":"locate","request","tenant"}  {"segments":[the same of each whole segment]}
 //                        {"action":"get","key"}               {"key","parent","tenant","tokens","kind","payload"}
 //                        {"action":"put","key","payload"}     {"key","outcome"}
 //                        {"action":"delete","key"}            {"key","deleted"}
@@ -8,8 +9,8 @@
 //                        round
 //                        {"action":"quota","tenant"[,"gib"]}  {"tenant","bytes"}: what is there; with "gib" from now on
 //
-// Keys are 64 hexadecimal digits, payloads base64, an empty tenant is the anonymous one. What is put is a value: no
-// replica takes it for KV.
+// A request is the body of a chat, a completion or a response. Keys are 64 hexadecimal digits, payloads base64, an
+// empty tenant is the anonymous one. What is put is a value: no replica takes it for KV.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -21,6 +22,7 @@
 #include <string_view>
 
 #include "app/kv_service.h"
+#include "app/local_replicas.h"
 #include "base/crypto.h"
 #include "openai/error.h"
 
@@ -31,8 +33,9 @@ enum class KvAction : std::uint8_t { locate, get, put, erase, verify, quota };
 struct KvOrder {
     KvAction action = KvAction::locate;
     kv::SegmentKey key;                // of the first four
+    std::string request;               // locate; empty: by key
     Bytes payload;                     // put
-    std::string tenant;                // quota
+    std::string tenant;                // locate by request, quota
     std::optional<std::uint32_t> gib;  // quota; nothing: only tell
 };
 
@@ -44,8 +47,12 @@ class KvAdmin {
     using Done = std::function<void(openai::ApiResult<boost::json::value>)>;
 
     // `crypto` outlives it. Without a service every order is refused.
-    KvAdmin(const Crypto& crypto, Bytes root_secret, std::shared_ptr<KvService> service)
-        : crypto_(crypto), root_secret_(std::move(root_secret)), service_(std::move(service)) {}
+    KvAdmin(const Crypto& crypto, Bytes root_secret, std::shared_ptr<KvService> service,
+            std::shared_ptr<const LocalReplicas> replicas)
+        : crypto_(crypto),
+          root_secret_(std::move(root_secret)),
+          service_(std::move(service)),
+          replicas_(std::move(replicas)) {}
 
     // Nothing without a service.
     std::optional<KvStats> stats() const;
@@ -55,6 +62,7 @@ class KvAdmin {
 
   private:
     openai::ApiResult<boost::json::value> execute(const KvOrder& order) const;
+    openai::ApiResult<boost::json::value> locate(const KvOrder& order) const;
     openai::ApiResult<boost::json::value> get(const kv::SegmentKey& key) const;
     boost::json::value put(const KvOrder& order) const;
     openai::ApiResult<boost::json::value> quota(const KvOrder& order) const;
@@ -62,6 +70,7 @@ class KvAdmin {
     const Crypto& crypto_;
     const Bytes root_secret_;
     const std::shared_ptr<KvService> service_;
+    const std::shared_ptr<const LocalReplicas> replicas_;
 };
 
 }  // namespace exa::app

@@ -9,4 +9,8 @@ engine::KvScope KvScopes::of(std::string_view tenant) const {
     return {kv::root_key(crypto_, fingerprint_, salt), kv::tenant_tag(crypto_, salt)};
 }
 
+std::vector<kv::SegmentKey> KvScopes::keys_of(std::string_view tenant, std::span<const engine::TokenId> prompt) const {
+    return kv::segment_chain(crypto_, of(tenant).root, prompt, segment_tokens_);
+}
+
 }  // namespace exa::app

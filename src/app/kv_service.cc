@@ -148,11 +148,12 @@ kv::SealedSegment KvService::get(const kv::SegmentKey& key) {
 io::PutOutcome KvService::put(const kv::SegmentHead& head, std::shared_ptr<kv::SegmentBuffer> buffer) {
     sealer_.seal(head, *buffer);
     const kv::SealedSegment sealed = std::move(buffer);
-    {
+    const io::PutOutcome outcome = disk_ ? disk_->put(wall_(), {&sealed, 1}).front() : io::PutOutcome::stored;
+    if (outcome == io::PutOutcome::stored) {
         const std::lock_guard lock(mutex_);
         memory_.put(head.key, sealed);
     }
-    return disk_ ? disk_->put(wall_(), {&sealed, 1}).front() : io::PutOutcome::stored;
+    return outcome;
 }
 
 bool KvService::erase(const kv::SegmentKey& key) {

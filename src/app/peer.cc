@@ -370,8 +370,8 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
 
     const kv::SegmentSealer sealer(crypto, secret);
     EXA_TRY(const std::shared_ptr<KvService> kv, start_kv(config, sealer, clock, *log));
-    const KvAdmin kv_admin(crypto, secret, kv);
     const auto replicas = std::make_shared<LocalReplicas>();
+    const KvAdmin kv_admin(crypto, secret, kv, replicas);
     if (config.engine == "attach") {
         EXA_TRY(LocalReplicas::List attached, make_attached_replicas(config, directory.peer_id()));
         replicas->publish(std::move(attached));

@@ -238,7 +238,22 @@ void describe_kv(CLI::App& command, KvOptions& options) {
         return sub;
     };
     add("stats", KvCommand::stats, "Show what the peer keeps outside its replicas, and what it was good for");
-    add_keyed("locate", KvCommand::locate, "Tell where in the peer a segment is; that does not count as use");
+    CLI::App* const locate =
+        add("locate", KvCommand::locate, "Tell where in the peer segments are; that is no use of them");
+    auto* const located_key = locate->add_option("key", options.key, "Key of a segment: 64 hexadecimal digits");
+    located_key->type_name("KEY");
+    locate
+        ->add_option("--request", options.file,
+                     "JSON body of a request, whose segments are looked for; - is standard input")
+        ->type_name("FILE")
+        ->check(CLI::ExistingFile | CLI::IsMember({"-"}))
+        ->excludes(located_key);
+    locate->add_option("--tenant", options.tenant, "Tenant of the request; default: the anonymous one")
+        ->type_name("NAME");
+    locate->callback([&options] {
+        options.command = KvCommand::locate;
+        if (options.key.empty() && options.file.empty()) throw CLI::RequiredError("KEY or --request");
+    });
     add_keyed("get", KvCommand::get, "Verify a segment and show its header")
         ->add_option("--output", options.file, "File that its payload goes to")
         ->type_name("FILE");
@@ -263,6 +278,7 @@ void describe_kv(CLI::App& command, KvOptions& options) {
         "that is missing, or does not verify, is computed again.\n\n"
         "Examples:\n"
         "  exaserve kv stats\n"
+        "  exaserve kv locate --request body.json\n"
         "  exaserve kv verify --peer http://127.0.0.1:8001\n"
         "  exaserve kv quota acme --gib 20\n"
         "  exaserve kv get 5f0c... --output segment.bin\n\n"

@@ -82,9 +82,9 @@ enum class KvCommand : std::uint8_t { stats, locate, get, put, del, verify, quot
 struct KvOptions {
     Target target;
     KvCommand command = KvCommand::stats;
-    std::string key;                   // locate, get, put, del: 64 hexadecimal digits
-    std::string file;                  // put: "-" is standard input; get: where the payload goes, empty: nowhere
-    std::string tenant;                // quota; empty: the anonymous one
+    std::string key;                   // locate, get, put, del: 64 hexadecimal digits; locate: empty with a file
+    std::string file;                  // locate, put: "-" is standard input; get: for the payload, empty: nowhere
+    std::string tenant;                // locate, quota; empty: the anonymous one
     std::optional<std::uint32_t> gib;  // quota; nothing: only tell
 };
 

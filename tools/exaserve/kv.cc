@@ -1,6 +1,8 @@
 #include "exaserve/kv.h"
 
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/outcome/try.hpp>
 #include <chrono>
@@ -38,7 +40,7 @@ const json::value* member(const json::value& reply, std::string_view name) {
     return object == nullptr ? nullptr : object->if_contains(name);
 }
 
-Outcome<std::string> read_value(const std::string& path) {
+Outcome<std::string> read_file(const std::string& path) {
     std::string value;
     if (path == "-") {
         value.assign(std::istreambuf_iterator<char>(std::cin), {});
@@ -51,8 +53,17 @@ Outcome<std::string> read_value(const std::string& path) {
     return value;
 }
 
-Outcome<std::string> locate(const KvOptions& options, const json::value& reply) {
-    if (options.target.json) return json::serialize(reply) + "\n";
+std::string located_text(const json::value& reply, Style style) {
+    if (const json::value* list = member(reply, "segments"); list != nullptr && list->is_array()) {
+        Table table({{"SEGMENT", Align::right}, {"MEMORY"}, {"DISK"}, {"KEY"}});
+        const json::array& segments = list->get_array();
+        for (std::size_t i = 0; i < segments.size(); ++i) {
+            const json::value* disk = member(segments[i], "disk");
+            table.add_row({std::to_string(i), field_text(segments[i], "memory") == "true" ? "yes" : "no",
+                           disk == nullptr || disk->is_null() ? "no" : "yes", field_text(segments[i], "key")});
+        }
+        return table.render(style);
+    }
     const json::value* disk = member(reply, "disk");
     const bool on_disk = disk != nullptr && !disk->is_null();
     return line("memory", field_text(reply, "memory") == "true" ? "yes" : "no") +
@@ -119,14 +130,22 @@ Outcome<std::string> ask(const KvOptions& options, Style style) {
     if (options.command == KvCommand::quota) return quota(options);
     json::object order{{"key", options.key}};
     switch (options.command) {
-        case KvCommand::locate:
+        case KvCommand::locate: {
             order["action"] = "locate";
+            if (!options.file.empty()) {
+                BOOST_OUTCOME_TRY(const auto text, read_file(options.file));
+                json::error_code broken;
+                order["request"] = json::parse(text, broken);
+                if (broken) return Failure{exit_usage, options.file + ": no JSON"};
+                order["tenant"] = options.tenant;
+            }
             break;
+        }
         case KvCommand::get:
             order["action"] = "get";
             break;
         case KvCommand::put: {
-            BOOST_OUTCOME_TRY(const auto value, read_value(options.file));
+            BOOST_OUTCOME_TRY(const auto value, read_file(options.file));
             order["action"] = "put";
             order["payload"] = to_base64(as_bytes(value));
             break;
@@ -135,9 +154,9 @@ Outcome<std::string> ask(const KvOptions& options, Style style) {
             order["action"] = "delete";
     }
     BOOST_OUTCOME_TRY(auto reply, client_of(options.target).post("kv", order));
-    if (options.command == KvCommand::locate) return locate(options, reply);
     if (options.command == KvCommand::get) return get(options, std::move(reply));
     if (options.target.json) return json::serialize(reply) + "\n";
+    if (options.command == KvCommand::locate) return located_text(reply, style);
     if (options.command == KvCommand::put) return field_text(reply, "outcome") + "\n";
     return std::string(field_text(reply, "deleted") == "true" ? "deleted\n" : "it was not here\n");
 }

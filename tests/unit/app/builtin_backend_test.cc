@@ -514,7 +514,7 @@ BOOST_AUTO_TEST_CASE(a_tenant_finds_its_own_kv_on_any_replica_and_nobody_elses_o
     const auto kv =
         std::make_shared<app::KvService>(app::KvServiceConfig{}, app::test::sealer, nullptr, [] { return WallTime{}; });
     const auto scopes =
-        std::make_shared<const app::KvScopes>(app::test::crypto, app::test::secret, kv::CacheFingerprint{});
+        std::make_shared<const app::KvScopes>(app::test::crypto, app::test::secret, kv::CacheFingerprint{}, 32);
     const auto cached = [&](Bench& bench, const std::string& tenant) {
         wire::Open open = open_of(wire::RequestKind::completion,
                                   R"({"model":"null","max_tokens":2,"prompt":")" + std::string(200, 'x') + R"("})");

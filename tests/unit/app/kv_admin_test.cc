@@ -19,7 +19,7 @@ struct Fixture {
         auto owned = std::make_unique<FakeDisk>();
         disk = owned.get();
         service = std::make_shared<KvService>(KvServiceConfig{}, sealer, std::move(owned), [] { return WallTime{}; });
-        admin.emplace(crypto, secret, service);
+        admin.emplace(crypto, secret, service, replicas);
     }
 
     openai::ApiResult<json::value> run(const std::string& body) {
@@ -32,8 +32,21 @@ struct Fixture {
     std::string text(const std::string& body) { return json::serialize(run(body).value()); }
 
     FakeDisk* disk = nullptr;
+    std::shared_ptr<LocalReplicas> replicas = std::make_shared<LocalReplicas>();
     std::shared_ptr<KvService> service;
     std::optional<KvAdmin> admin;
+};
+
+// Knows two segments of every request, the kind of which names the first.
+class FakeBackend final : public Backend {
+  public:
+    std::shared_ptr<ReplyReader> open(const wire::Open&, const ReplyContext&) override { return nullptr; }
+    wire::LoadReport load() const override { return {}; }
+    void stop() override {}
+    std::optional<std::vector<kv::SegmentKey>> kv_keys(const wire::Open& open) override {
+        if (open.tenant != "acme") return std::nullopt;
+        return std::vector{key_of(open.kind == wire::RequestKind::chat ? 1 : 2), key_of(3)};
+    }
 };
 
 const std::string key = kv::to_string(key_of(1));
@@ -59,6 +72,26 @@ BOOST_AUTO_TEST_CASE(a_value_can_be_put_found_read_and_deleted) {
     BOOST_TEST(f.text(order("delete")) == R"({"key":")" + key + R"(","deleted":false})");
     BOOST_TEST(f.text(order("locate")) == R"({"key":")" + key + R"(","memory":false,"disk":null})");
     BOOST_TEST(f.run(order("get")).error().status == 404);
+}
+
+BOOST_AUTO_TEST_CASE(the_segments_of_a_request_are_located_one_by_one) {
+    Fixture f;
+    const auto replica = std::make_shared<LocalReplica>();
+    replica->record.model = "m";
+    replica->backend = std::make_shared<FakeBackend>();
+    f.replicas->publish({replica});
+    f.disk->keep(sealed(1));
+    const auto located = f.run(R"({"action":"locate","tenant":"acme","request":{"model":"m","messages":[]}})").value();
+    const json::array& segments = located.at("segments").as_array();
+    BOOST_TEST_REQUIRE(segments.size() == 2U);
+    BOOST_TEST(segments[0].at("key").as_string() == kv::to_string(key_of(1)));
+    BOOST_TEST(segments[0].at("disk").is_object());
+    BOOST_TEST(segments[1].at("disk").is_null());
+    const auto other = f.run(R"({"action":"locate","tenant":"acme","request":{"prompt":""}})").value();
+    BOOST_TEST(other.at("segments").at(0).at("key").as_string() == kv::to_string(key_of(2)));
+    BOOST_TEST(f.run(R"({"action":"locate","tenant":"acme","request":{"model":"n"}})").error().status == 409);
+    BOOST_TEST(f.run(R"({"action":"locate","request":{"model":"m"}})").error().status == 409);
+    BOOST_TEST(!parse_kv_order(R"({"action":"locate","request":"m"})").has_value());
 }
 
 BOOST_AUTO_TEST_CASE(verify_tells_of_the_next_part_of_a_round) {
@@ -89,7 +122,7 @@ BOOST_AUTO_TEST_CASE(what_an_order_lacks_is_named) {
 }
 
 BOOST_AUTO_TEST_CASE(without_a_cache_orders_are_refused) {
-    const KvAdmin admin(crypto, secret, nullptr);
+    const KvAdmin admin(crypto, secret, nullptr, std::make_shared<LocalReplicas>());
     BOOST_TEST(!admin.stats().has_value());
     int status = 0;
     admin.run({}, [&](const auto& result) { status = result.error().status; });

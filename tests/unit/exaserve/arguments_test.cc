@@ -135,6 +135,9 @@ BOOST_AUTO_TEST_CASE(each_look_into_the_kv_cache_has_its_arguments) {
     BOOST_TEST(stats.target.json);
     BOOST_TEST((parsed<KvOptions>({"kv", "verify"}).command == KvCommand::verify));
     BOOST_TEST(parsed<KvOptions>({"kv", "locate", "ab"}).key == "ab");
+    const auto locate = parsed<KvOptions>({"kv", "locate", "--request", "-", "--tenant", "t"});
+    BOOST_TEST(locate.file == "-");
+    BOOST_TEST(locate.tenant == "t");
     BOOST_TEST(parsed<KvOptions>({"kv", "get", "ab", "--output", "f"}).file == "f");
     const auto put = parsed<KvOptions>({"kv", "put", "ab", "-"});
     BOOST_TEST((put.command == KvCommand::put));
@@ -144,8 +147,14 @@ BOOST_AUTO_TEST_CASE(each_look_into_the_kv_cache_has_its_arguments) {
     BOOST_TEST(quota.tenant == "acme");
     BOOST_TEST(quota.gib.value() == 20U);
     BOOST_TEST(!parsed<KvOptions>({"kv", "quota"}).gib.has_value());
-    for (const auto& arguments : std::initializer_list<std::initializer_list<const char*>>{
-             {"kv"}, {"kv", "get"}, {"kv", "put", "ab"}, {"kv", "quota", "a", "--gib", "-1"}, {"kv", "stats", "ab"}})
+    for (const auto& arguments :
+         std::initializer_list<std::initializer_list<const char*>>{{"kv"},
+                                                                   {"kv", "locate"},
+                                                                   {"kv", "locate", "ab", "--request", "-"},
+                                                                   {"kv", "get"},
+                                                                   {"kv", "put", "ab"},
+                                                                   {"kv", "quota", "a", "--gib", "-1"},
+                                                                   {"kv", "stats", "ab"}})
         BOOST_TEST(refused(arguments).exit_code == exit_usage);
 }
 
