@@ -30,7 +30,7 @@ struct DataPlane::State {
           link_server(context, link_config(parts), parts.identity, parts.log, parts.sealing),
           turn(context.get_executor()),
           view(parts.view),
-          serving(parts.replicas, turn, context.get_executor()),
+          serving(parts.replicas, parts.kv, turn, context.get_executor()),
           entry(parts.entry, parts.gate, dispatcher, links, serving, view, parts.clock, turn, context.get_executor()),
           door(entry, parts.gate, parts.cors, dispatcher, view, parts.clock, context.get_executor(), actions()),
           http(

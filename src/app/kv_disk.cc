@@ -16,6 +16,12 @@ class StoreDisk final : public KvDisk {
     kv::SealedSegment get(WallTime now, const kv::SegmentKey& key) override { return store_->get(now, key); }
     bool has(WallTime now, const kv::SegmentKey& key) override { return store_->has(now, {&key, 1}).front() > 0; }
     std::optional<io::StoredInfo> find(const kv::SegmentKey& key) const override { return store_->find(key); }
+    std::vector<std::uint32_t> look(WallTime now, std::span<const kv::SegmentKey> keys) override {
+        return store_->has(now, keys);
+    }
+    std::vector<io::StoredInfo> list(const std::optional<kv::SegmentKey>& after, std::size_t limit) const override {
+        return store_->list(after, limit);
+    }
     std::size_t erase(std::span<const kv::SegmentKey> keys) override { return store_->erase(keys); }
     void maintain(WallTime now) override { store_->maintain(now); }
     io::ScrubReport scrub(std::size_t count) override { return store_->scrub(count); }

@@ -24,6 +24,24 @@ json::value disk_json(const io::StoreStats& disk) {
                         {"leases", disk.leases}};
 }
 
+json::value peers_json(const KvPeersStats& peers) {
+    return json::object{{"settled", peers.settled},
+                        {"waiting", peers.waiting},
+                        {"offered", peers.spread.offered},
+                        {"held", peers.spread.held},
+                        {"refused", peers.spread.refused},
+                        {"dropped", peers.spread.dropped},
+                        {"fetched", peers.fetched},
+                        {"fetched_bytes", peers.fetched_bytes},
+                        {"corrupt", peers.corrupt},
+                        {"repair",
+                         {{"running", peers.repair.is_running},
+                          {"passes", peers.repair.passes},
+                          {"looked_at", peers.repair.looked_at},
+                          {"offered", peers.repair.offered},
+                          {"bytes", peers.repair.bytes}}}};
+}
+
 }  // namespace
 
 json::value kv_json(const std::optional<KvStats>& stats) {
@@ -38,7 +56,8 @@ json::value kv_json(const std::optional<KvStats>& stats) {
         {"loads", stats->loads},
         {"misses", stats->misses},
         {"hits", {{"memory", stats->hits_memory}, {"disk", stats->hits_disk}, {"peers", stats->hits_peers}}},
-        {"disk", stats->disk ? disk_json(*stats->disk) : json::value(nullptr)}};
+        {"disk", stats->disk ? disk_json(*stats->disk) : json::value(nullptr)},
+        {"peers", stats->peers ? peers_json(*stats->peers) : json::value(nullptr)}};
 }
 
 }  // namespace exa::app

@@ -10,7 +10,9 @@ namespace exa::app {
 
 // {"enabled","memory":{"segments","bytes"},"queue":{"segments","bytes"},"finished","dropped","refused","loads",
 //  "misses","hits":{"memory","disk","peers"},"disk":null or {"segments","bytes","physical_bytes","capacity_bytes",
-//  "hits","misses","stored","refused","evicted","expired","corrupt","errors","leases"}}; {"enabled":false} of nothing.
+//  "hits","misses","stored","refused","evicted","expired","corrupt","errors","leases"},"peers":null or {"settled",
+//  "waiting","offered","held","refused","dropped","fetched","fetched_bytes","corrupt","repair":{"running","passes",
+//  "looked_at","offered","bytes"}}}; {"enabled":false} of nothing.
 boost::json::value kv_json(const std::optional<KvStats>& stats);
 
 }  // namespace exa::app

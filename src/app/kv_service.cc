@@ -71,6 +71,37 @@ void KvService::offer(const kv::SegmentHead& head, std::shared_ptr<kv::SegmentBu
     queue_filled_.notify_one();
 }
 
+kv::SealedSegment KvService::find_in_memory(const kv::SegmentKey& key) {
+    const std::lock_guard lock(mutex_);
+    return memory_.find(key);
+}
+
+std::vector<kv::Item> KvService::look(std::span<const kv::SegmentKey> keys) {
+    std::vector<kv::Item> items(keys.size());
+    const std::vector<std::uint32_t> sizes =
+        disk_ ? disk_->look(wall_(), keys) : std::vector<std::uint32_t>(keys.size());
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        items[i] = {keys[i], 0, sizes[i]};
+        if (sizes[i] > 0) continue;
+        if (const auto segment = memory_.find(keys[i])) items[i].bytes = static_cast<std::uint32_t>(segment->size());
+    }
+    return items;
+}
+
+std::optional<kv::Item> KvService::find_stored(const kv::SegmentKey& key) const {
+    const auto found = disk_ ? disk_->find(key) : std::nullopt;
+    return found ? std::optional(kv::Item{found->key, found->stamp, found->bytes}) : std::nullopt;
+}
+
+std::vector<kv::Item> KvService::list_stored(const std::optional<kv::SegmentKey>& after, std::size_t limit) const {
+    std::vector<kv::Item> items;
+    if (!disk_) return items;
+    for (const io::StoredInfo& found : disk_->list(after, limit))
+        items.push_back({found.key, found.stamp, found.bytes});
+    return items;
+}
+
 void KvService::load(std::vector<kv::SegmentKey> keys, KvSink sink) {
     std::vector<kv::SealedSegment> found;
     bool stopped = false;
@@ -126,6 +157,7 @@ KvStats KvService::stats() const {
         stats.memory_bytes = memory_.bytes();
     }
     if (disk_) stats.disk = disk_->stats();
+    if (peers_ != nullptr) stats.peers = peers_->stats();
     return stats;
 }
 
@@ -154,6 +186,10 @@ io::PutOutcome KvService::put(const kv::SegmentHead& head, std::shared_ptr<kv::S
         memory_.put(head.key, sealed);
     }
     return outcome;
+}
+
+io::PutOutcome KvService::keep(const kv::SealedSegment& segment) {
+    return disk_ ? disk_->put(wall_(), {&segment, 1}).front() : io::PutOutcome::refused_full;
 }
 
 bool KvService::erase(const kv::SegmentKey& key) {

@@ -22,6 +22,7 @@
 #include "app/kv_tiers.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "kv/messages.h"
 #include "kv/segment.h"
 
 namespace exa::app {
@@ -47,6 +48,7 @@ struct KvStats {
     std::uint64_t hits_peers = 0;
     std::uint64_t misses = 0;  // loads that ended before their last segment
     std::optional<io::StoreStats> disk{};
+    std::optional<KvPeersStats> peers{};
 };
 
 class KvService {
@@ -76,6 +78,14 @@ class KvService {
     bool has_room(std::size_t bytes);
     // The payload stands in `buffer` behind room for a header; of `head` key, parent, tenant and tokens are filled.
     void offer(const kv::SegmentHead& head, std::shared_ptr<kv::SegmentBuffer> buffer);
+    // Used now. Null when it is not in memory, which says nothing of the disk.
+    kv::SealedSegment find_in_memory(const kv::SegmentKey& key);
+    // What of `keys` is in memory or on the disk, an item for each, of size 0 for what is not; what is on the disk
+    // stays there for a moment.
+    std::vector<kv::Item> look(std::span<const kv::SegmentKey> keys);
+    // What is on the disk.
+    std::optional<kv::Item> find_stored(const kv::SegmentKey& key) const;
+    std::vector<kv::Item> list_stored(const std::optional<kv::SegmentKey>& after, std::size_t limit) const;
     // The longest run of `keys` that can be had. What is in memory comes within the call.
     void load(std::vector<kv::SegmentKey> keys, KvSink sink);
     KvStats stats() const;
@@ -93,6 +103,8 @@ class KvService {
     // For work that was posted: these block on the disk.
     kv::SealedSegment get(const kv::SegmentKey& key);
     io::PutOutcome put(const kv::SegmentHead& head, std::shared_ptr<kv::SegmentBuffer> buffer);
+    // Stores what came from a peer and was verified.
+    io::PutOutcome keep(const kv::SealedSegment& segment);
     // Whether it was here.
     bool erase(const kv::SegmentKey& key);
     // Null: there is none.

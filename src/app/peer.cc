@@ -17,6 +17,7 @@
 #include <fstream>
 #include <functional>
 #include <future>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -40,6 +41,7 @@
 #include "app/gate_keeper.h"
 #include "app/key_gate.h"
 #include "app/key_store.h"
+#include "app/kv_mesh.h"
 #include "app/kv_start.h"
 #include "io/crypto/openssl_crypto.h"
 #include "io/errc.h"
@@ -145,8 +147,15 @@ Result<void> check_door(const PeerConfig& config, const Endpoint& http) {
                     to_string(http)));
 }
 
+// What a peer without a disk for it keeps is gone with the process: it owns nothing.
+std::uint16_t kv_weight(const KvStats& stats) {
+    if (!stats.disk) return 0;
+    constexpr std::uint64_t most = std::numeric_limits<std::uint16_t>::max();
+    return static_cast<std::uint16_t>(std::clamp<std::uint64_t>(stats.disk->capacity_bytes >> 30, 1, most));
+}
+
 wire::PeerRecord first_record(const PeerConfig& config, const DataDir& directory, const Addresses& addresses,
-                              const LocalReplicas::List& replicas) {
+                              const LocalReplicas::List& replicas, const KvService* kv) {
     wire::PeerRecord record;
     record.id = directory.peer_id();
     record.generation = directory.generation();
@@ -157,6 +166,7 @@ wire::PeerRecord first_record(const PeerConfig& config, const DataDir& directory
     record.http = addresses.http;
     record.region = config.region;
     record.rack = config.rack;
+    if (kv != nullptr) record.kv_gib = kv_weight(kv->stats());
     for (const auto& replica : replicas) record.replicas.push_back(replica->record);
     return record;
 }
@@ -274,6 +284,20 @@ class KvStop {
     const std::shared_ptr<KvService> service_;
 };
 
+// Ends what the KV service does with other peers while the views that it reads are there.
+class MeshStop {
+  public:
+    explicit MeshStop(KvMesh* mesh) : mesh_(mesh) {}
+    MeshStop(const MeshStop&) = delete;
+    MeshStop& operator=(const MeshStop&) = delete;
+    ~MeshStop() {
+        if (mesh_ != nullptr) mesh_->stop();
+    }
+
+  private:
+    KvMesh* mesh_;
+};
+
 // Joins the threads of the data planes while the control strand, to which they hand messages, is there. The planes
 // themselves stay for what the control strand still tells them.
 class PlaneStop {
@@ -301,8 +325,10 @@ bool wait_until(const std::function<bool()>& done, std::chrono::steady_clock::ti
 // Replicas here admit nothing new and finish what runs; the door stays open, routing new requests elsewhere, until
 // everything it had taken before is answered; then it closes and the cluster is told. Answers that are not done by the
 // deadline go on at other replicas, and have a little longer to reach this door's clients.
+//
+// What is stored here is given to its new owners meanwhile, and until the deadline.
 void drain(const PeerConfig& config, LocalReplicas& replicas, Control& control,
-           const std::vector<std::unique_ptr<DataPlane>>& planes, Log& log) {
+           const std::vector<std::unique_ptr<DataPlane>>& planes, const KvMesh* kv, Log& log) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(config.drain_seconds);
     log.info("peer", "draining", {{"seconds_max", std::to_string(config.drain_seconds)}});
     control.set_peer_state(wire::PeerState::draining);
@@ -325,6 +351,9 @@ void drain(const PeerConfig& config, LocalReplicas& replicas, Control& control,
     bool all_answered = true;
     for (auto& door : doors) all_answered = door.get() && all_answered;
     if (!all_answered) log.warn("peer", "answers were cut by the drain's deadline");
+    if (kv != nullptr && !wait_until([&] { return kv->stats().given_away; }, deadline))
+        log.warn("peer", "the drain's deadline is over: KV cache that only this peer holds is lost with it",
+                 {{"segments_waiting", std::to_string(kv->stats().waiting)}});
     control.leave(std::chrono::seconds(3));
     std::vector<std::future<void>> links;
     for (const auto& plane : planes) links.push_back(plane->close_links());
@@ -416,9 +445,21 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
     Totals totals(config.http_threads);
     StatsBoard stats(config.http_threads);
     StopSwitch stop;
-    std::vector<std::unique_ptr<DataPlane>> planes;
     const io::LinkIdentity identity{cluster_id(config.cluster), directory.peer_id(), directory.generation(),
                                     config.name};
+    std::unique_ptr<KvMesh> mesh;
+    if (kv) {
+        mesh = std::make_unique<KvMesh>(KvMeshParts{.identity = identity,
+                                                    .sealing = sealing,
+                                                    .service = *kv,
+                                                    .sealer = sealer,
+                                                    .view = view,
+                                                    .clock = clock,
+                                                    .log = *log});
+        kv->set_peers(*mesh);
+    }
+    const MeshStop stop_mesh(mesh.get());
+    std::vector<std::unique_ptr<DataPlane>> planes;
     Control control({.identity = identity,
                      .replicas = replicas,
                      .view = view,
@@ -428,8 +469,9 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
                      .keys = key_store,
                      .crypto = crypto,
                      .on_keys =
-                         [&planes](std::shared_ptr<const LinkKeys> keys) {
+                         [&planes, &mesh](std::shared_ptr<const LinkKeys> keys) {
                              for (const auto& plane : planes) plane->set_keys(keys);
+                             if (mesh) mesh->set_keys(keys);
                          },
                      .first_keys = sealing.keys});
 
@@ -453,6 +495,7 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
         .sealing = sealing,
         .tls = certificates ? certificates->serving() : nullptr,
         .access_log = access_log.get(),
+        .kv = mesh.get(),
         .on_sync = [&control](PeerId from, Bytes message) { control.handle_sync(from, std::move(message)); },
         .on_link_broken = [&control](PeerId peer, Generation life) { control.handle_link_broken(peer, life); },
         .actions = {.facts =
@@ -502,8 +545,9 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
 
     control.run(std::make_unique<node::Node>(
         node::Config{.cluster = identity.cluster, .membership = {}, .keys = ring, .crypto = &crypto},
-        first_record(config, directory, advertise, *replicas->all()), io::random_u64(), clock.now()));
+        first_record(config, directory, advertise, *replicas->all(), kv.get()), io::random_u64(), clock.now()));
     for (const auto& plane : planes) plane->run();
+    if (mesh) mesh->run();
     control.join(config.seeds);
     log->info("peer", "serving",
               {{"id", to_string(directory.peer_id())},
@@ -553,7 +597,7 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
     EXA_TRY(stop.wait());
     warm_up.reset();
     probes.clear();
-    drain(config, *replicas, control, planes, *log);
+    drain(config, *replicas, control, planes, mesh.get(), *log);
     return success();
 }
 

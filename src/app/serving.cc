@@ -53,9 +53,16 @@ std::optional<ReplicaId> Serving::find_ready(std::string_view model, std::string
     return std::nullopt;
 }
 
+std::shared_ptr<ReplyReader> Serving::answer_kv(const wire::Open& open, const io::LinkStream& stream) {
+    if (kv_ == nullptr) return reply_of({wire::End{wire::EndCode::not_supported}});
+    return kv_->answer(open, stream.peer(), context_.executor);
+}
+
 void Serving::serve(wire::Open open, std::shared_ptr<io::LinkStream> stream) {
-    const auto delivery =
-        std::make_shared<Delivery>(std::move(stream), this->open(std::move(open)), turn_, replicas_->serving_now());
+    const bool is_kv = open.kind == wire::RequestKind::kv;
+    std::shared_ptr<ReplyReader> reply = is_kv ? answer_kv(open, *stream) : this->open(open);
+    const auto delivery = std::make_shared<Delivery>(std::move(stream), std::move(reply), turn_,
+                                                     is_kv ? kv_answers_now_ : replicas_->serving_now());
     deliveries_.insert(delivery);
     delivery->start([this](const std::shared_ptr<Delivery>& ended) { deliveries_.erase(ended); });
 }

@@ -2,7 +2,9 @@
 // has the replica's backend answer.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/any_io_executor.hpp>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -11,6 +13,7 @@
 
 #include "app/backend.h"
 #include "app/delivery.h"
+#include "app/kv_mesh.h"
 #include "app/local_replicas.h"
 #include "app/reply.h"
 #include "app/turn.h"
@@ -22,9 +25,11 @@ namespace exa::app {
 // Belongs to one data-plane thread, and so do its replies.
 class Serving {
   public:
-    // `turn` outlives it.
-    Serving(std::shared_ptr<LocalReplicas> replicas, Turn& turn, const boost::asio::any_io_executor& executor)
+    // `turn` and `kv` outlive it; null: this peer keeps no KV cache for others.
+    Serving(std::shared_ptr<LocalReplicas> replicas, KvMesh* kv, Turn& turn,
+            const boost::asio::any_io_executor& executor)
         : replicas_(std::move(replicas)),
+          kv_(kv),
           turn_(turn),
           context_{executor, std::make_shared<ServingStats>(), std::make_shared<Mailbox>(executor)} {}
 
@@ -34,15 +39,19 @@ class Serving {
     // A replica of this peer that would take a request for `model`.
     std::optional<ReplicaId> find_ready(std::string_view model, std::string_view tenant) const;
 
-    // Answers a request that came over a link.
+    // Answers a request, or a question about KV, that came over a link.
     void serve(wire::Open open, std::shared_ptr<io::LinkStream> stream);
 
     const ServingStats& stats() const { return *context_.stats; }
 
   private:
+    std::shared_ptr<ReplyReader> answer_kv(const wire::Open& open, const io::LinkStream& stream);
+
     std::shared_ptr<LocalReplicas> replicas_;
+    KvMesh* kv_;
     Turn& turn_;
     ReplyContext context_;
+    std::atomic<std::uint32_t> kv_answers_now_ = 0;
     std::unordered_set<std::shared_ptr<Delivery>> deliveries_;  // under way
 };
 

@@ -236,7 +236,7 @@ void Exchange::pump_intake(TimePoint now) {
 }
 
 void Exchange::pump_spread(TimePoint now) {
-    while (auto offer = spread_.next(now)) {
+    while (auto offer = spread_.next(now, *placement_)) {
         const std::size_t items = offer->question.items.size();
         ask(now, offer->to, std::move(offer->question), Offering{items}, config_.offer_patience);
     }

@@ -16,6 +16,7 @@ constexpr std::uint8_t version = 1;
 constexpr std::size_t question_head = 8;
 constexpr std::size_t item_bytes = sizeof(SegmentKey::bytes) + 8 + 4;
 constexpr std::size_t prefix_bytes = 4;
+static_assert(answer_bytes_max(1) == item_bytes);
 
 template <class T>
 void put_le(std::string& out, T value) {

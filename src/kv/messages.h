@@ -60,6 +60,11 @@ enum class OfferOutcome : std::uint8_t {
 std::string encode(const Question& question);
 Result<Question> decode_question(std::string_view bytes);
 
+// Of an answer about so many items, that is not of segments.
+constexpr std::size_t answer_bytes_max(std::size_t items) {
+    return items * 44;
+}
+
 std::string encode(std::span<const Item> items);
 // Of an answer about so many items.
 Result<std::vector<Item>> decode_items(std::string_view bytes, std::size_t count);

@@ -24,30 +24,46 @@ std::size_t Spread::room(PeerId to) const {
     return config_.queue_items - (lane != lanes_.end() ? lane->second.queue.size() : 0);
 }
 
-std::optional<Spread::Offer> Spread::next(TimePoint now) {
+std::optional<Spread::Offer> Spread::next(TimePoint now, const Placement& placement) {
     const auto is_due = [&](const auto& lane) {
         return lane.second.asked.empty() && !lane.second.queue.empty() && now >= lane.second.not_before;
     };
-    auto at = std::find_if(last_ ? lanes_.upper_bound(*last_) : lanes_.begin(), lanes_.end(), is_due);
-    if (at == lanes_.end()) at = std::find_if(lanes_.begin(), lanes_.end(), is_due);
-    if (at == lanes_.end()) return std::nullopt;
-    Lane& lane = at->second;
-    last_ = at->first;
-    Offer offer{at->first, {lane.queue.front().moves ? QuestionKind::move : QuestionKind::offer, {}}};
-    const bool moves = lane.queue.front().moves;
+    for (;;) {
+        auto at = std::find_if(last_ ? lanes_.upper_bound(*last_) : lanes_.begin(), lanes_.end(), is_due);
+        if (at == lanes_.end()) at = std::find_if(lanes_.begin(), lanes_.end(), is_due);
+        if (at == lanes_.end()) return std::nullopt;
+        last_ = at->first;
+        Question question = fill(at->first, at->second, placement);
+        if (!question.items.empty()) {
+            counters_.offered += question.items.size();
+            return Offer{at->first, std::move(question)};
+        }
+        lanes_.erase(at);
+    }
+}
+
+// Of what waits in a lane, as much as one question may hold; nothing when nothing of it is wanted any more.
+Question Spread::fill(PeerId to, Lane& lane, const Placement& placement) {
+    Question question;
     std::uint64_t bytes = 0;
-    while (!lane.queue.empty() && offer.question.items.size() < question_items_max) {
+    while (!lane.queue.empty() && question.items.size() < question_items_max) {
         Waiting& waiting = lane.queue.front();
-        if (waiting.moves != moves) break;
-        if (bytes > 0 && bytes + waiting.item.bytes > config_.offer_bytes) break;
+        if (!waiting.moves && !placement.owns(to, waiting.item.key)) {
+            lane.known.erase({waiting.item.key, waiting.item.stamp});
+            lane.queue.pop_front();
+            continue;
+        }
+        const QuestionKind kind = waiting.moves ? QuestionKind::move : QuestionKind::offer;
+        const bool fits = kind == question.kind && bytes + waiting.item.bytes <= config_.offer_bytes;
+        if (!question.items.empty() && !fits) break;
+        question.kind = kind;
         bytes += waiting.item.bytes;
         ++waiting.tries;
-        offer.question.items.push_back(waiting.item);
+        question.items.push_back(waiting.item);
         lane.asked.push_back(std::move(waiting));
         lane.queue.pop_front();
     }
-    counters_.offered += offer.question.items.size();
-    return offer;
+    return question;
 }
 
 std::vector<Item> Spread::answered(TimePoint now, PeerId from, std::span<const OfferOutcome> outcomes) {

@@ -18,6 +18,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "kv/messages.h"
+#include "kv/placement.h"
 
 namespace exa::kv {
 
@@ -48,8 +49,9 @@ class Spread {
         PeerId to;
         Question question;
     };
-    // The next question to ask; then answered() or failed() follows for that peer.
-    std::optional<Offer> next(TimePoint now);
+    // The next question to ask; then answered() or failed() follows for that peer. What was queued for one who is no
+    // owner by `placement` any more is left out, but for moves.
+    std::optional<Offer> next(TimePoint now, const Placement& placement);
     // An outcome each, as many as there were items; gives those that are held there now.
     std::vector<Item> answered(TimePoint now, PeerId from, std::span<const OfferOutcome> outcomes);
     void failed(TimePoint now, PeerId from);
@@ -77,6 +79,7 @@ class Spread {
         std::uint32_t failures = 0;  // in a row
     };
 
+    Question fill(PeerId to, Lane& lane, const Placement& placement);
     void put_back(TimePoint now, Lane& lane, std::vector<Waiting> again, bool failed);
 
     const SpreadConfig config_;

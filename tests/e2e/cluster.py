@@ -157,13 +157,13 @@ class Cluster:
     """Peers that know one another. Use as a context manager: it ends them."""
 
     def __init__(self, directory: pathlib.Path, model: pathlib.Path, peers: int = 3, replicas: int | list[int] = 2,
-                 flags: list[str] | None = None, admin_key: str | None = None):
+                 flags: list[str] | None = None, admin_key: str | None = None, racks: int | None = None):
         self.replicas = replicas if isinstance(replicas, list) else [replicas] * peers
         ports = free_ports(peers)
         self.peers = []
         for i, own in enumerate(ports):
             seeds = ",".join(f"127.0.0.1:{other[2]}" for other in ports if other is not own)
-            every = [f"--model-path={model}", f"--model-replicas={self.replicas[i]}", f"--rack=rack-{i + 1}",
+            every = [f"--model-path={model}", f"--model-replicas={self.replicas[i]}", f"--rack=rack-{i % (racks or peers) + 1}",
                      "--drain-seconds=30", "--kv-capacity-gb=1", *(flags or [])]
             if seeds:
                 every.append(f"--seeds={seeds}")

@@ -67,11 +67,27 @@ class FakeDisk final : public KvDisk {
         const std::lock_guard lock(mutex_);
         return segments_.contains(key);
     }
+    std::vector<std::uint32_t> look(WallTime, std::span<const kv::SegmentKey> keys) override {
+        std::vector<std::uint32_t> sizes;
+        for (const auto& key : keys) {
+            const auto found = find(key);
+            sizes.push_back(found ? found->bytes : 0);
+        }
+        return sizes;
+    }
     std::optional<io::StoredInfo> find(const kv::SegmentKey& key) const override {
         const std::lock_guard lock(mutex_);
         const auto found = segments_.find(key);
         if (found == segments_.end()) return std::nullopt;
-        return io::StoredInfo{.key = key, .bytes = static_cast<std::uint32_t>(found->second->size())};
+        return info_of(*found);
+    }
+    std::vector<io::StoredInfo> list(const std::optional<kv::SegmentKey>& after, std::size_t limit) const override {
+        const std::lock_guard lock(mutex_);
+        std::vector<io::StoredInfo> page;
+        for (auto at = after ? segments_.upper_bound(*after) : segments_.begin();
+             at != segments_.end() && page.size() < limit; ++at)
+            page.push_back(info_of(*at));
+        return page;
     }
     std::size_t erase(std::span<const kv::SegmentKey> keys) override {
         const std::lock_guard lock(mutex_);
@@ -108,6 +124,10 @@ class FakeDisk final : public KvDisk {
         const std::lock_guard lock(mutex_);
         flag = value;
         changed_.notify_all();
+    }
+
+    static io::StoredInfo info_of(const std::pair<const kv::SegmentKey, kv::SealedSegment>& entry) {
+        return {.key = entry.first, .bytes = static_cast<std::uint32_t>(entry.second->size())};
     }
 
     mutable std::mutex mutex_;

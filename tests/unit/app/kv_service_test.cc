@@ -46,6 +46,7 @@ constexpr std::size_t sealed_bytes = kv::segment_header_size + 100;
 // Others that have some segments, and say so on the caller's thread.
 class FakePeers final : public KvPeers {
   public:
+    KvPeersStats stats() const override { return {}; }
     void load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, Sink sink) override {
         asked.push_back(chain);
         holdings.push_back(held);

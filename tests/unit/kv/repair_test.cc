@@ -20,6 +20,11 @@ struct World {
         for (std::uint64_t n = 0; n < items; ++n) holdings.put(item(n));
     }
 
+    void place(std::shared_ptr<const Placement> next) {
+        placement = std::move(next);
+        repair.handle_placement(now, placement);
+    }
+
     void run() {
         while (repair.next_timeout() != time_never) {
             now = std::max(now, repair.next_timeout());
@@ -31,7 +36,7 @@ struct World {
     // Who was offered what since the last call.
     std::set<std::pair<PeerId, SegmentKey>> offered() {
         std::set<std::pair<PeerId, SegmentKey>> all;
-        while (auto offer = spread.next(now)) {
+        while (auto offer = spread.next(now, *placement)) {
             for (const Item& one : offer->question.items) all.emplace(offer->to, one.key);
             spread.answered(now, offer->to, std::vector(offer->question.items.size(), OfferOutcome::held));
         }
@@ -51,6 +56,7 @@ struct World {
     MapHoldings holdings;
     Spread spread;
     Repair repair;
+    std::shared_ptr<const Placement> placement;
     TimePoint now{seconds{100}};
     std::size_t steps = 0;
 };
@@ -62,7 +68,7 @@ BOOST_AUTO_TEST_SUITE(repair)
 BOOST_AUTO_TEST_CASE(at_first_every_owner_is_offered_what_it_owns) {
     World world;
     const auto placement = placement_of(5);
-    world.repair.handle_placement(world.now, placement);
+    world.place(placement);
     BOOST_TEST(world.repair.progress().is_running);
     world.run();
     BOOST_TEST((world.offered() == World::lacking(world.holdings, Placement(), *placement)));
@@ -74,13 +80,13 @@ BOOST_AUTO_TEST_CASE(at_first_every_owner_is_offered_what_it_owns) {
 BOOST_AUTO_TEST_CASE(after_a_loss_only_new_owners_are_offered_anything) {
     World world;
     const auto before = placement_of(5);
-    world.repair.handle_placement(world.now, before);
+    world.place(before);
     world.run();
     world.offered();
     std::vector<Holder> left(before->holders());
     left.erase(left.begin() + 2);
     const auto after = std::make_shared<const Placement>(left, 2);
-    world.repair.handle_placement(world.now, after);
+    world.place(after);
     world.run();
     const auto offered = world.offered();
     BOOST_TEST(!offered.empty());
@@ -89,20 +95,20 @@ BOOST_AUTO_TEST_CASE(after_a_loss_only_new_owners_are_offered_anything) {
 
 BOOST_AUTO_TEST_CASE(who_comes_back_within_reach_is_offered_all_that_it_owns) {
     World world;
-    world.repair.handle_placement(world.now, placement_of(5));
+    world.place(placement_of(5));
     world.run();
     world.offered();
-    world.repair.handle_placement(world.now, placement_of(5, {3}));
+    world.place(placement_of(5, {3}));
     BOOST_TEST(!world.repair.progress().is_running);
     const auto back = placement_of(5);
-    world.repair.handle_placement(world.now, back);
+    world.place(back);
     world.run();
     BOOST_TEST((world.offered() == World::lacking(world.holdings, *back, *back, PeerId{3})));
 }
 
 BOOST_AUTO_TEST_CASE(who_is_out_of_reach_is_offered_nothing) {
     World world;
-    world.repair.handle_placement(world.now, placement_of(5, {2, 3, 4, 5}));
+    world.place(placement_of(5, {2, 3, 4, 5}));
     world.run();
     BOOST_TEST(world.offered().empty());
 }
@@ -112,7 +118,7 @@ BOOST_AUTO_TEST_CASE(a_change_in_the_middle_begins_the_pass_again_and_loses_noth
     config.step_items = 10;
     World world(config);
     const auto first = placement_of(4);
-    world.repair.handle_placement(world.now, first);
+    world.place(first);
     for (int step = 0; step < 5; ++step) {
         world.now = world.repair.next_timeout();
         world.repair.handle_timeout(world.now, world.holdings, world.spread);
@@ -120,7 +126,7 @@ BOOST_AUTO_TEST_CASE(a_change_in_the_middle_begins_the_pass_again_and_loses_noth
     BOOST_TEST(world.repair.progress().looked_at == 50U);
     auto offered = world.offered();
     const auto second = placement_of(6);
-    world.repair.handle_placement(world.now, second);
+    world.place(second);
     world.run();
     const auto rest = world.offered();
     offered.insert(rest.begin(), rest.end());
@@ -133,13 +139,13 @@ BOOST_AUTO_TEST_CASE(a_pass_is_paced_in_items_and_in_bytes) {
     RepairConfig config;
     config.step_items = 10;
     World by_items(config);
-    by_items.repair.handle_placement(by_items.now, placement_of(3));
+    by_items.place(placement_of(3));
     by_items.run();
     BOOST_TEST(by_items.steps >= 10U);
     RepairConfig small;
     small.step_bytes = 4 * item(0).bytes;
     World by_bytes(small);
-    by_bytes.repair.handle_placement(by_bytes.now, placement_of(3));
+    by_bytes.place(placement_of(3));
     const TimePoint began = by_bytes.now;
     by_bytes.run();
     BOOST_TEST(by_bytes.steps >= by_bytes.repair.progress().offered / 4);
@@ -149,7 +155,7 @@ BOOST_AUTO_TEST_CASE(a_pass_is_paced_in_items_and_in_bytes) {
 BOOST_AUTO_TEST_CASE(it_waits_where_a_queue_is_full) {
     World world({}, 50, {.queue_items = 8});
     const auto placement = placement_of(2);
-    world.repair.handle_placement(world.now, placement);
+    world.place(placement);
     std::set<std::pair<PeerId, SegmentKey>> offered;
     for (int turns = 0; world.repair.next_timeout() != time_never && turns < 100; ++turns) {
         world.now = world.repair.next_timeout();

@@ -14,6 +14,8 @@ namespace {
 const TimePoint start{seconds{100}};
 const PeerId one{1};
 const PeerId two{2};
+// Two peers and two copies: both own everything.
+const std::shared_ptr<const Placement> everybody = placement_of(2);
 
 std::vector<OfferOutcome> all(std::size_t count, OfferOutcome outcome) {
     return std::vector(count, outcome);
@@ -26,15 +28,15 @@ BOOST_AUTO_TEST_SUITE(spread)
 BOOST_AUTO_TEST_CASE(what_waits_for_a_peer_goes_in_one_question) {
     Spread spread({});
     for (std::uint64_t n = 0; n < 5; ++n) spread.offer(one, item(n));
-    const auto offer = spread.next(start);
+    const auto offer = spread.next(start, *everybody);
     BOOST_REQUIRE(offer.has_value());
     BOOST_TEST((offer->to == one));
     BOOST_TEST((offer->question.kind == QuestionKind::offer));
     BOOST_TEST(offer->question.items.size() == 5U);
     spread.offer(one, item(9));
-    BOOST_TEST(!spread.next(start).has_value());
+    BOOST_TEST(!spread.next(start, *everybody).has_value());
     BOOST_TEST(spread.answered(start, one, all(5, OfferOutcome::held)).size() == 5U);
-    BOOST_TEST(spread.next(start)->question.items.size() == 1U);
+    BOOST_TEST(spread.next(start, *everybody)->question.items.size() == 1U);
     spread.answered(start, one, all(1, OfferOutcome::held));
     BOOST_TEST(spread.is_idle());
 }
@@ -45,23 +47,23 @@ BOOST_AUTO_TEST_CASE(peers_take_turns) {
         spread.offer(one, item(n));
         spread.offer(two, item(n));
     }
-    BOOST_TEST((spread.next(start)->to == one));
-    BOOST_TEST((spread.next(start)->to == two));
+    BOOST_TEST((spread.next(start, *everybody)->to == one));
+    BOOST_TEST((spread.next(start, *everybody)->to == two));
     spread.offer(one, item(7));
     spread.offer(two, item(7));
     spread.answered(start, one, all(3, OfferOutcome::held));
-    BOOST_TEST((spread.next(start)->to == one));
+    BOOST_TEST((spread.next(start, *everybody)->to == one));
     spread.answered(start, two, all(3, OfferOutcome::held));
     spread.answered(start, one, all(1, OfferOutcome::held));
     spread.offer(one, item(8));
-    BOOST_TEST((spread.next(start)->to == two));
+    BOOST_TEST((spread.next(start, *everybody)->to == two));
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_queued_twice) {
     Spread spread({});
     spread.offer(one, item(1));
     spread.offer(one, item(1));
-    BOOST_TEST(spread.next(start)->question.items.size() == 1U);
+    BOOST_TEST(spread.next(start, *everybody)->question.items.size() == 1U);
     spread.offer(one, item(1));
     BOOST_TEST(spread.waiting() == 1U);
     spread.answered(start, one, all(1, OfferOutcome::held));
@@ -77,10 +79,10 @@ BOOST_AUTO_TEST_CASE(a_failure_is_tried_again_later_and_later_and_not_for_ever) 
     TimePoint now = start;
     Duration waited{0};
     for (std::uint32_t tries = 1; tries <= config.tries; ++tries) {
-        BOOST_REQUIRE(spread.next(now).has_value());
+        BOOST_REQUIRE(spread.next(now, *everybody).has_value());
         spread.failed(now, one);
         if (tries == config.tries) break;
-        BOOST_TEST(!spread.next(now).has_value());
+        BOOST_TEST(!spread.next(now, *everybody).has_value());
         const Duration wait = spread.next_timeout() - now;
         BOOST_TEST((wait > waited));
         waited = wait;
@@ -95,11 +97,11 @@ BOOST_AUTO_TEST_CASE(a_refusal_is_final_and_a_full_queue_elsewhere_is_not) {
     Spread spread({});
     spread.offer(one, item(1));
     spread.offer(one, item(2));
-    spread.next(start);
+    spread.next(start, *everybody);
     BOOST_TEST(spread.answered(start, one, std::vector{OfferOutcome::refused, OfferOutcome::later}).empty());
     BOOST_TEST(spread.waiting() == 1U);
     BOOST_TEST(spread.counters().refused == 1U);
-    BOOST_TEST((spread.next(spread.next_timeout())->question.items == std::vector{item(2)}));
+    BOOST_TEST((spread.next(spread.next_timeout(), *everybody)->question.items == std::vector{item(2)}));
 }
 
 BOOST_AUTO_TEST_CASE(a_question_is_bounded_in_bytes_but_for_one_segment) {
@@ -110,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_question_is_bounded_in_bytes_but_for_one_segment) {
     spread.offer(one, item(2, 600));
     spread.offer(one, item(3, 5000));
     for (int turn = 0; turn < 3; ++turn) {
-        BOOST_TEST(spread.next(start)->question.items.size() == 1U);
+        BOOST_TEST(spread.next(start, *everybody)->question.items.size() == 1U);
         spread.answered(start, one, all(1, OfferOutcome::held));
     }
     BOOST_TEST(spread.is_idle());
@@ -131,17 +133,29 @@ BOOST_AUTO_TEST_CASE(moves_and_offers_do_not_share_a_question) {
     Spread spread({});
     spread.offer(one, item(1));
     spread.offer(one, item(2), true);
-    BOOST_TEST((spread.next(start)->question.kind == QuestionKind::offer));
+    BOOST_TEST((spread.next(start, *everybody)->question.kind == QuestionKind::offer));
     spread.answered(start, one, all(1, OfferOutcome::held));
-    const auto move = spread.next(start);
+    const auto move = spread.next(start, *everybody);
     BOOST_TEST((move->question.kind == QuestionKind::move));
     BOOST_TEST((move->question.items == std::vector{item(2)}));
+}
+
+BOOST_AUTO_TEST_CASE(who_is_no_owner_any_more_is_offered_only_moves) {
+    const auto many = placement_of(9);
+    std::uint64_t foreign = 0;
+    while (many->owns(one, key(foreign))) ++foreign;
+    Spread spread({});
+    spread.offer(one, item(foreign));
+    BOOST_TEST(!spread.next(start, *many).has_value());
+    BOOST_TEST(spread.is_idle());
+    spread.offer(one, item(foreign), true);
+    BOOST_TEST((spread.next(start, *many)->question.kind == QuestionKind::move));
 }
 
 BOOST_AUTO_TEST_CASE(what_waits_for_one_who_is_gone_is_dropped) {
     Spread spread({});
     spread.offer(one, item(1));
-    spread.next(start);
+    spread.next(start, *everybody);
     spread.offer(one, item(2));
     spread.forget(one);
     spread.failed(start, one);

@@ -1,0 +1,358 @@
+#include "app/kv_mesh.h"
+
+#include <algorithm>
+#include <atomic>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <variant>
+
+#include "app/kv_answers.h"
+#include "io/link/link.h"
+#include "kv/messages.h"
+#include "node/kv_placement.h"
+
+namespace exa::app {
+
+namespace {
+
+namespace asio = boost::asio;
+using Exchange = kv::Exchange;
+
+// How often the published view is looked at. A new owner that is known so much later costs nothing.
+constexpr std::chrono::milliseconds view_period{200};
+
+kv::OfferOutcome outcome_of(io::PutOutcome put) {
+    switch (put) {
+        case io::PutOutcome::stored:
+        case io::PutOutcome::present:
+            return kv::OfferOutcome::held;
+        case io::PutOutcome::refused_full:
+        case io::PutOutcome::refused_quota:
+            return kv::OfferOutcome::refused;
+        case io::PutOutcome::refused_broken:
+            return kv::OfferOutcome::failed;
+    }
+    return kv::OfferOutcome::failed;
+}
+
+class StoredHoldings final : public kv::Holdings {
+  public:
+    explicit StoredHoldings(const KvService& service) : service_(service) {}
+    std::optional<kv::Item> find(const kv::SegmentKey& key) const override { return service_.find_stored(key); }
+    std::vector<kv::Item> list(const std::optional<kv::SegmentKey>& after, std::size_t limit) const override {
+        return service_.list_stored(after, limit);
+    }
+
+  private:
+    const KvService& service_;
+};
+
+}  // namespace
+
+// Everything but `stats_` belongs to the thread. Kept alive by what other threads still have to post to it.
+struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
+    State(KvMeshParts given, const kv::ExchangeConfig& config)
+        : parts(std::move(given)),
+          holdings(parts.service),
+          exchange(parts.identity.peer, holdings, config),
+          links(context, {}, parts.identity, parts.log, parts.sealing) {}
+
+    // An answer to a question of ours as it comes in.
+    struct Answering {
+        Exchange::Send send;
+        std::string body;                         // of a look or an offer
+        std::optional<kv::SegmentReader> reader;  // of a fetch
+        std::size_t segments = 0;                 // that were handed on
+    };
+
+    TimePoint now() const { return parts.clock.now(); }
+
+    // What the exchange has to say, then its timer.
+    void pump() {
+        while (auto output = exchange.poll_output())
+            std::visit([this](auto&& one) { carry_out(std::forward<decltype(one)>(one)); }, std::move(*output));
+        const TimePoint next = exchange.next_timeout();
+        if (next != armed_for) {
+            armed_for = next;
+            timer.expires_at(io::SystemClock::to_steady(next));
+            timer.async_wait([this](const boost::system::error_code& cancelled) {
+                if (cancelled) return;
+                armed_for = time_never;
+                exchange.handle_timeout(now());
+                pump();
+            });
+        }
+        tell_stats();
+    }
+
+    void carry_out(Exchange::Send send) { asio::co_spawn(context, ask(std::move(send)), asio::detached); }
+
+    void carry_out(const Exchange::Drop& drop) {
+        const auto stream = streams.find(drop.id);
+        if (stream == streams.end()) return;
+        stream->second->cancel();
+        streams.erase(stream);
+    }
+
+    void carry_out(Exchange::Give give) {
+        const auto load = loads.find(give.id);
+        if (load == loads.end() || load->second(give.place, std::move(give.segment))) return;
+        loads.erase(load);
+        exchange.cancel(now(), give.id);
+    }
+
+    void carry_out(const Exchange::LoadOver& over) {
+        const auto load = loads.extract(over.id);
+        if (!load.empty()) load.mapped()(over.given, nullptr);
+    }
+
+    void carry_out(Exchange::Store store) {
+        const auto tell = [self = shared_from_this(), item = store.item](kv::OfferOutcome outcome) {
+            asio::post(self->context, [self, item, outcome] {
+                self->exchange.handle_stored(self->now(), item, outcome);
+                self->pump();
+            });
+        };
+        const bool is_posted = parts.service.post(
+            [this, tell, segment = std::move(store.segment)] { tell(outcome_of(parts.service.keep(segment))); });
+        if (!is_posted) tell(kv::OfferOutcome::later);
+    }
+
+    void carry_out(Exchange::Answer answer) {
+        const auto offer = offers.extract(answer.id);
+        if (!offer.empty()) offer.mapped()(std::move(answer.outcomes));
+    }
+
+    void carry_out(const Exchange::Kept&) {}
+
+    std::optional<Endpoint> link_of(PeerId peer) const {
+        const membership::Member* member = parts.view.load()->members->find(peer);
+        return member != nullptr ? std::optional(member->record->link) : std::nullopt;
+    }
+
+    asio::awaitable<void> ask(Exchange::Send send) {
+        const kv::AskId id = send.id;
+        const bool whole = co_await read_answer(std::move(send));
+        streams.erase(id);
+        if (!whole) exchange.handle_failed(now(), id);
+        pump();
+    }
+
+    // False when the answer is not all there.
+    asio::awaitable<bool> read_answer(Exchange::Send send) {
+        const auto link = link_of(send.to);
+        if (!link) co_return false;
+        wire::Open open;
+        open.kind = wire::RequestKind::kv;
+        open.body = kv::encode(send.question);
+        auto opened = co_await links.open(*link, send.to, std::move(open));
+        if (!opened) co_return false;
+        const std::shared_ptr<io::LinkStream> stream = std::move(opened).value();
+        Answering answering{std::move(send), {}, {}, 0};
+        if (answering.send.question.kind == kv::QuestionKind::fetch)
+            answering.reader.emplace(answering.send.question.items.size());
+        streams.emplace(answering.send.id, stream);
+        for (;;) {
+            auto frame = co_await stream->read();
+            if (!frame) co_return false;
+            if (const auto* end = std::get_if<wire::End>(&frame.value()))
+                co_return end->code == wire::EndCode::ok&& take_end(answering);
+            if (const auto* data = std::get_if<wire::Data>(&frame.value()))
+                if (!take(answering, data->bytes)) co_return false;
+        }
+    }
+
+    // False for what no honest peer sends.
+    bool take(Answering& answering, std::string_view bytes) {
+        if (!answering.reader) {
+            answering.body += bytes;
+            return answering.body.size() <= kv::answer_bytes_max(answering.send.question.items.size());
+        }
+        if (!answering.reader->feed(bytes)) return false;
+        while (auto segment = answering.reader->next()) {
+            const kv::Item& asked = answering.send.question.items[answering.segments++];
+            exchange.handle_segment(now(), answering.send.id, verified(asked, std::move(*segment)));
+            pump();
+        }
+        return true;
+    }
+
+    bool take_end(const Answering& answering) {
+        const std::size_t count = answering.send.question.items.size();
+        switch (answering.send.question.kind) {
+            case kv::QuestionKind::fetch:
+                return answering.reader->whole();
+            case kv::QuestionKind::look: {
+                const auto items = kv::decode_items(answering.body, count);
+                if (items) exchange.handle_items(now(), answering.send.id, items.value());
+                return items.has_value();
+            }
+            case kv::QuestionKind::offer:
+            case kv::QuestionKind::move: {
+                const auto outcomes = kv::decode_outcomes(answering.body, count);
+                if (outcomes) exchange.handle_outcomes(now(), answering.send.id, outcomes.value());
+                return outcomes.has_value();
+            }
+        }
+        return false;
+    }
+
+    kv::SealedSegment verified(const kv::Item& asked, kv::SealedSegment segment) {
+        if (!segment) return nullptr;
+        const auto head = parts.sealer.verify(asked.key, segment->view());
+        const std::lock_guard lock(stats_mutex);
+        ++stats.fetched;
+        stats.fetched_bytes += segment->size();
+        if (head && head.value().stamp >= asked.stamp) return segment;
+        ++stats.corrupt;
+        return nullptr;
+    }
+
+    void look_at_view() {
+        auto members = parts.view.load()->members;
+        if (members != placed_by) {
+            placed_by = members;
+            exchange.handle_placement(now(), std::make_shared<const kv::Placement>(node::kv_placement(*members)));
+            pump();
+        }
+        view_timer.expires_after(view_period);
+        view_timer.async_wait([this](const boost::system::error_code& cancelled) {
+            if (!cancelled) look_at_view();
+        });
+    }
+
+    void end() {
+        for (auto& [id, sink] : std::exchange(loads, {})) sink(0, nullptr);
+        for (auto& [id, stream] : std::exchange(streams, {})) stream->cancel();
+        links.close();
+        timer.cancel();
+        view_timer.cancel();
+        work.reset();
+        context.stop();
+    }
+
+    void tell_stats() {
+        const std::lock_guard lock(stats_mutex);
+        stats.settled = exchange.is_settled();
+        const auto& holders = exchange.placement().holders();
+        stats.given_away =
+            stats.settled && std::ranges::find(holders, parts.identity.peer, &kv::Holder::id) == holders.end();
+        stats.waiting = exchange.waiting();
+        stats.spread = exchange.spread();
+        stats.repair = exchange.repair();
+    }
+
+    const KvMeshParts parts;
+    const StoredHoldings holdings;
+    asio::io_context context;
+    Exchange exchange;
+    io::LinkPool links;
+    std::map<kv::AskId, std::shared_ptr<io::LinkStream>> streams;
+    std::map<kv::LoadId, Sink> loads;
+    std::map<kv::OfferId, OutcomesSink> offers;
+    std::atomic<std::uint64_t> last_id = 0;  // of loads and offers
+    std::shared_ptr<const membership::View> placed_by;
+    TimePoint armed_for = time_never;
+    asio::steady_timer timer{context};
+    asio::steady_timer view_timer{context};
+    asio::executor_work_guard<asio::io_context::executor_type> work = asio::make_work_guard(context);
+
+    mutable std::mutex stats_mutex;
+    KvPeersStats stats;
+    std::jthread thread;
+};
+
+KvMesh::KvMesh(KvMeshParts parts, const kv::ExchangeConfig& config)
+    : state_(std::make_shared<State>(std::move(parts), config)) {}
+
+KvMesh::~KvMesh() {
+    stop();
+}
+
+void KvMesh::run() {
+    asio::post(state_->context, [state = state_.get()] { state->look_at_view(); });
+    state_->thread = std::jthread([state = state_.get()] { state->context.run(); });
+}
+
+void KvMesh::stop() {
+    if (!state_->thread.joinable()) return;
+    asio::post(state_->context, [state = state_.get()] { state->end(); });
+    state_->thread.join();
+}
+
+void KvMesh::load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, Sink sink) {
+    asio::post(state_->context,
+               [state = state_, chain = std::move(chain), held = std::move(held), sink = std::move(sink)]() mutable {
+                   const kv::LoadId id{++state->last_id};
+                   state->loads.emplace(id, std::move(sink));
+                   state->exchange.load(state->now(), id, std::move(chain), std::move(held));
+                   state->pump();
+               });
+}
+
+void KvMesh::handle_stored(const kv::SegmentHead& head, kv::SealedSegment segment) {
+    const kv::Item item{head.key, head.stamp, static_cast<std::uint32_t>(segment->size())};
+    asio::post(state_->context, [state = state_, item] {
+        state->exchange.add(state->now(), item);
+        state->pump();
+    });
+}
+
+void KvMesh::move(PeerId to, std::vector<kv::SegmentKey> keys) {
+    asio::post(state_->context, [state = state_, to, keys = std::move(keys)] {
+        for (const kv::SegmentKey& key : keys)
+            if (const auto item = state->holdings.find(key)) state->exchange.move(state->now(), to, *item);
+        state->pump();
+    });
+}
+
+std::shared_ptr<ReplyReader> KvMesh::answer(const wire::Open& open, PeerId from,
+                                            const asio::any_io_executor& executor) {
+    auto question = kv::decode_question(open.body);
+    if (!question) return reply_of({wire::End{wire::EndCode::failed, question.error().message()}});
+    switch (question.value().kind) {
+        case kv::QuestionKind::look:
+            return answer_look(state_->parts.service, question.value());
+        case kv::QuestionKind::fetch:
+            return answer_fetch(state_->parts.service, std::move(question).value(), executor);
+        case kv::QuestionKind::offer:
+        case kv::QuestionKind::move:
+            break;
+    }
+    const kv::OfferId id{++state_->last_id};
+    const auto begin = [&](OutcomesSink sink) {
+        asio::post(state_->context, [state = state_, id, from, question = std::move(question).value(),
+                                     sink = std::move(sink)]() mutable {
+            state->offers.emplace(id, std::move(sink));
+            state->exchange.handle_offer(state->now(), id, from, question);
+            state->pump();
+        });
+    };
+    return answer_offer(executor, begin, [state = state_, id] {
+        asio::post(state->context, [state, id] {
+            if (state->offers.erase(id) > 0) state->exchange.forget_offer(id);
+        });
+    });
+}
+
+void KvMesh::set_keys(std::shared_ptr<const LinkKeys> keys) {
+    asio::post(state_->context, [state = state_, keys = std::move(keys)] { state->links.set_keys(keys); });
+}
+
+KvPeersStats KvMesh::stats() const {
+    const std::lock_guard lock(state_->stats_mutex);
+    return state_->stats;
+}
+
+}  // namespace exa::app
