@@ -309,7 +309,8 @@ void Oracles::on_told(WorldTime now, const Peer& observer, const membership::Eve
     if (event.generation.value > subject.newest)
         violate("M4", fmt::format("peer {} speaks of generation {} of {}", observer.host, event.generation.value,
                                   name(*number)));
-    // Facts name a generation, not a life: where a disk lied, those of the former life stand until the peer outbids them.
+    // Facts name a generation, not a life: where a disk lied, those of the former life stand until the peer outbids
+    // them.
     const bool disk_lied = cluster_.peer(subject.host).disk.effects().syncs_ignored > 0;
     if (const membership::Peer* held = observer.node->membership().roster().find(event.peer);
         held != nullptr && !disk_lied && subject.is_in(event)) {

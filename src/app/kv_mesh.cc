@@ -125,7 +125,7 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
             });
         };
         const bool is_posted = parts.service.post(
-            [this, tell, segment = std::move(store.segment)] { tell(outcome_of(parts.service.keep(segment))); });
+            [this, tell, segment = std::move(store.segment)] { tell(outcome_of(parts.service.take(segment))); });
         if (!is_posted) tell(kv::OfferOutcome::later);
     }
 

@@ -188,7 +188,7 @@ io::PutOutcome KvService::put(const kv::SegmentHead& head, std::shared_ptr<kv::S
     return outcome;
 }
 
-io::PutOutcome KvService::keep(const kv::SealedSegment& segment) {
+io::PutOutcome KvService::take(const kv::SealedSegment& segment) {
     return disk_ ? disk_->put(wall_(), {&segment, 1}).front() : io::PutOutcome::refused_full;
 }
 

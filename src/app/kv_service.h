@@ -104,7 +104,7 @@ class KvService {
     kv::SealedSegment get(const kv::SegmentKey& key);
     io::PutOutcome put(const kv::SegmentHead& head, std::shared_ptr<kv::SegmentBuffer> buffer);
     // Stores what came from a peer and was verified.
-    io::PutOutcome keep(const kv::SealedSegment& segment);
+    io::PutOutcome take(const kv::SealedSegment& segment);
     // Whether it was here.
     bool erase(const kv::SegmentKey& key);
     // Null: there is none.

@@ -52,7 +52,7 @@ struct PeerRecord {
     // What it holds on its disk, sorted, and seals with; nothing and 0 in a cluster that is not sealed.
     std::vector<KeyId> keys;
     KeyId primary_key;
-    std::uint16_t kv_gib = 0;  // KV cache that it keeps for the cluster: its weight as an owner; 0: none
+    std::uint16_t kv_gib = 0;             // KV cache that it keeps for the cluster: its weight as an owner; 0: none
     std::vector<ReplicaRecord> replicas;  // sorted by id
     bool operator==(const PeerRecord&) const = default;
 };

@@ -4,34 +4,10 @@ import json
 
 import pytest
 from cluster import Cluster, make_tiny_model, post_json, wait_for
+from kv_chat import Chat, question
 
 TURNS = 10
-LONG_STORY = " ".join(f"Chapter {n} tells of the river, the mill and the {n} people who live there." for n in range(40))
-QUESTIONS = [f"What happens in chapter {n}?" for n in range(1, TURNS + 2)]
-
-
-class Chat:
-    """Greedy turns of one conversation."""
-
-    def __init__(self, model: str):
-        self.model = model
-        self.messages = [{"role": "system", "content": LONG_STORY}]
-        self.usages = []
-
-    def ask(self, peer, question: str) -> str:
-        self.messages.append({"role": "user", "content": question})
-        status, _, body = post_json(peer.url + "/v1/chat/completions", {
-            "model": self.model, "messages": self.messages, "temperature": 0, "max_tokens": 20})
-        assert status == 200, body
-        reply = json.loads(body)
-        self.usages.append(reply["usage"])
-        text = reply["choices"][0]["message"]["content"]
-        self.messages.append({"role": "assistant", "content": text})
-        return text
-
-    @property
-    def cached_share(self) -> float:
-        return self.usages[-1]["prompt_tokens_details"]["cached_tokens"] / self.usages[-1]["prompt_tokens"]
+QUESTIONS = [question(turn) for turn in range(TURNS + 1)]
 
 
 def drained(peer) -> bool:
