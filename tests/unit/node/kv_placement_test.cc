@@ -23,7 +23,8 @@ std::vector<std::uint64_t> holders(std::vector<std::shared_ptr<const membership:
     membership::View view;
     view.members = membership::MemberList(std::move(members));
     std::vector<std::uint64_t> ids;
-    for (const kv::Holder& holder : kv_placement(view).holders()) ids.push_back(holder.id.value);
+    const kv::Placement placement = kv_placement(view);
+    for (const kv::Holder& holder : placement.holders()) ids.push_back(holder.id.value);
     return ids;
 }
 
