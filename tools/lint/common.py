@@ -14,13 +14,14 @@ ALLOWED = {
     "router": {"base", "wire", "membership", "ring", "kv"},
     "engine": {"base", "kv"},
     "openai": {"base"},
+    "resp": {"base"},
     "bench": {"base", "openai"},
     "node": {"base", "wire", "membership", "ring", "kv", "router", "engine", "openai"},
     "model": {"base", "kv", "engine"},
-    "io": {"base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "node"},
-    "app": {"base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "bench", "node", "model", "io"},
+    "io": {"base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "resp", "node"},
+    "app": {"base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "resp", "bench", "node", "model", "io"},
 }
-CORES = ("base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "bench", "node")
+CORES = ("base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "resp", "bench", "node")
 
 
 def finish(checked: int, faults: list[str], what: str) -> None:
