@@ -105,7 +105,8 @@ Result<void> complete_config(PeerConfig& config, const Environment& environment)
     }
     if (config.data_dir.empty()) config.data_dir = fmt::format("{}/exaserve/{}", environment.state_home, port);
     if (config.kv_directory.empty()) config.kv_directory = config.data_dir + "/kv";
-    if (!config.kv_enabled) config.kv_enabled = config.engine == "builtin" && config.replicas > 0;
+    if (!config.kv_enabled)
+        config.kv_enabled = (config.engine == "builtin" && config.replicas > 0) || !config.kv_resp_listen.empty();
     if (config.model_path.empty())
         config.model_path = fmt::format("{}/exaserve/models/SmolLM2-135M-Instruct.Q4_1.gguf", environment.cache_home);
     if (config.model_name.empty() && config.engine == "null") config.model_name = "null";

@@ -54,6 +54,8 @@ struct PeerConfig {
     std::string kv_durability = "wal";
     std::uint32_t kv_ttl_hours = 24;
     std::uint32_t kv_tenant_quota_gb = 0;
+    std::string kv_resp_listen;
+    std::uint32_t kv_resp_memory_mb = 256;
 
     std::uint32_t null_prefill_us = 0;
     std::uint32_t null_decode_us = 1'000;

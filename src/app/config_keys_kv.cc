@@ -31,7 +31,7 @@ Result<void> set_durability(PeerConfig& config, std::string_view text) {
 constexpr std::array keys = {
     ConfigKey{"kv.enabled", "BOOL",
               "Whether KV cache is kept outside the replicas too, and found there again: in memory and on disk, by the "
-              "content of prompts. Default: true with model.engine = builtin, else false.",
+              "content of prompts. Default: true with model.engine = builtin or kv.resp_listen, else false.",
               set_enabled},
     ConfigKey{"kv.segment_tokens", "N",
               "Tokens of one segment, the unit in which KV is kept and found; the same on every peer, or they find "
@@ -61,6 +61,16 @@ constexpr std::array keys = {
               "What the segments of one tenant may take of kv.directory at most, in GiB. Default: 0, no bound but "
               "kv.capacity_gb. Range: 0 to 1048576.",
               set_number<&PeerConfig::kv_tenant_quota_gb, 0, 1'048'576>},
+    ConfigKey{
+        "kv.resp_listen", "HOST:PORT",
+        "Where other engines' caches (LMCache) and clients of Redis reach this peer's store, in the Redis protocol, "
+        "without TLS. With security.api_keys_file their password is an API key. Default: nowhere.",
+        set_address<&PeerConfig::kv_resp_listen>},
+    ConfigKey{
+        "kv.resp_memory_mb", "MB",
+        "Memory for values of kv.resp_listen that were used lately, in MiB; larger values than this are not kept. "
+        "Default: 256. Range: 1 to 16777216.",
+        set_number<&PeerConfig::kv_resp_memory_mb, 1, 16'777'216>},
 };
 
 }  // namespace

@@ -78,8 +78,7 @@ void KeyGate::replace(ApiKeyFile file) {
     state_.store(next_state(std::move(file), state_.load().get()));
 }
 
-std::optional<std::size_t> KeyGate::find_key(const ApiKeyFile& file, const io::HttpRequest& request) const {
-    const auto text = credential(request.headers);
+std::optional<std::size_t> KeyGate::find_key(const ApiKeyFile& file, std::optional<std::string_view> text) const {
     const auto key = text ? parse_api_key(*text) : std::nullopt;
     if (!key) return std::nullopt;
     const auto found = std::ranges::lower_bound(file.keys, key->id, {}, &ApiKeyEntry::id);
@@ -92,13 +91,20 @@ openai::ApiResult<Caller> KeyGate::check(const io::HttpRequest& request, const R
     // The entry looks at the header again, and goes nowhere but to that replica.
     if (route.resource == Resource::answer && warm_up_target(request, warm_up_secret_)) return Caller{};
     const auto state = state_.load();
-    const auto key = find_key(state->file, request);
+    const auto key = find_key(state->file, credential(request.headers));
     if (!key) return openai::unauthorized();
     if (route.access != Access::client && !state->file.keys[*key].admin)
         return openai::forbidden("may not operate the cluster: that takes an admin's key");
     if (const Tenant* tenant = state->key_tenants[*key]) return Caller{tenant->name, tenant->priority};
     if (route.access == Access::client) return openai::forbidden("belongs to no tenant: it operates the cluster only");
     return Caller{};
+}
+
+std::optional<std::string> KeyGate::tenant_of_key(std::string_view text) const {
+    const auto state = state_.load();
+    const auto key = find_key(state->file, text);
+    if (!key || state->key_tenants[*key] == nullptr) return std::nullopt;
+    return state->key_tenants[*key]->name;
 }
 
 bool KeyGate::may_use(const Caller& caller, std::string_view model) {

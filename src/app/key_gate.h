@@ -36,6 +36,9 @@ class KeyGate final : public Gate {
     // keep what they have used. Requests under way are not touched.
     void replace(ApiKeyFile file);
 
+    // Whose an API key is, when it is a client's; for doors that do not speak HTTP. Thread-safe.
+    std::optional<std::string> tenant_of_key(std::string_view text) const;
+
     // Of the tenants that have a quota. Thread-safe.
     std::vector<TenantUse> use() const;
     // What the tenants used before this gate was made; of others it is forgotten.
@@ -56,8 +59,8 @@ class KeyGate final : public Gate {
     };
 
     static std::shared_ptr<const State> next_state(ApiKeyFile file, const State* before);
-    // Where the key of a request stands in the file; nothing without a good one.
-    std::optional<std::size_t> find_key(const ApiKeyFile& file, const io::HttpRequest& request) const;
+    // Where a key stands in the file; nothing without a good one.
+    std::optional<std::size_t> find_key(const ApiKeyFile& file, std::optional<std::string_view> text) const;
 
     const Crypto& crypto_;
     const io::SystemClock& clock_;

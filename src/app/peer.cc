@@ -43,6 +43,7 @@
 #include "app/key_store.h"
 #include "app/kv_mesh.h"
 #include "app/kv_start.h"
+#include "app/resp_start.h"
 #include "io/crypto/openssl_crypto.h"
 #include "io/errc.h"
 #include "io/log/log.h"
@@ -137,14 +138,14 @@ Result<void> check_sealing(const PeerConfig& config, const membership::KeyRing& 
 }
 
 // Nobody uses the models from beyond this machine without a key unless the operator says so.
-Result<void> check_door(const PeerConfig& config, const Endpoint& http) {
-    if (!config.api_keys_file.empty() || config.open_door || is_loopback(http)) return success();
+Result<void> check_door(const PeerConfig& config, std::string_view key, const Endpoint& door) {
+    if (!config.api_keys_file.empty() || config.open_door || is_loopback(door)) return success();
     return error(
         errc::usage,
-        fmt::format("listen.http: {} can be reached from other machines, and there are no API keys. Either set "
+        fmt::format("{}: {} can be reached from other machines, and there are no API keys. Either set "
                     "security.api_keys_file ('exaserve apikeys create' makes one), or set security.open_door = "
                     "true on a network that you trust",
-                    to_string(http)));
+                    key, to_string(door)));
 }
 
 // What a peer without a disk for it keeps is gone with the process: it owns nothing.
@@ -382,7 +383,12 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
 
     EXA_TRY(const Addresses listen,
             resolve_all(config.listen_gossip, config.listen_link, config.listen_http, "listen"));
-    EXA_TRY(check_door(config, listen.http));
+    EXA_TRY(check_door(config, "listen.http", listen.http));
+    std::optional<Endpoint> resp_endpoint;
+    if (!config.kv_resp_listen.empty()) {
+        EXA_TRY(resp_endpoint, resolve_one(config.kv_resp_listen, "kv.resp_listen"));
+        EXA_TRY(check_door(config, "kv.resp_listen", *resp_endpoint));
+    }
     EXA_TRY(Addresses advertise,
             resolve_all(config.advertise_gossip, config.advertise_link, config.advertise_http, "advertise"));
     EXA_TRY(const DataDir directory, DataDir::open(config.data_dir, PeerId{io::random_u64()}));
@@ -529,6 +535,13 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
     const PlaneStop stop_planes(planes);
     const KvStop stop_kv(kv);
     const ReplicaStop stop_replicas(*replicas);
+    std::unique_ptr<RespService> resp;
+    if (resp_endpoint) {
+        auto started_resp = start_resp(config, *resp_endpoint, software, crypto, secret, sealer, kv.get(),
+                                       key_gate ? &*key_gate : nullptr, clock);
+        if (!started_resp) return cannot_bind("kv.resp_listen", started_resp.error());
+        resp = std::move(started_resp).value();
+    }
     for (std::size_t thread = 0; thread < config.http_threads; ++thread) {
         planes.push_back(std::make_unique<DataPlane>(shared, thread));
         // Of port 0 the system chooses once, for all of them.

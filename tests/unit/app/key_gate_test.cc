@@ -126,6 +126,16 @@ BOOST_AUTO_TEST_CASE(an_admins_key_without_a_tenant_uses_no_model) {
     BOOST_TEST(chat(with_key(3)) == 0);
 }
 
+BOOST_AUTO_TEST_CASE(at_other_doors_a_clients_key_names_its_tenant_and_nothing_else_does) {
+    BOOST_TEST(gate.tenant_of_key(format_api_key(key_of(1))).value() == "acme");
+    BOOST_TEST(gate.tenant_of_key(format_api_key(key_of(3))).value() == "beta");
+    ApiKey forged = key_of(1);
+    forged.secret[0] ^= 1;
+    for (const std::string& text : {format_api_key(key_of(2)), format_api_key(key_of(9)), format_api_key(forged),
+                                    std::string(), std::string("acme")})
+        BOOST_TEST(!gate.tenant_of_key(text).has_value());
+}
+
 BOOST_AUTO_TEST_CASE(the_peers_own_warm_up_needs_no_key_and_reaches_nothing_else) {
     const std::string replica = to_string(ReplicaId{PeerId{1}, DeploymentId{2}, 3});
     const io::HttpRequest own = request("x-exaserve-warm-up", warm_up_secret + " " + replica);

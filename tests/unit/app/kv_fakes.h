@@ -48,8 +48,13 @@ class FakeDisk final : public KvDisk {
         changed_.wait(lock, [this] { return !writes_held_; });
         std::vector<io::PutOutcome> outcomes;
         for (const auto& segment : segments) {
-            if (!full) segments_[kv::parse_segment(segment->view()).value().key] = segment;
-            outcomes.push_back(full ? io::PutOutcome::refused_full : io::PutOutcome::stored);
+            const kv::SegmentHead head = kv::parse_segment(segment->view()).value();
+            const auto old = segments_.find(head.key);
+            const bool later = head.stamp != 0 && old != segments_.end() && info_of(*old).stamp >= head.stamp;
+            if (!full && !later) segments_[head.key] = segment;
+            outcomes.push_back(full    ? io::PutOutcome::refused_full
+                               : later ? io::PutOutcome::present
+                                       : io::PutOutcome::stored);
             ++puts_;
         }
         changed_.notify_all();
@@ -127,7 +132,8 @@ class FakeDisk final : public KvDisk {
     }
 
     static io::StoredInfo info_of(const std::pair<const kv::SegmentKey, kv::SealedSegment>& entry) {
-        return {.key = entry.first, .bytes = static_cast<std::uint32_t>(entry.second->size())};
+        const kv::SegmentHead head = kv::parse_segment(entry.second->view()).value();
+        return {entry.first, head.tenant, head.stamp, static_cast<std::uint32_t>(entry.second->size()), head.kind};
     }
 
     mutable std::mutex mutex_;
