@@ -6,6 +6,9 @@ namespace exa::kernels {
 
 namespace {
 
+// Divides the width of a token: head_dim is a multiple of it.
+constexpr std::size_t tile = 8;
+
 // Calls copy(keys, values, slot, token, count) for every run of tokens from .. tokens - 1 that lies in one page of one
 // layer: keys and values are the page's, `slot` and `token` say where the run begins in the page and in the segment.
 template <class Copy>
@@ -30,8 +33,13 @@ void gather_kv(const AttentionShape& shape, std::size_t layers, const PagedKv& k
         const auto copy = [&](const std::uint16_t* keys, const std::uint16_t* values, std::size_t slot,
                               std::size_t token, std::size_t count) {
             std::uint16_t* k = segment + token * width;
-            for (std::size_t at = 0; at < width; ++at)
-                for (std::size_t i = 0; i < count; ++i) k[i * width + at] = keys[at * page_tokens + slot + i];
+            // In tiles: single halves a token's width apart would each touch a line of the cache.
+            for (std::size_t at = 0; at < width; at += tile) {
+                std::uint16_t rows[page_tokens][tile];
+                for (std::size_t j = 0; j < tile; ++j)
+                    for (std::size_t i = 0; i < page_tokens; ++i) rows[i][j] = keys[(at + j) * page_tokens + i];
+                for (std::size_t i = 0; i < count; ++i) std::copy_n(rows[slot + i], tile, k + i * width + at);
+            }
             std::uint16_t* v = segment + (tokens + token) * width;
             for (std::size_t i = 0; i < count; ++i)
                 for (std::size_t h = 0; h < shape.kv_heads; ++h)
