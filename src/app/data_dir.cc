@@ -39,7 +39,7 @@ std::string format_identity(const Identity& identity) {
 }
 
 std::optional<Identity> parse_identity(std::string_view text) {
-    if (!text.starts_with(header) || !text.ends_with('\n')) return std::nullopt;
+    if (text.size() <= header.size() || !text.starts_with(header) || !text.ends_with('\n')) return std::nullopt;
     text.remove_prefix(header.size());
     text.remove_suffix(1);
     if (text.size() < 18 || text[16] != ' ') return std::nullopt;
