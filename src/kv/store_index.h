@@ -72,6 +72,8 @@ class StoreIndex {
 
     // Commands.
     void set_overhead(std::uint64_t bytes) { overhead_bytes_ = bytes; }
+    // What there is may be less than was wanted. What is above goes with the next puts, or make_room().
+    void set_capacity(std::uint64_t bytes) { limits_.capacity_bytes = bytes; }
     void set_quota(std::uint64_t tenant, std::uint64_t bytes);
 
     // An entry of a former life, in any order; replaces what stood under the key. Call order_by_use() after the last.

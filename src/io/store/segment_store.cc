@@ -146,8 +146,6 @@ class SegmentStore::Impl {
     mutable std::mutex mutex_;  // all below
     kv::StoreIndex index_;
     StoreStats counted_;
-    std::uint64_t index_disk_bytes_ = 0;
-    std::uint64_t missing_bytes_ = 0;  // of the capacity, that others on the file system have taken
     std::int64_t flushed_us_ = 0;
     bool is_full_ = false;  // as last said in the log
     WallTime last_now_;
@@ -411,16 +409,16 @@ std::uint64_t SegmentStore::Impl::tenant_bytes(std::uint64_t tenant) const {
 void SegmentStore::Impl::measure() {
     const std::uint64_t index_bytes = disk_bytes(config_.directory / "index");
     const std::uint64_t ours = index_bytes + volumes_->measure();
-    std::uint64_t missing = 0;
+    std::uint64_t capacity = config_.capacity_bytes;
     struct statvfs file_system{};
     if (::statvfs(config_.directory.c_str(), &file_system) == 0) {
         const std::uint64_t reachable = ours + static_cast<std::uint64_t>(file_system.f_bavail) * file_system.f_frsize;
-        missing = config_.capacity_bytes - std::min(config_.capacity_bytes, reachable);
+        capacity = std::min(capacity, reachable);
     }
     const std::lock_guard lock(mutex_);
-    index_disk_bytes_ = index_bytes;
-    missing_bytes_ = missing;
-    index_.set_overhead(index_bytes + index_reserve + volumes_->overhead_bytes() + missing);
+    index_.set_capacity(capacity);
+    index_.set_overhead(index_bytes + index_reserve + volumes_->overhead_bytes());
+    if (capacity == config_.capacity_bytes) is_full_ = false;
 }
 
 void SegmentStore::Impl::maintain(WallTime now) {
@@ -455,8 +453,6 @@ void SegmentStore::Impl::maintain(WallTime now) {
         if (flush_now) flushed_us_ = now.unix_us;
     }
     if (flush_now && !db_->flush()) db_->resume();
-    const std::lock_guard lock(mutex_);
-    if (missing_bytes_ == 0) is_full_ = false;
 }
 
 void SegmentStore::Impl::report_full(std::string_view what) {
@@ -497,7 +493,7 @@ StoreStats SegmentStore::Impl::stats() const {
     StoreStats stats = counted_;
     stats.entries = index_.size();
     stats.bytes = index_.sealed_bytes();
-    stats.physical_bytes = index_.physical_bytes() - missing_bytes_;
+    stats.physical_bytes = index_.physical_bytes();
     stats.capacity_bytes = config_.capacity_bytes;
     stats.leases = index_.leases();
     return stats;

@@ -91,6 +91,17 @@ BOOST_AUTO_TEST_CASE(overhead_takes_room_from_entries) {
     put(index, at(0), entry(4), Admission::no_room);
 }
 
+BOOST_AUTO_TEST_CASE(a_capacity_that_shrinks_is_reached_again) {
+    StoreIndex index(limits(10 * mib));
+    for (std::uint32_t n = 0; n < 10; ++n) put(index, at(0), entry(n));
+    index.set_capacity(4 * mib);
+    std::vector<StoreEntry> gone;
+    index.make_room(at(0), 100, gone);
+    BOOST_TEST(gone.size() == 6u);
+    BOOST_TEST((put(index, at(0), entry(10)) == Places{6}));
+    put(index, at(0), entry(11, alice, 5 * mib), Admission::no_room);
+}
+
 BOOST_AUTO_TEST_CASE(what_is_larger_than_the_store_is_refused_and_drops_nobody) {
     StoreIndex index(limits(3 * mib));
     put(index, at(0), entry(1));
