@@ -34,6 +34,12 @@ constexpr std::array infos = std::to_array<MutantInfo>({
      "model-swap"},
     {Mutant::resume_repeats, "resume-repeats", "a stream that moves repeats a token, and its entry does not look",
      "kill-streams"},
+    {Mutant::models_share_keys, "models-share-keys", "a segment's key does not say which model computed it",
+     "hot-prefix"},
+    {Mutant::tenants_share_salt, "tenants-share-salt", "all tenants' keys are salted alike", "hot-prefix"},
+    {Mutant::mac_unchecked, "mac-unchecked", "segments are taken as they come, unverified", "bit-rot"},
+    {Mutant::early_publish, "early-publish", "a segment is acknowledged before it is on the disk", "disk-stall"},
+    {Mutant::lost_repair, "lost-repair", "offers of a repair are never made", "rack-loss-during-repair"},
     {Mutant::places_leak, "places-leak", "a place given back while the batch is full is sometimes lost", "load-spike"},
 });
 

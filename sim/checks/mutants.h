@@ -34,6 +34,11 @@ enum class Mutant : std::uint8_t {
     client_error_is_failure,   // so does a client's error
     receiver_trusts_entry,     // a replica does not look whether it serves the model asked for
     resume_repeats,            // a stream that goes on elsewhere begins a token early, and its entry does not look
+    models_share_keys,         // the fingerprint of what computed a segment is no part of its key
+    tenants_share_salt,        // neither is the tenant's salt
+    mac_unchecked,             // segments are taken as they come, from the disk and from others
+    early_publish,             // a segment is acknowledged before it is on the disk
+    lost_repair,               // offers of a repair are taken for settled without being made
     places_leak,               // a place that is given back while the batch is full is sometimes lost
 };
 

@@ -19,7 +19,7 @@ constexpr std::string_view deployment = "default";
 // Every peer's monotonic clock starts somewhere in the first day.
 constexpr std::uint64_t clock_start_us_max = 86'400'000'000;
 
-wire::PeerRecord first_record(const Peer& peer) {
+wire::PeerRecord first_record(const ClusterConfig& config, const Peer& peer) {
     wire::PeerRecord record;
     record.id = peer.id;
     record.generation = peer.generation;
@@ -30,6 +30,7 @@ wire::PeerRecord first_record(const Peer& peer) {
     record.http = endpoint_of(peer.host, http_port);
     record.region = "sim";
     record.rack = peer.rack;
+    record.kv_gib = config.kv ? 1 : 0;
     for (const Replica& replica : peer.replicas) record.replicas.push_back(replica.record());
     return record;
 }
@@ -168,6 +169,7 @@ void Cluster::handle(const Event& event) {
             deliver(event);
             break;
         case EventKind::step:
+        case EventKind::kv:
             if (event.boot != 0)
                 deliver(event);
             else
@@ -260,6 +262,7 @@ void Cluster::act(Peer& peer, const Event& event) {
             push(now_ + config_.rejoin_period, EventKind::rejoin, peer.host, 0, peer.boot);
             break;
         case EventKind::step:
+        case EventKind::kv:
             call_handler(event);
             // A step takes nothing from the node; what it gave to it has been carried out.
             return;
@@ -508,7 +511,7 @@ void Cluster::serve(Peer& peer) {
                                                           .crypto = &crypto_,
                                                           .rings = rings_,
                                                           .states = states_},
-                                             first_record(peer), streams_.seed_of("node", life), local);
+                                             first_record(config_, peer), streams_.seed_of("node", life), local);
     peer.dispatcher =
         std::make_unique<router::Dispatcher>(config_.router, tokens_, streams_.stream("dispatcher", life));
     if (watcher_ != nullptr) watcher_->on_up(now_, peer);

@@ -4,11 +4,13 @@
 
 namespace exa::sim {
 
+bool Disk::takes_writes() {
+    effects_.writes_refused += faults_.full ? 1 : 0;
+    return !faults_.full;
+}
+
 bool Disk::write(const std::string& name, Bytes content) {
-    if (faults_.full) {
-        ++effects_.writes_refused;
-        return false;
-    }
+    if (!takes_writes()) return false;
     unsynced_[name] = std::move(content);
     return true;
 }

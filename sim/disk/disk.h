@@ -37,6 +37,8 @@ class Disk {
 
     // Replaces the file. False: the disk is full and the file is as it was.
     bool write(const std::string& name, Bytes content);
+    // Of what is stored on it beside files: false as write() is.
+    bool takes_writes();
     // Makes all writes so far survive a crash; returns how long that takes.
     Duration sync();
     // What a reader sees now; nothing when there is no such file.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "io/crypto/openssl_crypto.h"
+#include "sim/kv/kv_cluster.h"
 #include "sim/scenarios/director.h"
 
 namespace exa::sim {
@@ -71,7 +72,7 @@ void freeze(Cluster& cluster, const std::vector<Host>& core, Rng& rng) {
         if (!std::ranges::binary_search(core, host) && rng.below(2) == 0) cluster.crash(host);
 }
 
-bool settle(const Scenario& scenario, Cluster& cluster, Oracles& oracles, Outcome& outcome) {
+bool settle(const Scenario& scenario, Cluster& cluster, Oracles& oracles, KvCluster& kv, Outcome& outcome) {
     Rng rng = cluster.streams().stream("core");
     const std::vector<Host> core = pick_core(cluster, rng);
     freeze(cluster, core, rng);
@@ -79,7 +80,7 @@ bool settle(const Scenario& scenario, Cluster& cluster, Oracles& oracles, Outcom
     std::uint32_t looks = 0;
     while (cluster.now() - start < scenario.bounds.settle) {
         if (!cluster.run_until(cluster.now() + sweep_period)) return false;
-        looks = oracles.is_settled(core, outcome.liveness) ? looks + 1 : 0;
+        looks = oracles.is_settled(core, outcome.liveness) && kv.is_settled(core, outcome.liveness) ? looks + 1 : 0;
         if (looks < settled_looks) continue;
         oracles.measured().settle = seconds_of(cluster.now() - start - sweep_period * (settled_looks - 1));
         outcome.liveness.clear();
@@ -90,7 +91,7 @@ bool settle(const Scenario& scenario, Cluster& cluster, Oracles& oracles, Outcom
 }
 
 void collect_effects(const Scenario& scenario, const Cluster& cluster, const Director& director, const Traffic& traffic,
-                     Outcome& outcome) {
+                     const KvCluster& kv, Outcome& outcome) {
     outcome.faults = director.effects_by_kind();
     outcome.faults["restart_refused"] = cluster.boots_refused();
     outcome.faults["refused"] = cluster.lives_refused();
@@ -100,6 +101,16 @@ void collect_effects(const Scenario& scenario, const Cluster& cluster, const Dir
     outcome.faults["resumed"] = traffic.counters().resumed;
     outcome.faults["client_error"] = traffic.counters().client_errors;
     outcome.faults["sent_away"] = traffic.counters().refused;
+    const KvCounters segments = kv.counters();
+    const KvStoreEffects stores = kv.effects();
+    outcome.faults["kv_turns"] = segments.turns;
+    outcome.faults["kv_handed_out"] = segments.handed_out;
+    outcome.faults["kv_acknowledged"] = segments.acknowledged;
+    outcome.faults["kv_corrupt"] = segments.corrupt + stores.dropped;
+    outcome.faults["kv_repaired"] = segments.repaired;
+    outcome.faults["kv_evicted"] = stores.evicted;
+    outcome.faults["kv_refused"] = stores.refused_full;
+    outcome.faults["kv_lost"] = stores.lost;
     outcome.faults["stranger"] = outcome.measured.strangers;
     outcome.faults["placement"] = outcome.measured.placements;
     outcome.faults["control_behind_data"] = cluster.fabric().control_behind_data();
@@ -124,6 +135,12 @@ Outcome run(const Scenario& scenario, const RunOptions& options) {
     Oracles oracles(scenario, cluster);
     Director director(scenario, cluster, oracles, options.mutant);
     Traffic traffic(scenario, cluster, oracles, options.mutant);
+    KvCluster kv(scenario, cluster, oracles, crypto, options.mutant);
+    director.drive_kv(
+        [&](Host host, const Fault& fault) {
+            return fault.kind == FaultKind::kv_rot ? kv.rot(host, fault.chance) : kv.misdirect(host);
+        },
+        [&](Host host) { kv.wipe(host); });
     director.drive_clients([&](double factor) { traffic.set_factor(factor); },
                            [&](double share) { return traffic.disconnect(share); });
     cluster.watch(&oracles);
@@ -149,6 +166,7 @@ Outcome run(const Scenario& scenario, const RunOptions& options) {
     cluster.push(WorldTime{sweep_period}, EventKind::sweep);
     director.start();
     traffic.start();
+    kv.start();
 
     Outcome outcome;
     bool whole = cluster.run_until(WorldTime{scenario.measure_from});
@@ -168,7 +186,8 @@ Outcome run(const Scenario& scenario, const RunOptions& options) {
     director.freeze();
     oracles.end_measuring();
     traffic.stop();
-    if (whole) whole = settle(scenario, cluster, oracles, outcome);
+    kv.stop();
+    if (whole) whole = settle(scenario, cluster, oracles, kv, outcome);
     // Requests under way have their time to end, too.
     const WorldTime last = cluster.now() + scenario.load.deadline + 10 * sweep_period;
     while (whole && traffic.under_way() > 0 && cluster.now() < last)
@@ -186,7 +205,7 @@ Outcome run(const Scenario& scenario, const RunOptions& options) {
     outcome.violation_count = oracles.violation_count();
     outcome.measured = oracles.measured();
     outcome.traffic = traffic.counters();
-    collect_effects(scenario, cluster, director, traffic, outcome);
+    collect_effects(scenario, cluster, director, traffic, kv, outcome);
     if (outcome.violation_count > 0)
         outcome.verdict = Verdict::invariant;
     else if (!outcome.liveness.empty())

@@ -186,7 +186,9 @@ void Director::apply(std::size_t entry, Active& active) {
             case FaultKind::crash:
                 effects += peer.boot != 0 ? 1 : 0;
                 cluster_.crash(host);
-                if (!fault.keep_disk) cluster_.wipe(host);
+                if (fault.keep_disk) break;
+                cluster_.wipe(host);
+                if (wipe_kv_) wipe_kv_(host);
                 break;
             case FaultKind::leave:
                 effects += peer.is_up() ? 1 : 0;
@@ -227,6 +229,10 @@ void Director::apply(std::size_t entry, Active& active) {
                 break;
             case FaultKind::key_remove:
                 effects += cluster_.order_keys(host, Cluster::KeyStep::remove) ? 1 : 0;
+                break;
+            case FaultKind::kv_rot:
+            case FaultKind::kv_misdirect:
+                if (harm_kv_) effects += harm_kv_(host, fault);
                 break;
             case FaultKind::disk_full:
                 peer.disk.faults().full = true;

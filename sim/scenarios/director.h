@@ -27,6 +27,12 @@ class Director {
         disconnect_ = std::move(disconnect);
     }
 
+    // What the faults of KV services need: how much came of one at a host; and that a host's disk is another one.
+    void drive_kv(std::function<std::uint64_t(Host, const Fault&)> harm, std::function<void(Host)> wipe) {
+        harm_kv_ = std::move(harm);
+        wipe_kv_ = std::move(wipe);
+    }
+
     // Puts the plan on the time line.
     void start();
     // Nothing begins or ends from here on.
@@ -67,6 +73,8 @@ class Director {
     Mutant mutant_;
     std::function<void(double)> factor_;
     std::function<std::uint64_t(double)> disconnect_;
+    std::function<std::uint64_t(Host, const Fault&)> harm_kv_;
+    std::function<void(Host)> wipe_kv_;
     bool frozen_ = false;
     bool remembers_ = false;
     std::vector<Rng> rngs_;  // one an entry

@@ -35,6 +35,7 @@ class Writer {
 
     bool chance(double p) { return rng_.unit() < p; }
     std::uint64_t below(std::uint64_t bound) { return rng_.below(bound); }
+    double unit() { return rng_.unit(); }
     double between(double least, double most) { return least + (most - least) * rng_.unit(); }
 
     std::string fault(std::string_view kind, std::uint32_t peers, double duration) {
@@ -76,6 +77,10 @@ class Writer {
         else if (kind == "disk_full" || kind == "disk_lies" || kind == "disk_corrupt")
             text += fmt::format("share = 0.5\n\n[[fault]]\nkind = \"crash\"\nat_s = {:.3f}\nfor_s = 2\nshare = 0.4\n",
                                 at + lasts / 2);
+        else if (kind == "kv_rot")
+            text += fmt::format("share = {:.3f}\nchance = {:.3f}\n", between(0.1, 1), between(0, 0.5));
+        else if (kind == "kv_misdirect")
+            text += fmt::format("share = {:.3f}\n", between(0.1, 1));
         else if (kind == "name_steal")
             text += "count = 1\n";
         else if (kind == "crash" && chance(0.3))
@@ -101,17 +106,18 @@ std::string random_scenario(std::uint64_t number) {
     const double duration = large ? writer.between(60, 150) : writer.between(120, 600);
     const bool load = writer.chance(large ? 0.15 : 0.4);
     const bool sealed = writer.chance(0.25);
+    const bool kv = writer.chance(large ? 0.1 : 0.35);
     std::string text = fmt::format(
         "about = \"Random scenario {}\"\nduration_s = {:.3f}\n"
         "watch = [\"M1\", \"M2\", \"M3\", \"M4\", \"R1\", \"R2\", \"R3\", \"Q1\", \"Q3\", \"Q4\", \"Q5\", \"Q6\", "
         "\"B1\", \"S1\", "
-        "\"S2\", \"no-false-deaths\"]\n"
+        "\"S2\", \"K1\", \"K2\", \"K3\", \"K4\", \"K5\", \"K6\", \"no-false-deaths\"]\n"
         "\n[cluster]\npeers = {}\nreplicas = {}\nrack_size = {}\nstart_spread_s = {:.3f}\nmodels = {}\n"
         "sealed = {}\n",
         number, duration, peers, writer.below(5), 1 + writer.below(16), writer.between(0, 5),
         writer.chance(0.2) ? 2 : 1, sealed);
     // A lossy or slow world makes news late, and few observers probe seldom.
-    text += "\n[bounds]\ndetect_s = 40\nsettle_s = 120\n\n[net]\n";
+    text += fmt::format("\n[bounds]\ndetect_s = 40\nsettle_s = {}\n\n[net]\n", kv ? 400 : 120);
     if (writer.chance(0.3)) text += fmt::format("latency_max_us = {}\n", 1100 + writer.below(40'000));
     if (writer.chance(0.2)) text += fmt::format("tail = {:.3f}\n", writer.between(0, 0.05));
     if (writer.chance(0.3)) text += fmt::format("loss = {:.3f}\n", writer.between(0, 0.08));
@@ -122,6 +128,13 @@ std::string random_scenario(std::uint64_t number) {
             "client_errors = {:.2f}\n",
             writer.between(5, 60), writer.chance(0.3) ? writer.between(0, 0.5) : 0,
             writer.chance(0.3) ? writer.between(0, 0.3) : 0, writer.chance(0.3) ? writer.between(0, 0.5) : 0);
+    if (kv)
+        text += fmt::format(
+            "\n[kv]\nrate = {:.1f}\nfrom_s = 8\nchats = {}\ntenants = {}\nmodels = {}\nshared = {:.2f}\nturn_segments "
+            "= "
+            "{}\nsegment_bytes = {}\ncapacity_segments = {}\n",
+            writer.between(1, 10), 5 + writer.below(100), 1 + writer.below(3), 1 + writer.below(3), writer.unit(),
+            1 + writer.below(6), 10'000 + writer.below(500'000), 40 + writer.below(3000));
     const std::uint64_t faults = 1 + writer.below(large ? 4 : 8);
     for (std::uint64_t i = 0; i < faults;) {
         const Ingredient& one = ingredients[writer.below(ingredients.size())];
@@ -129,6 +142,7 @@ std::string random_scenario(std::uint64_t number) {
         text += writer.fault(one.kind, peers, duration);
         ++i;
     }
+    if (kv && writer.chance(0.5)) text += writer.fault(writer.chance(0.5) ? "kv_rot" : "kv_misdirect", peers, duration);
     if (!sealed) return text;
     // Damage is harmless only where a seal notices it.
     for (const std::string_view kind : {"key_add", "key_use", "key_remove", "corrupt"})

@@ -19,10 +19,10 @@ namespace exa::sim {
 namespace {
 
 constexpr std::array kind_names = std::to_array<std::string_view>(
-    {"crash",     "leave",        "pause",     "slow",    "clock_jump", "drift", "cut",       "cut_udp",
-     "loss",      "duplicate",    "reorder",   "corrupt", "delay",      "clog",  "bandwidth", "disk_full",
-     "disk_lies", "disk_corrupt", "disk_slow", "garbage", "replay",     "forge", "oversize",  "name_steal",
-     "load",      "disconnect",   "key_add",   "key_use", "key_remove"});
+    {"crash",     "leave",        "pause",     "slow",    "clock_jump", "drift",  "cut",         "cut_udp",
+     "loss",      "duplicate",    "reorder",   "corrupt", "delay",      "clog",   "bandwidth",   "disk_full",
+     "disk_lies", "disk_corrupt", "disk_slow", "garbage", "replay",     "forge",  "oversize",    "name_steal",
+     "load",      "disconnect",   "key_add",   "key_use", "key_remove", "kv_rot", "kv_misdirect"});
 
 constexpr std::array checks = std::to_array<std::string_view>({"M1",
                                                                "M2",
@@ -43,6 +43,12 @@ constexpr std::array checks = std::to_array<std::string_view>({"M1",
                                                                "B3",
                                                                "S1",
                                                                "S2",
+                                                               "K1",
+                                                               "K2",
+                                                               "K3",
+                                                               "K4",
+                                                               "K5",
+                                                               "K6",
                                                                "leave",
                                                                "no-false-deaths",
                                                                "no-false-suspicions"});
@@ -266,6 +272,21 @@ Result<void> read_load(const toml::table& table, Load& load) {
     return reader.finish();
 }
 
+Result<void> read_kv(const toml::table& table, KvLoad& kv) {
+    Reader reader(table, "kv.");
+    reader.number("rate", kv.rate, 0, 1e4);
+    reader.time("from_s", kv.from, s);
+    reader.integer("chats", kv.chats.chats, 1, 100'000);
+    reader.integer("tenants", kv.chats.tenants, 1, 1000);
+    reader.integer("models", kv.chats.models, 1, 1000);
+    reader.integer("segments_max", kv.chats.segments_max, 1, 500);
+    reader.number("shared", kv.chats.shared, 0, 1);
+    reader.integer("turn_segments", kv.turn_segments, 1, 100);
+    reader.integer("segment_bytes", kv.segment_bytes, 1, 1 << 26);
+    reader.integer("capacity_segments", kv.capacity_segments, 8, 1 << 20);
+    return reader.finish();
+}
+
 Result<void> read_bounds(const toml::table& table, Bounds& bounds) {
     Reader reader(table, "bounds.");
     reader.time("detect_s", bounds.detect, s);
@@ -406,6 +427,10 @@ Result<Scenario> parse_scenario(std::string_view name, std::string_view text, st
     }
     if (const auto* table = reader.table("engine")) {
         EXA_TRY(read_engine(*table, scenario.cluster.engine));
+    }
+    if (const auto* table = reader.table("kv")) {
+        EXA_TRY(read_kv(*table, scenario.kv));
+        scenario.cluster.kv = scenario.kv.rate > 0;
     }
     if (const auto* table = reader.table("load")) {
         EXA_TRY(read_load(*table, scenario.load));

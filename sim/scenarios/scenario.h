@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "sim/cluster/cluster.h"
+#include "sim/kv/chats.h"
 
 namespace exa::sim {
 
@@ -33,16 +34,18 @@ enum class FaultKind : std::uint8_t {
     disk_lies,
     disk_corrupt,
     disk_slow,
-    garbage,     // datagrams of random bytes
-    replay,      // datagrams of the past again
-    forge,       // well-formed datagrams of another cluster
-    oversize,    // datagrams of the past with a long tail
-    name_steal,  // starts again under the name of another; for_s: until its own
-    load,        // `factor` times the clients' rate
-    disconnect,  // clients go away in the middle
-    key_add,     // of a sealed cluster, by an operator at each of the chosen: one more key,
-    key_use,     // the newest one is primary,
-    key_remove,  // the oldest one goes; what would cut peers off is refused
+    garbage,       // datagrams of random bytes
+    replay,        // datagrams of the past again
+    forge,         // well-formed datagrams of another cluster
+    oversize,      // datagrams of the past with a long tail
+    name_steal,    // starts again under the name of another; for_s: until its own
+    load,          // `factor` times the clients' rate
+    disconnect,    // clients go away in the middle
+    key_add,       // of a sealed cluster, by an operator at each of the chosen: one more key,
+    key_use,       // the newest one is primary,
+    key_remove,    // the oldest one goes; what would cut peers off is refused
+    kv_rot,        // `chance`: which share of the stored segments change a bit
+    kv_misdirect,  // the next segment is written in the place of another
 };
 
 std::string_view to_string(FaultKind kind);
@@ -89,6 +92,15 @@ struct Load {
     Duration deadline = std::chrono::seconds{120};
 };
 
+struct KvLoad {
+    double rate = 0;  // turns of chats a second; 0: no KV services
+    Duration from{0};
+    ChatShape chats;
+    std::uint32_t turn_segments = 4;           // at most, that a turn adds
+    std::uint32_t segment_bytes = 200'000;     // on a link
+    std::uint32_t capacity_segments = 16'384;  // of one store
+};
+
 struct Bounds {
     Duration detect{0};  // M2; 0: what membership promises for this many peers, and 2 s for the news
     Duration settle = std::chrono::seconds{60};
@@ -110,6 +122,7 @@ struct Scenario {
     Duration measure_from{0};                         // traffic is counted from here
     std::vector<Fault> plan;
     Load load;
+    KvLoad kv;
     Bounds bounds;
     std::vector<std::string> watch;
     std::vector<std::string> must_happen;

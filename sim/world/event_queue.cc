@@ -44,6 +44,8 @@ const char* to_string(EventKind kind) {
             return "arrival";
         case EventKind::step:
             return "step";
+        case EventKind::kv:
+            return "kv";
         case EventKind::sweep:
             return "sweep";
     }

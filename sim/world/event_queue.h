@@ -26,6 +26,7 @@ enum class EventKind : std::uint8_t {
     heal,           // `arg`: which active fault ends
     arrival,        // a client's request; `arg`: its number
     step,           // of a request; `arg`: which request, attempt and what
+    kv,             // of a KV service; `arg`: number of the message
     sweep,          // the oracles look at what is overdue
 };
 

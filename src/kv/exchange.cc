@@ -236,6 +236,9 @@ void Exchange::pump_intake(TimePoint now) {
 }
 
 void Exchange::pump_spread(TimePoint now) {
+    const SpreadCounters& counters = spread_.counters();
+    if (std::exchange(given_up_, counters.dropped) != counters.dropped) repair_.remind(now + config_.reminder);
+    if (std::exchange(refused_, counters.refused) != counters.refused) repair_.remind(now + config_.refused_reminder);
     while (auto offer = spread_.next(now, *placement_)) {
         const std::size_t items = offer->question.items.size();
         ask(now, offer->to, std::move(offer->question), Offering{items}, config_.offer_patience);

@@ -55,6 +55,9 @@ struct ExchangeConfig {
     // Between two segments of a fetch. Of an answer to an offer, for which the other side fetches and stores.
     Duration fetch_patience = std::chrono::seconds{5};
     Duration offer_patience = std::chrono::seconds{60};
+    // From offers that were given up, or refused, to a pass of repair.
+    Duration reminder = std::chrono::seconds{60};
+    Duration refused_reminder = std::chrono::minutes{10};
 };
 
 class Exchange {
@@ -177,6 +180,8 @@ class Exchange {
     Asks asks_;
     std::set<std::pair<TimePoint, AskId>> deadlines_;
     std::uint64_t last_ask_ = 0;
+    std::uint64_t given_up_ = 0;  // offers, as of the last reminder
+    std::uint64_t refused_ = 0;   // likewise
     std::deque<Output> outputs_;
 };
 

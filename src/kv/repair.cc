@@ -18,6 +18,14 @@ void Repair::handle_placement(TimePoint now, std::shared_ptr<const Placement> pl
     if (begins) begin(now);
 }
 
+void Repair::remind(TimePoint at) {
+    returned_ = in_reach_;
+    if (progress_.is_running)
+        after_.reset();
+    else
+        next_step_ = std::min(next_step_, at);
+}
+
 void Repair::begin(TimePoint now) {
     after_.reset();
     const std::uint64_t passes = progress_.passes;
@@ -27,6 +35,7 @@ void Repair::begin(TimePoint now) {
 
 void Repair::handle_timeout(TimePoint now, const Holdings& holdings, Spread& spread) {
     if (now < next_step_) return;
+    if (!progress_.is_running) begin(now);
     next_step_ = now + config_.step;
     if (!step(holdings, spread)) return;
     repaired_ = placement_;

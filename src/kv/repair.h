@@ -39,6 +39,8 @@ class Repair {
     Repair(PeerId self, const RepairConfig& config) : self_(self), config_(config) {}
 
     void handle_placement(TimePoint now, std::shared_ptr<const Placement> placement);
+    // Offers were given up: everybody in reach is offered again what it owns, from `at` on, or with the pass under way.
+    void remind(TimePoint at);
     void handle_timeout(TimePoint now, const Holdings& holdings, Spread& spread);
     TimePoint next_timeout() const { return next_step_; }
     const RepairProgress& progress() const { return progress_; }

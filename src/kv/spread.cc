@@ -125,7 +125,7 @@ void Spread::put_back(TimePoint now, Lane& lane, std::vector<Waiting> again, boo
 void Spread::forget(PeerId to) {
     const auto at = lanes_.find(to);
     if (at == lanes_.end()) return;
-    counters_.dropped += at->second.queue.size();
+    counters_.forgotten += at->second.queue.size();
     for (const Waiting& waiting : at->second.queue) at->second.known.erase({waiting.item.key, waiting.item.stamp});
     at->second.queue.clear();
     // An open question is answered yet, or fails.

@@ -33,7 +33,8 @@ struct SpreadCounters {
     std::uint64_t offered = 0;
     std::uint64_t held = 0;
     std::uint64_t refused = 0;
-    std::uint64_t dropped = 0;  // no room in the queue, or tried often enough
+    std::uint64_t dropped = 0;    // no room in the queue, or tried often enough
+    std::uint64_t forgotten = 0;  // of peers that went out of reach
 };
 
 class Spread {

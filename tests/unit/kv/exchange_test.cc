@@ -132,14 +132,17 @@ BOOST_AUTO_TEST_CASE(who_comes_back_gets_what_was_written_meanwhile) {
     for (const std::uint64_t n : numbers(50)) BOOST_TEST(mesh.copies_of(n) == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(a_disk_that_takes_nothing_is_not_asked_for_ever) {
+BOOST_AUTO_TEST_CASE(a_disk_that_takes_nothing_is_asked_again_after_minutes_only) {
     Mesh mesh(2);
     mesh.node(2).stores = false;
     for (const std::uint64_t n : numbers(10)) mesh.put(1, n);
-    mesh.run();
+    mesh.run(std::chrono::minutes{9});
     BOOST_TEST(mesh.node(1).exchange->is_settled());
     BOOST_TEST(mesh.node(1).exchange->spread().refused == 10U);
     BOOST_TEST(mesh.node(1).kept.empty());
+    mesh.node(2).stores = true;
+    mesh.run(std::chrono::minutes{2});
+    for (const std::uint64_t n : numbers(10)) BOOST_TEST(mesh.copies_of(n) == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(a_segment_that_does_not_verify_is_not_stored_and_comes_again) {

@@ -152,6 +152,22 @@ BOOST_AUTO_TEST_CASE(a_pass_is_paced_in_items_and_in_bytes) {
     BOOST_TEST((by_bytes.now - began >= (by_bytes.steps - 1) * small.step));
 }
 
+BOOST_AUTO_TEST_CASE(a_reminder_has_everybody_offered_everything_again_when_it_is_due) {
+    World world;
+    const auto placement = placement_of(5);
+    world.place(placement);
+    world.run();
+    world.offered();
+    world.repair.remind(world.now + seconds{60});
+    world.repair.remind(world.now + seconds{600});
+    BOOST_TEST(!world.repair.progress().is_running);
+    BOOST_TEST((world.repair.next_timeout() == world.now + seconds{60}));
+    world.run();
+    BOOST_TEST((world.offered() == World::lacking(world.holdings, Placement(), *placement)));
+    BOOST_TEST(world.repair.progress().passes == 2U);
+    BOOST_TEST((world.repair.next_timeout() == time_never));
+}
+
 BOOST_AUTO_TEST_CASE(it_waits_where_a_queue_is_full) {
     World world({}, 50, {.queue_items = 8});
     const auto placement = placement_of(2);

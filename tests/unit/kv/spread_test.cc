@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(what_waits_for_one_who_is_gone_is_dropped) {
     spread.offer(one, item(2));
     spread.forget(one);
     spread.failed(start, one);
-    BOOST_TEST(spread.counters().dropped == 1U);
+    BOOST_TEST(spread.counters().forgotten == 1U);
     BOOST_TEST(spread.waiting() == 1U);
 }
 

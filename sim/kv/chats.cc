@@ -1,0 +1,70 @@
+#include "sim/kv/chats.h"
+
+#include <array>
+#include <cstring>
+#include <string>
+
+#include "base/hash.h"
+#include "kv/tenant.h"
+
+namespace exa::sim {
+
+namespace {
+
+constexpr std::uint32_t segment_tokens = 16;
+// Segments of the system prompt that shared chats begin with.
+constexpr std::size_t system_segments = 3;
+
+}  // namespace
+
+Chats::Chats(const Crypto& crypto, const ChatShape& shape, const ChatFaults& faults, Rng rng)
+    : crypto_(crypto), shape_(shape), faults_(faults), rng_(rng), chats_(shape.chats) {
+    for (std::uint32_t number = 0; number < chats_.size(); ++number) {
+        Chat& chat = chats_[number];
+        chat.tenant = static_cast<std::uint32_t>(rng_.below(shape_.tenants));
+        chat.model = static_cast<std::uint32_t>(rng_.below(shape_.models));
+        chat.shared = rng_.unit() < shape_.shared;
+    }
+}
+
+void Chats::grow(std::uint32_t number, std::uint32_t most) {
+    Chat& chat = chats_[number];
+    if (chat.segments.size() >= shape_.segments_max) chat.segments.clear();
+    kv::CacheFingerprint fingerprint;
+    fingerprint.version = faults_.one_fingerprint ? 0 : chat.model;
+    const std::string tenant = std::to_string(faults_.one_salt ? 0 : chat.tenant);
+    const Digest salt = kv::tenant_salt(crypto_, as_bytes("root"), tenant);
+    for (std::uint64_t more = 1 + rng_.below(most); more > 0; --more) {
+        const std::size_t place = chat.segments.size();
+        std::array<std::uint32_t, segment_tokens> tokens{};
+        for (std::uint32_t i = 0; i < segment_tokens; ++i)
+            tokens[i] = chat.shared && place < system_segments ? static_cast<std::uint32_t>(place * 100 + i)
+                                                               : static_cast<std::uint32_t>(rng_.next());
+        const kv::SegmentKey parent = place == 0 ? kv::root_key(crypto_, fingerprint, salt) : chat.segments.back().key;
+        const std::uint64_t before = place == 0 ? chat.model + 1 : chat.segments.back().content.tokens;
+        const ByteView bytes{reinterpret_cast<const std::uint8_t*>(tokens.data()), sizeof(tokens)};
+        chat.segments.push_back({kv::child_key(crypto_, parent, tokens), parent, {chat.tenant, hash64(bytes, before)}});
+    }
+}
+
+kv::SealedSegment Chats::make(const kv::SegmentSealer& sealer, const Segment& segment, std::uint64_t nonce) const {
+    auto buffer = std::make_shared<kv::SegmentBuffer>(kv::segment_header_size + sizeof(Content));
+    std::memcpy(buffer->bytes().data() + kv::segment_header_size, &segment.content, sizeof(Content));
+    kv::SegmentHead head;
+    head.key = segment.key;
+    head.parent = segment.parent;
+    head.tenant = segment.content.tenant;
+    head.tokens = segment_tokens;
+    std::memcpy(head.nonce.data(), &nonce, sizeof(nonce));
+    sealer.seal(head, *buffer);
+    return buffer;
+}
+
+std::optional<Chats::Content> Chats::read(const kv::SegmentBuffer& sealed) {
+    if (sealed.size() != kv::segment_header_size + sizeof(Content)) return std::nullopt;
+    Content content;
+    std::memcpy(&content, sealed.view().data() + kv::segment_header_size, sizeof(Content));
+    return content;
+}
+
+}  // namespace exa::sim

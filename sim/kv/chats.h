@@ -1,0 +1,71 @@
+// Chats: what is computed, so that segments have something to be checked against. A chat grows by segments; what a
+// segment holds follows from its model, its tenant and all tokens up to it, and is written into it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/crypto.h"
+#include "base/rng.h"
+#include "kv/segment.h"
+#include "kv/segment_key.h"
+
+namespace exa::sim {
+
+struct ChatShape {
+    std::uint32_t chats = 50;
+    std::uint32_t tenants = 2;
+    std::uint32_t models = 2;
+    std::uint32_t segments_max = 40;  // then the chat begins anew
+    double shared = 0.3;              // of chats, which begin with the same tokens (a system prompt)
+};
+
+struct ChatFaults {
+    bool one_salt = false;         // all tenants' keys are the same: a mutant
+    bool one_fingerprint = false;  // all models' keys are the same: a mutant
+};
+
+class Chats {
+  public:
+    // What a segment must hold, from its model, tenant and tokens.
+    struct Content {
+        std::uint64_t tenant = 0;
+        std::uint64_t tokens = 0;  // hash of all of them, and of the model
+        bool operator==(const Content&) const = default;
+    };
+    struct Segment {
+        kv::SegmentKey key;
+        kv::SegmentKey parent;
+        Content content;
+    };
+    struct Chat {
+        std::uint32_t tenant = 0;
+        std::uint32_t model = 0;
+        bool shared = false;
+        std::vector<Segment> segments;
+    };
+
+    // `crypto` outlives it.
+    Chats(const Crypto& crypto, const ChatShape& shape, const ChatFaults& faults, Rng rng);
+
+    std::uint32_t pick() { return static_cast<std::uint32_t>(rng_.below(chats_.size())); }
+    const Chat& chat(std::uint32_t number) const { return chats_[number]; }
+    // One to `most` segments more, or a new beginning when it has become long.
+    void grow(std::uint32_t number, std::uint32_t most);
+
+    // Sealed, with its content as payload.
+    kv::SealedSegment make(const kv::SegmentSealer& sealer, const Segment& segment, std::uint64_t nonce) const;
+    // Nothing when the bytes say nothing.
+    static std::optional<Content> read(const kv::SegmentBuffer& sealed);
+
+  private:
+    const Crypto& crypto_;
+    const ChatShape shape_;
+    const ChatFaults faults_;
+    Rng rng_;
+    std::vector<Chat> chats_;
+};
+
+}  // namespace exa::sim

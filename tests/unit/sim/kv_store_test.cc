@@ -1,0 +1,92 @@
+#include "sim/kv/store.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "io/crypto/openssl_crypto.h"
+#include "sim/kv/chats.h"
+
+using namespace exa;
+using namespace exa::sim;
+
+namespace {
+
+struct World {
+    explicit World(std::uint64_t segments = 100) : store(sealer, disk, segments * kv::segment_block, Rng(1)) {
+        while (all.size() < 200) {
+            chats.grow(0, 10);
+            for (const Chats::Segment& segment : chats.chat(0).segments) all.push_back(segment);
+        }
+    }
+
+    KvStore::Begun begin(std::size_t number) { return store.begin(now, chats.make(sealer, all[number], number), gone); }
+    bool put(std::size_t number) {
+        if (begin(number) != KvStore::Begun::writing) return false;
+        store.finish(now, all[number].key);
+        return true;
+    }
+    bool has(std::size_t number) { return store.get(now, all[number].key, false) != nullptr; }
+
+    io::OpenSslCrypto crypto;
+    kv::SegmentSealer sealer{crypto, as_bytes("secret")};
+    Disk disk{Rng(2)};
+    KvStore store;
+    Chats chats{crypto, {.chats = 1, .segments_max = 500}, {}, Rng(3)};
+    std::vector<Chats::Segment> all;
+    std::vector<kv::SegmentKey> gone;
+    WallTime now{1'000'000'000};
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(kv_store)
+
+BOOST_AUTO_TEST_CASE(what_was_not_finished_is_lost_in_a_crash_and_never_seen) {
+    World world;
+    BOOST_TEST(world.put(0));
+    BOOST_TEST((world.begin(1) == KvStore::Begun::writing));
+    BOOST_TEST(!world.store.find(world.all[1].key).has_value());
+    world.store.crash();
+    world.store.finish(world.now, world.all[1].key);
+    BOOST_TEST(world.has(0));
+    BOOST_TEST(!world.has(1));
+    BOOST_TEST(world.store.effects().lost == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(it_stays_within_its_capacity_and_says_who_went) {
+    World world(20);
+    std::size_t stored = 0;
+    for (std::size_t number = 0; number < 100; ++number) {
+        stored += world.put(number) ? 1 : 0;
+        BOOST_TEST(world.store.physical_bytes() <= world.store.capacity());
+    }
+    BOOST_TEST(stored == 100U);
+    BOOST_TEST(world.gone.size() >= 80U);
+    BOOST_TEST(world.has(99));
+}
+
+BOOST_AUTO_TEST_CASE(a_full_disk_refuses) {
+    World world;
+    world.disk.faults().full = true;
+    BOOST_TEST((world.begin(0) == KvStore::Begun::refused));
+    BOOST_TEST(world.disk.effects().writes_refused == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_rotten_bit_is_a_miss_for_who_verifies_and_a_block_for_who_does_not) {
+    World world;
+    world.put(0);
+    BOOST_TEST(world.store.rot());
+    BOOST_TEST((world.store.get(world.now, world.all[0].key, true) != nullptr));
+    BOOST_TEST(!world.has(0));
+    BOOST_TEST(!world.store.find(world.all[0].key).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_misdirected_write_spoils_another_segment) {
+    World world;
+    world.put(0);
+    world.store.misdirect();
+    world.put(1);
+    BOOST_TEST(world.has(1));
+    BOOST_TEST(!world.has(0));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
