@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(a_disk_that_takes_nothing_is_asked_again_after_minutes_only
     BOOST_TEST(mesh.node(1).exchange->spread().refused == 10U);
     BOOST_TEST(mesh.node(1).kept.empty());
     mesh.node(2).stores = true;
-    mesh.run(std::chrono::minutes{2});
+    mesh.run(std::chrono::minutes{12});
     for (const std::uint64_t n : numbers(10)) BOOST_TEST(mesh.copies_of(n) == 2U);
 }
 
