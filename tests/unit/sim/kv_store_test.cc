@@ -12,10 +12,8 @@ namespace {
 
 struct World {
     explicit World(std::uint64_t segments = 100) : store(sealer, disk, segments * kv::segment_block, Rng(1)) {
-        while (all.size() < 200) {
-            chats.grow(0, 10);
-            for (const Chats::Segment& segment : chats.chat(0).segments) all.push_back(segment);
-        }
+        while (chats.chat(0).segments.size() < 200) chats.grow(0, 10);
+        all = chats.chat(0).segments;
     }
 
     KvStore::Begun begin(std::size_t number) { return store.begin(now, chats.make(sealer, all[number], number), gone); }
