@@ -118,6 +118,12 @@ std::string segment_prefix(std::size_t sealed_bytes) {
 }
 
 Result<void> SegmentReader::feed(std::string_view bytes) {
+    auto fed = take(bytes);
+    failed_ = failed_ || !fed;
+    return fed;
+}
+
+Result<void> SegmentReader::take(std::string_view bytes) {
     while (!bytes.empty()) {
         if (current_) {
             const std::size_t count = std::min(bytes.size(), current_->size() - filled_);

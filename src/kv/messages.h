@@ -86,11 +86,14 @@ class SegmentReader {
     std::optional<SealedSegment> next();
     // How many have begun to arrive or are whole.
     std::size_t seen() const { return seen_; }
-    bool whole() const { return seen_ == count_ && !current_ && prefix_.empty(); }
+    bool whole() const { return !failed_ && seen_ == count_ && !current_ && prefix_.empty(); }
 
   private:
+    Result<void> take(std::string_view bytes);
+
     const std::size_t count_;
     std::size_t seen_ = 0;
+    bool failed_ = false;
     std::string prefix_;
     std::shared_ptr<SegmentBuffer> current_;
     std::size_t filled_ = 0;

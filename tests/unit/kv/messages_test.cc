@@ -91,6 +91,7 @@ BOOST_AUTO_TEST_CASE(segments_are_read_however_their_bytes_are_cut) {
 BOOST_AUTO_TEST_CASE(an_answer_of_more_or_of_other_than_segments_is_refused) {
     SegmentReader reader(1);
     BOOST_TEST(!reader.feed(answer({nullptr, nullptr})).has_value());
+    BOOST_TEST(!reader.whole());
     SegmentReader small(1);
     BOOST_TEST(!small.feed(segment_prefix(segment_header_size - 1)).has_value());
     SegmentReader large(1);
