@@ -237,7 +237,8 @@ void KvCluster::ask(Host host, const kv::Exchange::Send& asked) {
         return;
     }
     const auto to = hosts_.find(asked.to);
-    if (to == hosts_.end()) return later(host, std::chrono::milliseconds{1}, Failed{asked.id});
+    if (to == hosts_.end() || cluster_.peer(to->second).id != asked.to)
+        return later(host, std::chrono::milliseconds{1}, Failed{asked.id});
     send(host, to->second, small_message + 44 * asked.question.items.size(), Question{asked.id, asked.question},
          asked.id);
 }
@@ -371,6 +372,8 @@ bool KvCluster::is_settled(const std::vector<Host>& core, std::string& why) {
             for (const PeerId owner : exchange.placement().owners(item.key)) {
                 const auto at = hosts_.find(owner);
                 if (at == hosts_.end() || !std::ranges::binary_search(core, at->second)) continue;
+                // Who lived there before, under another identity, is dead.
+                if (cluster_.peer(at->second).id != owner) continue;
                 const Track& track = tracks_[item.key];
                 if (services_[at->second].store->find(item.key) || track.excused) continue;
                 if (track.refused.contains(at->second) || cluster_.peer(at->second).disk.faults().full) continue;
