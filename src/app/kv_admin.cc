@@ -23,6 +23,8 @@ constexpr std::size_t order_bytes_max = 16 * 1024 * 1024;
 // What one order verifies: some tenths of a second of a disk.
 constexpr std::size_t verify_count = 256;
 constexpr std::uint32_t quota_gib_max = 1'048'576;
+// Of one order; a queue to a peer takes as many.
+constexpr std::size_t keys_max = 4096;
 
 std::string_view kind_text(kv::SegmentKind kind) {
     switch (kind) {
@@ -76,7 +78,27 @@ openai::ApiError not_here(const kv::SegmentKey& key) {
     return error;
 }
 
-openai::ApiError no_cache(std::string_view why) {
+openai::ApiResult<kv::SegmentKey> parse_key(const std::string& text) {
+    const auto key = kv::parse_segment_key(text);
+    if (!key) return openai::out_of_range("key", text, "64 hexadecimal digits");
+    return *key;
+}
+
+openai::ApiResult<std::vector<kv::SegmentKey>> parse_keys(const json::value& list) {
+    if (!list.is_array()) return openai::wrong_type("keys", "an array", openai::kind_name(list));
+    const json::array& texts = list.get_array();
+    if (texts.size() > keys_max)
+        return openai::out_of_range("keys", std::to_string(texts.size()) + " keys", "at most 4096 of them");
+    std::vector<kv::SegmentKey> keys;
+    for (const json::value& each : texts) {
+        BOOST_OUTCOME_TRY(const auto text, openai::as_text(each, "keys"));
+        BOOST_OUTCOME_TRY(const auto key, parse_key(text));
+        keys.push_back(key);
+    }
+    return keys;
+}
+
+openai::ApiError refused(std::string_view why) {
     openai::ApiError error;
     error.status = 409;
     error.type = "invalid_request_error";
@@ -92,10 +114,10 @@ openai::ApiResult<KvOrder> parse_kv_order(std::string_view body) {
     const openai::Fields fields(value.get_object(), {});
     BOOST_OUTCOME_TRY(const auto action, fields.text("action"));
     if (!action) return openai::missing("action");
-    constexpr std::array<std::string_view, 6> names = {"locate", "get", "put", "delete", "verify", "quota"};
+    constexpr std::array<std::string_view, 7> names = {"locate", "get", "put", "delete", "verify", "quota", "migrate"};
     const auto name = std::ranges::find(names, *action);
     if (name == names.end())
-        return openai::out_of_range("action", *action, "locate, get, put, delete, verify or quota");
+        return openai::out_of_range("action", *action, "locate, get, put, delete, verify, quota or migrate");
     KvOrder order;
     order.action = static_cast<KvAction>(name - names.begin());
     if (order.action == KvAction::verify) return order;
@@ -118,11 +140,23 @@ openai::ApiResult<KvOrder> parse_kv_order(std::string_view body) {
         order.tenant = std::move(tenant).value_or("");
         return order;
     }
+    const json::value* keys = fields.find("keys");
+    if (order.action == KvAction::migrate) {
+        if (keys == nullptr) return openai::missing("keys");
+        BOOST_OUTCOME_TRY(const auto to, fields.text("to"));
+        if (!to) return openai::missing("to");
+        const auto peer = parse_peer_id(*to);
+        if (!peer) return openai::out_of_range("to", *to, "the id of a peer: 16 hexadecimal digits");
+        order.to = *peer;
+    }
+    if (order.action == KvAction::migrate || (keys != nullptr && order.action == KvAction::locate)) {
+        BOOST_OUTCOME_TRY(order.keys, parse_keys(*keys));
+        if (order.keys.empty()) return openai::out_of_range("keys", "[]", "at least one key");
+        return order;
+    }
     BOOST_OUTCOME_TRY(const auto key, fields.text("key"));
     if (!key) return openai::missing("key");
-    const auto parsed = kv::parse_segment_key(*key);
-    if (!parsed) return openai::out_of_range("key", *key, "64 hexadecimal digits");
-    order.key = *parsed;
+    BOOST_OUTCOME_TRY(order.key, parse_key(*key));
     if (order.action != KvAction::put) return order;
     BOOST_OUTCOME_TRY(const auto payload, fields.text("payload"));
     if (!payload) return openai::missing("payload");
@@ -138,12 +172,13 @@ std::optional<KvStats> KvAdmin::stats() const {
 
 void KvAdmin::run(KvOrder order, Done done) const {
     if (!service_) {
-        done(no_cache("this peer keeps no KV outside its replicas: kv.enabled is false"));
+        done(refused("this peer keeps no KV outside its replicas: kv.enabled is false"));
         return;
     }
+    if (order.action == KvAction::migrate) return migrate(std::move(order), std::move(done));
     const auto shared = std::make_shared<const Done>(std::move(done));
     const auto work = [this, order = std::move(order), shared] { (*shared)(execute(order)); };
-    if (!service_->post(work)) (*shared)(no_cache("this peer ends"));
+    if (!service_->post(work)) (*shared)(refused("this peer ends"));
 }
 
 openai::ApiResult<json::value> KvAdmin::execute(const KvOrder& order) const {
@@ -164,11 +199,29 @@ openai::ApiResult<json::value> KvAdmin::execute(const KvOrder& order) const {
         }
         case KvAction::quota:
             return quota(order);
+        case KvAction::migrate:
+            break;  // answered by who does it
     }
     return openai::internal("an order without an answer");
 }
 
+void KvAdmin::migrate(KvOrder order, Done done) const {
+    KvPeers* const peers = service_->peers();
+    if (peers == nullptr) return done(refused("this peer keeps no KV for others"));
+    peers->move(order.to, std::move(order.keys), [to = order.to, done = std::move(done)](auto queued) {
+        if (queued) return done(json::object{{"queued", *queued}});
+        done(refused("peer " + to_string(to) + " is out of reach, keeps no KV on disk, or is the one that was asked"));
+    });
+}
+
+json::value KvAdmin::places(std::span<const kv::SegmentKey> keys) const {
+    json::array segments;
+    for (const kv::SegmentKey& key : keys) segments.push_back(place_json(key, service_->locate(key)));
+    return json::object{{"segments", std::move(segments)}};
+}
+
 openai::ApiResult<json::value> KvAdmin::locate(const KvOrder& order) const {
+    if (!order.keys.empty()) return places(order.keys);
     if (order.request.empty()) return place_json(order.key, service_->locate(order.key));
     BOOST_OUTCOME_TRY(const auto request, openai::parse_object(order.request, order_bytes_max));
     const openai::Fields fields(request.get_object(), "request");
@@ -182,13 +235,9 @@ openai::ApiResult<json::value> KvAdmin::locate(const KvOrder& order) const {
     const auto list = replicas_->all();
     for (const auto& replica : *list) {
         if (model && *model != replica->record.model) continue;
-        const auto keys = replica->backend->kv_keys(open);
-        if (!keys) continue;
-        json::array segments;
-        for (const kv::SegmentKey& key : *keys) segments.push_back(place_json(key, service_->locate(key)));
-        return json::object{{"segments", std::move(segments)}};
+        if (const auto keys = replica->backend->kv_keys(open)) return places(*keys);
     }
-    return no_cache("no replica of this peer can take the request");
+    return refused("no replica of this peer can take the request");
 }
 
 openai::ApiResult<json::value> KvAdmin::get(const kv::SegmentKey& key) const {
@@ -218,7 +267,7 @@ json::value KvAdmin::put(const KvOrder& order) const {
 
 openai::ApiResult<json::value> KvAdmin::quota(const KvOrder& order) const {
     KvDisk* disk = service_->disk();
-    if (disk == nullptr) return no_cache("this peer keeps no KV on disk: kv.capacity_gb is 0");
+    if (disk == nullptr) return refused("this peer keeps no KV on disk: kv.capacity_gb is 0");
     const std::uint64_t tag = kv::tenant_tag(crypto_, kv::tenant_salt(crypto_, root_secret_, order.tenant));
     if (order.gib) disk->set_quota(tag, std::uint64_t{*order.gib} << 30);
     return json::object{{"tenant", order.tenant}, {"bytes", disk->tenant_bytes(tag)}};

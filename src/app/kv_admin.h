@@ -2,15 +2,18 @@
 //
 //   POST /exaserve/v1/kv {"action":"locate","key"}            {"key","memory","disk":null or {"bytes","tenant","kind"}}
 //                        {"action":"locate","request","tenant"}  {"segments":[the same of each whole segment]}
+//                        {"action":"locate","keys":[...]}     {"segments":[the same of each]}
 //                        {"action":"get","key"}               {"key","parent","tenant","tokens","kind","payload"}
 //                        {"action":"put","key","payload"}     {"key","outcome"}
 //                        {"action":"delete","key"}            {"key","deleted"}
 //                        {"action":"verify"}                  {"checked","dropped","finished"}: the next part of a
 //                        round
 //                        {"action":"quota","tenant"[,"gib"]}  {"tenant","bytes"}: what is there; with "gib" from now on
+//                        {"action":"migrate","keys":[...],"to"}  {"queued"}: as many of them are stored here and on
+//                        their way to the peer of that id
 //
-// A request is the body of a chat, a completion or a response. Keys are 64 hexadecimal digits, payloads base64, an
-// empty tenant is the anonymous one. What is put is a value: no replica takes it for KV.
+// A request is the body of a chat, a completion or a response. Keys are 64 hexadecimal digits, up to 4096 of them,
+// payloads base64, an empty tenant is the anonymous one. What is put is a value: no replica takes it for KV.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -18,21 +21,26 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/kv_service.h"
 #include "app/local_replicas.h"
 #include "base/crypto.h"
+#include "base/ids.h"
 #include "openai/error.h"
 
 namespace exa::app {
 
-enum class KvAction : std::uint8_t { locate, get, put, erase, verify, quota };
+enum class KvAction : std::uint8_t { locate, get, put, erase, verify, quota, migrate };
 
 struct KvOrder {
     KvAction action = KvAction::locate;
     kv::SegmentKey key;                // of the first four
+    std::vector<kv::SegmentKey> keys;  // locate, instead of `key`; migrate
+    PeerId to;                         // migrate
     std::string request;               // locate; empty: by key
     Bytes payload;                     // put
     std::string tenant;                // locate by request, quota
@@ -62,7 +70,9 @@ class KvAdmin {
 
   private:
     openai::ApiResult<boost::json::value> execute(const KvOrder& order) const;
+    void migrate(KvOrder order, Done done) const;
     openai::ApiResult<boost::json::value> locate(const KvOrder& order) const;
+    boost::json::value places(std::span<const kv::SegmentKey> keys) const;
     openai::ApiResult<boost::json::value> get(const kv::SegmentKey& key) const;
     boost::json::value put(const KvOrder& order) const;
     openai::ApiResult<boost::json::value> quota(const KvOrder& order) const;

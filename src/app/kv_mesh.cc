@@ -309,11 +309,16 @@ void KvMesh::handle_stored(const kv::SegmentHead& head, kv::SealedSegment segmen
     });
 }
 
-void KvMesh::move(PeerId to, std::vector<kv::SegmentKey> keys) {
-    asio::post(state_->context, [state = state_, to, keys = std::move(keys)] {
-        for (const kv::SegmentKey& key : keys)
-            if (const auto item = state->holdings.find(key)) state->exchange.move(state->now(), to, *item);
+void KvMesh::move(PeerId to, std::vector<kv::SegmentKey> keys, Moved done) {
+    asio::post(state_->context, [state = state_, to, keys = std::move(keys), done = std::move(done)] {
+        if (to == state->parts.identity.peer || !state->exchange.placement().in_reach(to)) return done(std::nullopt);
+        std::size_t queued = 0;
+        for (const kv::SegmentKey& key : keys) {
+            const auto item = state->holdings.find(key);
+            if (item && state->exchange.move(state->now(), to, *item)) ++queued;
+        }
         state->pump();
+        done(queued);
     });
 }
 

@@ -45,8 +45,7 @@ class KvMesh final : public KvPeers {
 
     void load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, Sink sink) override;
     void handle_stored(const kv::SegmentHead& head, kv::SealedSegment segment) override;
-    // Gives what is stored here under `keys` to that peer; what is not here is left out.
-    void move(PeerId to, std::vector<kv::SegmentKey> keys);
+    void move(PeerId to, std::vector<kv::SegmentKey> keys, Moved done) override;
 
     // The answer to another peer's question, for a link's stream of `executor`.
     std::shared_ptr<ReplyReader> answer(const wire::Open& open, PeerId from,

@@ -93,6 +93,9 @@ class KvService {
     // Runs `work` on one of the threads that may block on the disk. False after stop(): it does not run.
     bool post(std::function<void()> work);
 
+    // Null: none has been set.
+    KvPeers* peers() const { return peers_; }
+
     // Where a segment is, without using it.
     struct Place {
         bool memory = false;

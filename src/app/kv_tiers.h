@@ -44,6 +44,12 @@ class KvPeers {
     virtual void load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, Sink sink) = 0;
     // This peer has it now, and has stored it: others that should have it may want it. Thread-safe; does not block.
     virtual void handle_stored(const kv::SegmentHead& head, kv::SealedSegment segment) = 0;
+    // How many of the keys are on their way; nothing: that peer is out of reach, or keeps no KV.
+    using Moved = std::function<void(std::optional<std::size_t> queued)>;
+    // Gives what is stored here under `keys` to that peer, whoever their owners are; what is not here, or has no room
+    // in the queue, is left out. Calls `done` once, from any thread, or never when the peer ends. Thread-safe; does not
+    // block.
+    virtual void move(PeerId to, std::vector<kv::SegmentKey> keys, Moved done) = 0;
     // Thread-safe.
     virtual KvPeersStats stats() const = 0;
 };

@@ -267,6 +267,20 @@ std::string kv_text(const json::value& reply, Style) {
         line("looked for", text(reply, "loads") + " prompts, " + text(reply, "misses") + " of them not to their end") +
         line("found", text(hits, "memory") + " in memory, " + text(hits, "disk") + " on disk, " + text(hits, "peers") +
                           " at peers");
+    const json::value& peers = at(reply, "peers");
+    if (!peers.is_null()) {
+        const json::value& repair = at(peers, "repair");
+        out += line("at owners", text(peers, "settled") == "true"
+                                     ? "all that is on disk, as far as they are in reach"
+                                     : text(peers, "waiting") + " segments wait for a peer to take them");
+        out += line("given", text(peers, "held") + " segments, " + text(peers, "refused") + " refused, " +
+                                 text(peers, "dropped") + " left to the next repair");
+        out += line("taken", text(peers, "fetched") + " segments, " + human_bytes(number(peers, "fetched_bytes")) +
+                                 ", " + text(peers, "corrupt") + " that did not verify");
+        out += line("repair", std::string(text(repair, "running") == "true" ? "running" : "at rest") + ", " +
+                                  text(repair, "passes") + " passes ended; " + text(repair, "looked_at") +
+                                  " segments looked at, " + text(repair, "offered") + " offered in the latest");
+    }
     if (disk.is_null()) return out;
     return out +
            line("gone from disk", text(disk, "evicted") + " for room, " + text(disk, "expired") + " unused, " +

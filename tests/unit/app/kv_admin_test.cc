@@ -49,6 +49,22 @@ class FakeBackend final : public Backend {
     }
 };
 
+// Others, of which peer 7 is in reach and takes what there is.
+class FakePeers final : public KvPeers {
+  public:
+    explicit FakePeers(const FakeDisk& disk) : disk_(disk) {}
+    KvPeersStats stats() const override { return {}; }
+    void load(std::vector<kv::SegmentKey>, std::vector<bool>, Sink sink) override { sink(0, nullptr); }
+    void handle_stored(const kv::SegmentHead&, kv::SealedSegment) override {}
+    void move(PeerId to, std::vector<kv::SegmentKey> keys, Moved done) override {
+        if (to != PeerId{7}) return done(std::nullopt);
+        done(std::ranges::count_if(keys, [this](const kv::SegmentKey& one) { return disk_.find(one).has_value(); }));
+    }
+
+  private:
+    const FakeDisk& disk_;
+};
+
 const std::string key = kv::to_string(key_of(1));
 
 std::string order(const std::string& action, const std::string& more = {}) {
@@ -94,6 +110,29 @@ BOOST_AUTO_TEST_CASE(the_segments_of_a_request_are_located_one_by_one) {
     BOOST_TEST(!parse_kv_order(R"({"action":"locate","request":"m"})").has_value());
 }
 
+BOOST_AUTO_TEST_CASE(a_list_of_keys_is_located_without_a_replica) {
+    Fixture f;
+    f.disk->keep(sealed(2));
+    const std::string second = kv::to_string(key_of(2));
+    const auto located = f.run(R"({"action":"locate","keys":[")" + key + R"(",")" + second + R"("]})").value();
+    BOOST_TEST(located.at("segments").at(0).at("disk").is_null());
+    BOOST_TEST(located.at("segments").at(1).at("disk").is_object());
+}
+
+BOOST_AUTO_TEST_CASE(of_a_migration_it_is_told_how_much_is_on_its_way) {
+    Fixture f;
+    const std::string keys = R"({"action":"migrate","keys":[")" + key + R"(",")" + kv::to_string(key_of(2)) + "\"],";
+    BOOST_TEST(f.run(keys + R"("to":"0000000000000007"})").error().status == 409);
+    FakePeers peers(*f.disk);
+    f.service->set_peers(peers);
+    f.disk->keep(sealed(2));
+    BOOST_TEST(f.text(keys + R"("to":"0000000000000007"})") == R"({"queued":1})");
+    const auto refused = f.run(keys + R"("to":"0000000000000008"})");
+    BOOST_TEST(refused.error().status == 409);
+    BOOST_TEST(refused.error().message.find("0000000000000008") != std::string::npos);
+    f.service->stop();
+}
+
 BOOST_AUTO_TEST_CASE(verify_tells_of_the_next_part_of_a_round) {
     Fixture f;
     BOOST_TEST(f.text(R"({"action":"verify"})") == R"({"checked":256,"dropped":1,"finished":true})");
@@ -117,6 +156,17 @@ BOOST_AUTO_TEST_CASE(what_an_order_lacks_is_named) {
     BOOST_TEST(mentions(refused(R"({"action":"get","key":"12"})"), "64 hexadecimal"));
     BOOST_TEST(mentions(refused(order("put")), "payload"));
     BOOST_TEST(mentions(refused(order("put", R"(,"payload":"?")")), "base64"));
+    const std::string migrate = R"({"action":"migrate","to":"0000000000000007")";
+    BOOST_TEST(mentions(refused(migrate + "}"), "keys"));
+    BOOST_TEST(mentions(refused(migrate + R"(,"keys":[]})"), "at least one"));
+    BOOST_TEST(mentions(refused(migrate + R"(,"keys":"ab"})"), "an array"));
+    BOOST_TEST(mentions(refused(migrate + R"(,"keys":[1]})"), "a string"));
+    BOOST_TEST(mentions(refused(migrate + R"(,"keys":["ab"]})"), "64 hexadecimal"));
+    BOOST_TEST(mentions(refused(R"({"action":"migrate","keys":[")" + key + "\"]}"), "to"));
+    BOOST_TEST(mentions(refused(R"({"action":"migrate","to":"me","keys":[")" + key + "\"]}"), "16 hexadecimal"));
+    std::string many = R"({"action":"locate","keys":[")" + key + "\"";
+    for (int i = 0; i < 4096; ++i) many += ",\"" + key + "\"";
+    BOOST_TEST(mentions(refused(many + "]}"), "4097"));
     for (const char* gib : {"-1", "1.5", "\"2\"", "1048577"})
         BOOST_TEST(mentions(refused(R"({"action":"quota","gib":)" + std::string(gib) + "}"), "gib"));
 }

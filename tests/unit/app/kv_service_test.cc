@@ -59,6 +59,7 @@ class FakePeers final : public KvPeers {
         sink(place, nullptr);
     }
     void handle_stored(const kv::SegmentHead& head, kv::SealedSegment) override { stored.push_back(head.key); }
+    void move(PeerId, std::vector<kv::SegmentKey>, Moved) override {}
 
     std::set<int> have;
     std::vector<std::vector<kv::SegmentKey>> asked;

@@ -132,12 +132,20 @@ BOOST_AUTO_TEST_CASE(the_kv_cache_is_shown_by_tier) {
     const std::string text = kv_text(reply(R"({"enabled":true,"memory":{"segments":2,"bytes":3145728},
         "queue":{"segments":0,"bytes":0},"finished":5,"dropped":1,"refused":0,"loads":4,"misses":3,
         "hits":{"memory":6,"disk":7,"peers":0},"disk":{"segments":9,"physical_bytes":2048,"capacity_bytes":1073741824,
-        "evicted":1,"expired":2,"corrupt":3,"errors":0}})"),
+        "evicted":1,"expired":2,"corrupt":3,"errors":0},"peers":{"settled":false,"waiting":11,"held":12,"refused":0,
+        "dropped":13,"fetched":14,"fetched_bytes":2048,"corrupt":0,
+        "repair":{"running":true,"passes":15,"looked_at":16,"offered":17}}})"),
                                      Style::plain);
     BOOST_TEST(has(text, "2 segments, 3.0 MiB"), text);
     BOOST_TEST(has(text, "9 segments, 2.0 KiB of 1.0 GiB"), text);
     BOOST_TEST(has(text, "6 in memory, 7 on disk"), text);
     BOOST_TEST(has(text, "3 that did not verify"), text);
+    BOOST_TEST(has(text, "11 segments wait"), text);
+    BOOST_TEST(has(text, "12 segments, 0 refused, 13 left"), text);
+    BOOST_TEST(has(text, "14 segments, 2.0 KiB"), text);
+    BOOST_TEST(has(text, "running, 15 passes ended; 16 segments looked at, 17 offered"), text);
+    BOOST_TEST(
+        has(kv_text(reply(R"({"enabled":true,"peers":{"settled":true}})"), Style::plain), "all that is on disk"));
     BOOST_TEST(has(kv_text(reply(R"({"enabled":false})"), Style::plain), "keeps no KV"));
     BOOST_TEST(has(kv_text(reply(R"({"enabled":true})"), Style::plain), "memory"));
 }
