@@ -35,7 +35,7 @@ struct ClusterConfig {
     Duration rejoin_period = std::chrono::seconds{10};
     Duration restart_delay = std::chrono::seconds{5};  // of a process that refused to serve
     std::uint32_t socket_datagrams = 160;              // a paused peer's receive buffer
-    bool kv = false;  // peers keep KV cache for one another
+    bool kv = false;                                   // peers keep KV cache for one another
     membership::Config membership;
     router::Config router;
     NetConfig net;

@@ -372,8 +372,12 @@ bool KvCluster::is_settled(const std::vector<Host>& core, std::string& why) {
             for (const PeerId owner : exchange.placement().owners(item.key)) {
                 const auto at = hosts_.find(owner);
                 if (at == hosts_.end() || !std::ranges::binary_search(core, at->second)) continue;
-                // Who lived there before, under another identity, is dead.
-                if (cluster_.peer(at->second).id != owner) continue;
+                // Who lived there before, under another identity, is dead. Who has come since that one died may never
+                // have heard of it, and then names other owners for as long as it is not lost.
+                Service* other = service_of(at->second);
+                if (cluster_.peer(at->second).id != owner || other == nullptr ||
+                    !other->exchange->placement().owns(owner, item.key))
+                    continue;
                 const Track& track = tracks_[item.key];
                 if (services_[at->second].store->find(item.key) || track.excused) continue;
                 if (track.refused.contains(at->second) || cluster_.peer(at->second).disk.faults().full) continue;
