@@ -224,21 +224,46 @@ void KvService::write_behind(const std::stop_token& stopping) {
     }
 }
 
-void KvService::store(std::vector<Finished> batch) {
-    std::uint64_t bytes = 0;
-    std::vector<kv::SealedSegment> sealed;
-    for (Finished& finished : batch) {
-        if (finished.buffer) {
-            sealer_.seal(finished.head, *finished.buffer);
-            finished.sealed = finished.buffer;
-        }
-        bytes += finished.sealed->size();
-        sealed.push_back(finished.sealed);
+// From then on it is in memory.
+void KvService::seal(Finished& finished) {
+    if (!finished.sealed) {
+        sealer_.seal(finished.head, *finished.buffer);
+        finished.sealed = finished.buffer;
+    }
+    {
         const std::lock_guard lock(mutex_);
         memory_.put(finished.head.key, finished.sealed);
         queued_.erase(finished.head.key);
     }
     arrived_.notify_all();
+}
+
+// The disk may be slow with what is before it.
+void KvService::seal_queued(const kv::SegmentKey& key) {
+    std::optional<Finished> finished;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto at = std::ranges::find(queue_, key, [](const Finished& one) { return one.head.key; });
+        if (at == queue_.end() || !queued_.contains(key)) return;
+        finished = std::move(*at);
+        queue_.erase(at);
+    }
+    seal(*finished);
+    {
+        const std::lock_guard lock(mutex_);
+        queue_.push_front(std::move(*finished));
+    }
+    queue_filled_.notify_one();
+}
+
+void KvService::store(std::vector<Finished> batch) {
+    std::uint64_t bytes = 0;
+    std::vector<kv::SealedSegment> sealed;
+    for (Finished& finished : batch) {
+        seal(finished);
+        bytes += finished.sealed->size();
+        sealed.push_back(finished.sealed);
+    }
     std::size_t refused = 0;
     if (disk_) {
         const auto outcomes = disk_->put(wall_(), sealed);
@@ -372,6 +397,7 @@ void KvService::count_miss() {
 }
 
 kv::SealedSegment KvService::find(const kv::SegmentKey& key, const std::stop_token& stopping) {
+    seal_queued(key);
     {
         std::unique_lock lock(mutex_);
         const auto at_rest = [&] { return !queued_.contains(key) && !reading_.contains(key); };

@@ -139,6 +139,8 @@ class KvService {
 
     bool add_work(Work work);
     void write_behind(const std::stop_token& stopping);
+    void seal(Finished& finished);
+    void seal_queued(const kv::SegmentKey& key);
     void store(std::vector<Finished> batch);
     void run_loader(const std::stop_token& stopping);
     void load_slowly(std::vector<kv::SegmentKey> keys, KvSink sink, const std::stop_token& stopping);
