@@ -11,7 +11,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -60,7 +59,8 @@ class StoredHoldings final : public kv::Holdings {
 
 }  // namespace
 
-// Everything but `stats_` belongs to the thread. Kept alive by what other threads still have to post to it.
+// Everything but `stats` and `last_id` belongs to the thread. Kept alive by what other threads still have to post to
+// it.
 struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
     State(KvMeshParts given, const kv::ExchangeConfig& config)
         : parts(std::move(given)),

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "io/random.h"
+
 namespace exa::app {
 
 namespace {
@@ -178,7 +180,9 @@ kv::SealedSegment KvService::get(const kv::SegmentKey& key) {
 }
 
 io::PutOutcome KvService::put(const kv::SegmentHead& head, std::shared_ptr<kv::SegmentBuffer> buffer) {
-    sealer_.seal(head, *buffer);
+    kv::SegmentHead fresh = head;
+    fresh.nonce = io::random_nonce();
+    sealer_.seal(fresh, *buffer);
     const kv::SealedSegment sealed = std::move(buffer);
     const io::PutOutcome outcome = disk_ ? disk_->put(wall_(), {&sealed, 1}).front() : io::PutOutcome::stored;
     if (outcome == io::PutOutcome::stored) {
@@ -227,6 +231,7 @@ void KvService::write_behind(const std::stop_token& stopping) {
 // From then on it is in memory.
 void KvService::seal(Finished& finished) {
     if (!finished.sealed) {
+        finished.head.nonce = io::random_nonce();
         sealer_.seal(finished.head, *finished.buffer);
         finished.sealed = finished.buffer;
     }

@@ -114,7 +114,7 @@ class KvService {
     KvDisk* disk() { return disk_.get(); }
 
   private:
-    // One of the two: what a replica has finished, or what came sealed from a peer.
+    // What a replica has finished, in `buffer`, once it is sealed in `sealed` as well; or what came sealed from a peer.
     struct Finished {
         kv::SegmentHead head;
         std::shared_ptr<kv::SegmentBuffer> buffer;

@@ -25,14 +25,6 @@ bool is_expired(std::int64_t expires_ms, WallTime now) {
     return expires_ms != 0 && expires_ms <= to_ms(now);
 }
 
-AeadNonce random_nonce() {
-    AeadNonce nonce;
-    const std::uint64_t low = io::random_u64(), high = io::random_u64();
-    for (std::size_t i = 0; i < nonce.size(); ++i)
-        nonce[i] = static_cast<std::uint8_t>(i < 8 ? low >> (8 * i) : high >> (8 * (i - 8)));
-    return nonce;
-}
-
 std::uint64_t cursor_of(const kv::SegmentKey& key) {
     std::uint64_t cursor = 0;
     for (std::size_t i = 0; i < 8; ++i) cursor = cursor << 8 | key.bytes[i];
@@ -470,7 +462,7 @@ void RespKeyspace::store(const kv::SegmentKey& key, const Stored& value) {
     // The first part last: without it the others are nothing.
     for (std::size_t i = parts.size(); i-- > 0;) {
         head.key = i == 0 ? key : resp_part_key(crypto_, key, value.stamp, static_cast<std::uint32_t>(i));
-        head.nonce = random_nonce();
+        head.nonce = io::random_nonce();
         sealer_.seal(head, *parts[i]);
         sealed.push_back(parts[i]);
     }

@@ -37,4 +37,10 @@ std::uint64_t random_u64() {
     return value;
 }
 
+AeadNonce random_nonce() {
+    AeadNonce nonce{};
+    fill_random(nonce);
+    return nonce;
+}
+
 }  // namespace exa::io

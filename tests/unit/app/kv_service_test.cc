@@ -114,6 +114,22 @@ BOOST_AUTO_TEST_CASE(a_full_queue_takes_no_more_and_blocks_nobody) {
     BOOST_TEST(f.service->has_room(sealed_bytes));
 }
 
+BOOST_AUTO_TEST_CASE(no_two_sealings_share_a_nonce) {
+    Fixture f;
+    std::set<AeadNonce> nonces{AeadNonce{}};
+    for (std::uint8_t n = 1; n <= 3; ++n) {
+        f.offer(n);
+        f.disk->wait_for_puts(n);
+        nonces.insert(kv::parse_segment(f.disk->get({}, key_of(n))->view()).value().nonce);
+    }
+    for (int twice = 0; twice < 2; ++twice) {
+        auto [head, buffer] = segment_of(4);
+        f.service->put(head, std::move(buffer));
+        nonces.insert(kv::parse_segment(f.disk->get({}, key_of(4))->view()).value().nonce);
+    }
+    BOOST_TEST(nonces.size() == 6U);
+}
+
 BOOST_AUTO_TEST_CASE(several_that_want_one_segment_cost_one_read) {
     Fixture f({.loaders = 4});
     f.disk->keep(sealed(1));
