@@ -456,11 +456,11 @@ void Cluster::send_sync(Peer& peer, membership::SyncTransmit message) {
     queue_.push(event);
 }
 
-LinkResult Cluster::send_data(Host from, Host to, PeerId id, std::size_t bytes) {
+LinkResult Cluster::send_data(Host from, Host to, PeerId id, std::size_t bytes, LinkPool pool) {
     const Peer& other = peers_[to];
-    LinkResult result = links_.send(now_, LinkPool::data, link_ends(peers_[from], other), bytes);
+    LinkResult result = links_.send(now_, pool, link_ends(peers_[from], other), bytes);
     if (result.kind == LinkResult::Kind::arrives && other.id != id) {
-        links_.forget(LinkPool::data, from, to);
+        links_.forget(pool, from, to);
         result.kind = LinkResult::Kind::fails;
     }
     return result;

@@ -134,8 +134,9 @@ class Cluster {
     void inject(Host from, Host to, Bytes bytes, Origin origin);
     // Something other than the cluster used the node of this peer: carries out what follows.
     void pump(Peer& peer);
-    // A message of the data plane to the peer of this id; the result says when and whether it arrives.
-    LinkResult send_data(Host from, Host to, PeerId id, std::size_t bytes);
+    // A message of the data plane, or of KV (`pool`), to the peer of this id; the result says when and whether it
+    // arrives.
+    LinkResult send_data(Host from, Host to, PeerId id, std::size_t bytes, LinkPool pool = LinkPool::data);
     // The data plane of `at` found its link to `other` broken.
     void data_link_broken(Peer& at, Host other, Generation generation);
 

@@ -245,7 +245,7 @@ void KvCluster::ask(Host host, const kv::Exchange::Send& asked) {
 
 // `fails`: which question of the sender's fails when the message cannot be sent.
 void KvCluster::send(Host from, Host to, std::size_t bytes, Happening what, std::optional<kv::AskId> fails) {
-    const LinkResult result = cluster_.send_data(from, to, cluster_.peer(to).id, bytes);
+    const LinkResult result = cluster_.send_data(from, to, cluster_.peer(to).id, bytes, LinkPool::bulk);
     switch (result.kind) {
         case LinkResult::Kind::arrives:
             if (auto* segment = std::get_if<Segment>(&what); segment != nullptr && segment->segment) {

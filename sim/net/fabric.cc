@@ -20,6 +20,18 @@ Duration uniform(Rng& rng, Duration least, Duration most) {
 
 }  // namespace
 
+Fabric::Rank Fabric::rank_of(Cargo cargo) {
+    switch (cargo) {
+        case Cargo::control:
+            return Rank::control;
+        case Cargo::data:
+            return Rank::data;
+        case Cargo::bulk:
+            break;
+    }
+    return Rank::bulk;
+}
+
 Fabric::Fabric(const NetConfig& config, std::size_t hosts, const Streams& streams)
     : config_(config),
       streams_(streams),
@@ -62,9 +74,10 @@ bool Fabric::queue(WorldTime now, Line& line, std::size_t bytes, double rate, Ra
         start = std::max(now, *std::ranges::max_element(line));
     }
     if (is_datagram && start - now > std::max(config_.queue_time, 2 * duration_of(mtu / rate))) return false;
-    if (rank != Rank::data) {
+    if (rank < Rank::data) {
         control_wait_max_ = std::max(control_wait_max_, start - now);
-        if (line.back() > now) ++control_behind_data_;
+        const auto data = line.begin() + static_cast<std::ptrdiff_t>(Rank::data);
+        if (*std::max_element(data, line.end()) > now) ++control_behind_data_;
     }
     *own = start + time;
     // What overtakes others makes them later.
@@ -152,7 +165,7 @@ Fabric::LinkFate Fabric::send_link(WorldTime now, Host from, Host to, std::size_
         }
     };
     if (config_.loss > 0) lose(loss_, config_.loss, nullptr);
-    const Rank rank = cargo == Cargo::control ? Rank::control : Rank::data;
+    const Rank rank = rank_of(cargo);
     if (config_.bandwidth > 0) queue(now, lines_[from], bytes, config_.bandwidth, rank, fate.delay);
     for (Active& active : rules_) {
         const Rule& rule = active.rule;

@@ -28,12 +28,12 @@ struct NetConfig {
     double loss = 0;       // of datagrams; link messages are late instead
     double duplicate = 0;  // of datagrams
     // Bytes a second a host may send, 0: no limit. Datagrams go first, then link messages of the control plane, then
-    // data, and each waits for a piece of what comes after it at the most, as io/link and a fair queue of the kernel
-    // (RFC 8290) have it. A datagram that would wait longer than queue_time is dropped; on a slow line, longer than
-    // two packets take: a queue that drops what a single packet holds up would pass nothing.
+    // data, then bulk, and each waits for a piece of what comes after it at the most, as io/link and a fair queue of
+    // the kernel (RFC 8290) have it. A datagram that would wait longer than queue_time is dropped; on a slow line,
+    // longer than two packets take: a queue that drops what a single packet holds up would pass nothing.
     double bandwidth = 0;
     Duration queue_time = std::chrono::milliseconds{50};
-    // Of bytes of data that are on the line before anything else may go.
+    // Of bytes of data or bulk that are on the line before anything else may go.
     std::size_t data_piece = 16 * 1024;
     // False: everything waits in one queue. A mutant.
     bool control_first = true;
@@ -44,7 +44,8 @@ struct NetConfig {
     Duration link_idle = std::chrono::seconds{60};
 };
 
-enum class Cargo : std::uint8_t { control, data };
+// Bulk is what nobody waits for at a screen: segments of KV.
+enum class Cargo : std::uint8_t { control, data, bulk };
 
 enum class RuleKind : std::uint8_t { cut, cut_udp, loss, duplicate, reorder, corrupt, delay, clog, bandwidth };
 
@@ -101,15 +102,16 @@ class Fabric {
     std::uint64_t datagram_bytes() const { return datagram_bytes_; }
     std::uint64_t link_messages() const { return link_messages_; }
     std::uint64_t link_bytes() const { return link_bytes_; }
-    // The longest that a message of the control plane waited for its host's line, and how many waited for data.
+    // The longest that a message of the control plane waited for its host's line, and how many found data or bulk
+    // waiting.
     Duration control_wait_max() const { return control_wait_max_; }
     std::uint64_t control_behind_data() const { return control_behind_data_; }
 
   private:
     // What goes first on a line.
-    enum class Rank : std::uint8_t { datagram, control, data };
+    enum class Rank : std::uint8_t { datagram, control, data, bulk };
     // When the queues of a host's line are empty, one a rank.
-    using Line = std::array<WorldTime, 3>;
+    using Line = std::array<WorldTime, 4>;
     struct Active {
         std::uint32_t number = 0;
         Rule rule;
@@ -118,6 +120,7 @@ class Fabric {
         std::vector<Line> lines;  // bandwidth: one a host
     };
 
+    static Rank rank_of(Cargo cargo);
     static bool applies(const Rule& rule, Host from, Host to) { return rule.from[from] != 0 && rule.to[to] != 0; }
     Duration latency();
     // Adds the time on a line of so many bytes a second. False: the datagram finds the queue full.

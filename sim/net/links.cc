@@ -5,14 +5,29 @@
 
 namespace exa::sim {
 
+namespace {
+
+Cargo cargo_of(LinkPool pool) {
+    switch (pool) {
+        case LinkPool::control:
+            return Cargo::control;
+        case LinkPool::data:
+            return Cargo::data;
+        case LinkPool::bulk:
+            break;
+    }
+    return Cargo::bulk;
+}
+
+}  // namespace
+
 LinkResult Links::send(WorldTime now, LinkPool pool, const LinkEnds& ends, std::size_t bytes) {
     const NetConfig& config = fabric_.config();
     if (links_.size() <= ends.from) links_.resize(ends.from + std::size_t{1});
     auto& links = links_[ends.from];
     const Key key{ends.to, pool};
     Link* link = links.find(key);
-    const Fabric::LinkFate fate =
-        fabric_.send_link(now, ends.from, ends.to, bytes, pool == LinkPool::data ? Cargo::data : Cargo::control);
+    const Fabric::LinkFate fate = fabric_.send_link(now, ends.from, ends.to, bytes, cargo_of(pool));
     if (link == nullptr || now - link->used > config.link_idle) {
         const bool answers = ends.to_boot != 0 && fate.passes && fabric_.reaches(ends.to, ends.from, false);
         if (!answers || fate.delay > config.connect_timeout) {

@@ -13,8 +13,8 @@
 
 namespace exa::sim {
 
-// Each process has two pools of links: the control strand's and the data plane's.
-enum class LinkPool : std::uint8_t { control, data };
+// Each process has three pools of links: the control strand's, the data plane's, and the one for KV.
+enum class LinkPool : std::uint8_t { control, data, bulk };
 
 // What the two ends are right now; a process is named by its boot number, 0: down.
 struct LinkEnds {
@@ -55,7 +55,7 @@ class Links {
     };
     struct KeyHash {
         std::uint64_t operator()(const Key& key) const {
-            return mix64(std::uint64_t{key.to} << 1 | static_cast<std::uint64_t>(key.pool));
+            return mix64(std::uint64_t{key.to} << 2 | static_cast<std::uint64_t>(key.pool));
         }
     };
     struct Link {

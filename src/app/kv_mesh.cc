@@ -159,6 +159,7 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
         auto opened = co_await links.open(*link, send.to, std::move(open));
         if (!opened) co_return false;
         const std::shared_ptr<io::LinkStream> stream = std::move(opened).value();
+        stream->give_way();
         Answering answering{std::move(send), {}, {}, 0};
         if (answering.send.question.kind == kv::QuestionKind::fetch)
             answering.reader.emplace(answering.send.question.items.size());

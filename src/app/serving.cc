@@ -53,8 +53,9 @@ std::optional<ReplicaId> Serving::find_ready(std::string_view model, std::string
     return std::nullopt;
 }
 
-std::shared_ptr<ReplyReader> Serving::answer_kv(const wire::Open& open, const io::LinkStream& stream) {
+std::shared_ptr<ReplyReader> Serving::answer_kv(const wire::Open& open, io::LinkStream& stream) {
     if (kv_ == nullptr) return reply_of({wire::End{wire::EndCode::not_supported}});
+    stream.give_way();  // KV has links of its own
     return kv_->answer(open, stream.peer(), context_.executor);
 }
 

@@ -45,7 +45,7 @@ class Serving {
     const ServingStats& stats() const { return *context_.stats; }
 
   private:
-    std::shared_ptr<ReplyReader> answer_kv(const wire::Open& open, const io::LinkStream& stream);
+    std::shared_ptr<ReplyReader> answer_kv(const wire::Open& open, io::LinkStream& stream);
 
     std::shared_ptr<LocalReplicas> replicas_;
     KvMesh* kv_;

@@ -14,8 +14,14 @@ using asio::ip::tcp;
 namespace {
 
 constexpr int listen_backlog = 4096;
+// Code point 000001 in the upper six bits of the traffic class, and TC_PRIO_BULK.
+constexpr int lower_effort = 1 << 2;
+constexpr int bulk_priority = 2;
 
 using ReusePort = asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>;
+using TypeOfService = asio::detail::socket_option::integer<IPPROTO_IP, IP_TOS>;
+using TrafficClass = asio::detail::socket_option::integer<IPPROTO_IPV6, IPV6_TCLASS>;
+using Priority = asio::detail::socket_option::integer<SOL_SOCKET, SO_PRIORITY>;
 
 Endpoint from_asio(const asio::ip::address& address, std::uint16_t port) {
     Endpoint endpoint;
@@ -70,6 +76,14 @@ Result<tcp::acceptor> listen_tcp(asio::io_context& context, std::string_view wha
     if (!code) acceptor.non_blocking(true, code);
     if (code) return bind_error(what, endpoint, code);
     return acceptor;
+}
+
+void give_way(tcp::socket& socket) {
+    boost::system::error_code ignored;
+    // An IPv6 socket may carry IPv4. The kernel takes the priority from the type of service, so that comes last.
+    socket.set_option(TrafficClass(lower_effort), ignored);
+    socket.set_option(TypeOfService(lower_effort), ignored);
+    socket.set_option(Priority(bulk_priority), ignored);
 }
 
 Result<void> check_tcp_port_free(asio::io_context& context, std::string_view what, const Endpoint& endpoint) {

@@ -26,6 +26,10 @@ Error bind_error(std::string_view what, const Endpoint& endpoint, const boost::s
 Result<boost::asio::ip::tcp::acceptor> listen_tcp(boost::asio::io_context& context, std::string_view what,
                                                   const Endpoint& endpoint, bool reuse_port);
 
+// What the socket sends from now on is lower effort (RFC 8622) to routers and bulk to this host's queues. Where that
+// cannot be had, nothing changes.
+void give_way(boost::asio::ip::tcp::socket& socket);
+
 // errc::port_taken when anything listens on the TCP endpoint. Servers that share a port (reuse_port) would share it
 // with another process as well, silently: whoever starts them asks this before the first.
 Result<void> check_tcp_port_free(boost::asio::io_context& context, std::string_view what, const Endpoint& endpoint);

@@ -93,6 +93,7 @@ class Link : public std::enable_shared_from_this<Link> {
     // The same whether or not it has.
     Result<std::shared_ptr<LinkStream>> open_now(const wire::Open& open);
     bool has_room() const { return bulk_bytes_ < context_->config.write_queue_bytes; }
+    void give_way() { transport_->give_way(); }
     // errc::too_large, errc::too_many (too much waits already), errc::broken.
     Result<void> send_sync(ByteView message);
 

@@ -44,6 +44,9 @@ class LinkStream {
 
     // Who is at the other end of the link.
     PeerId peer() const;
+    // What this end sends on the link, on any stream of it, gives way to other traffic (RFC 8622, lower effort): for
+    // links that carry what nobody waits for at a screen. Idempotent.
+    void give_way();
 
     // Dialler. The next frame; reading data grants its credit. After End: errc::closed. errc::broken when the link
     // died (frames that had arrived come first), errc::cancelled after cancel(), errc::timed_out after `timeout` (the

@@ -181,6 +181,10 @@ void LinkStream::on_ready(std::function<void()> handler) {
     state_->on_ready = std::move(handler);
 }
 
+void LinkStream::give_way() {
+    link_->give_way();
+}
+
 void LinkStream::cancel() {
     link_->cancel(state_);
 }

@@ -47,6 +47,10 @@ class SocketTransport : public Transport {
         socket_.close(code);
     }
 
+    void give_way() override {
+        if (!std::exchange(gives_way_, true)) io::give_way(socket_);
+    }
+
     asio::any_io_executor executor() override { return socket_.get_executor(); }
     Endpoint remote() const override { return remote_; }
 
@@ -66,6 +70,7 @@ class SocketTransport : public Transport {
   private:
     tcp::socket socket_;
     Endpoint remote_;
+    bool gives_way_ = false;
 };
 
 class TcpTransport final : public SocketTransport {

@@ -43,6 +43,8 @@ class Transport {
     virtual Awaitable<void> linger() = 0;
     // Ends reads and writes in flight with an error. Idempotent.
     virtual void close() = 0;
+    // What leaves from now on gives way to other traffic, of this host and of routers that know RFC 8622. Idempotent.
+    virtual void give_way() = 0;
     virtual boost::asio::any_io_executor executor() = 0;
     virtual Endpoint remote() const = 0;
 };

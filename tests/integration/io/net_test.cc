@@ -30,6 +30,19 @@ BOOST_AUTO_TEST_CASE(shared_port_is_not_free_although_it_could_be_shared) {
     BOOST_TEST(check_tcp_port_free(io, "http", any_port).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(a_socket_that_gives_way_is_lower_effort_and_bulk) {
+    asio::io_context io{1};
+    tcp::socket socket(io, tcp::v4());
+    give_way(socket);
+    const auto option = [&](int level, int name) {
+        int value = -1;
+        socklen_t size = sizeof value;
+        return getsockopt(socket.native_handle(), level, name, &value, &size) == 0 ? value : -1;
+    };
+    BOOST_TEST(option(IPPROTO_IP, IP_TOS) == 4);
+    BOOST_TEST(option(SOL_SOCKET, SO_PRIORITY) == 2);
+}
+
 BOOST_AUTO_TEST_CASE(unspecified_ipv6_listener_takes_ipv4_clients) {
     asio::io_context io{1};
     auto listener = listen_tcp(io, "http", *exa::parse_endpoint("[::]:0"), false);

@@ -159,6 +159,18 @@ BOOST_AUTO_TEST_CASE(control_overtakes_data_on_a_full_line) {
     BOOST_TEST((mixed.send_link(at(0), 0, 1, 100, Cargo::control).delay > std::chrono::seconds{9}));
 }
 
+BOOST_AUTO_TEST_CASE(data_overtakes_bulk_and_control_overtakes_both) {
+    NetConfig config;
+    config.bandwidth = 100'000;
+    Fabric fabric(config, hosts, Streams(1));
+    fabric.send_link(at(0), 0, 1, 1'000'000, Cargo::bulk);
+    // A piece of bulk takes 164 ms.
+    BOOST_TEST((fabric.send_link(at(0), 0, 1, 10'000, Cargo::data).delay < milliseconds{270}));
+    BOOST_TEST((fabric.send_link(at(0), 0, 1, 100, Cargo::control).delay < milliseconds{170}));
+    BOOST_TEST(fabric.control_behind_data() == 1U);
+    BOOST_TEST((fabric.send_link(at(0), 0, 1, 100, Cargo::bulk).delay > std::chrono::seconds{10}));
+}
+
 BOOST_AUTO_TEST_CASE(a_link_keeps_its_order_and_dials_once) {
     NetConfig config;
     config.latency_max = milliseconds{50};
