@@ -126,6 +126,43 @@ int check_command(const RunArguments& arguments) {
     return static_cast<int>(first.verdict);
 }
 
+namespace {
+
+// An event, what it carried, what peers were told by it, and what led to it, the nearest first.
+struct Explanation {
+    TraceEntry event;
+    std::string content;
+    std::vector<TraceEntry> effects;
+    std::vector<TraceEntry> causes;
+    bool from_start = false;  // the last cause had none; otherwise the chain is longer
+};
+
+std::string to_text(const Explanation& explanation) {
+    std::string text = describe(explanation.event) + "\n" + explanation.content;
+    for (const TraceEntry& effect : explanation.effects) text += "  then " + describe(effect) + "\n";
+    text += "because of\n";
+    for (const TraceEntry& cause : explanation.causes) text += "  " + describe(cause) + "\n";
+    return text + (explanation.from_start ? "  the start\n" : "  ...\n");
+}
+
+std::string to_json(const Explanation& explanation) {
+    const auto list = [](const std::vector<TraceEntry>& entries) {
+        boost::json::array all;
+        for (const TraceEntry& entry : entries)
+            all.push_back(boost::json::object{{"event", entry.number}, {"what", describe(entry)}});
+        return all;
+    };
+    return boost::json::serialize(boost::json::object{{"event", explanation.event.number},
+                                                      {"what", describe(explanation.event)},
+                                                      {"content", explanation.content},
+                                                      {"then", list(explanation.effects)},
+                                                      {"because_of", list(explanation.causes)},
+                                                      {"from_start", explanation.from_start}}) +
+           "\n";
+}
+
+}  // namespace
+
 int explain_command(const RunArguments& arguments, std::uint64_t number) {
     auto prepared = prepare(arguments);
     if (!prepared) return usage(prepared.error());
@@ -150,16 +187,11 @@ int explain_command(const RunArguments& arguments, std::uint64_t number) {
     run(run_it.scenario, run_it.options);
     if (number == 0 || entries.size() < number)
         return usage(error(errc::no_such_event, fmt::format("{}: the run's are 1 to {}", number, events)));
-    std::string text = describe(entries.back()) + "\n" + content;
-    for (const TraceEntry& effect : effects) text += "  then " + describe(effect) + "\n";
-    text += "because of\n";
+    std::vector<TraceEntry> causes;
     std::uint64_t cause = entries.back().cause;
-    for (std::size_t depth = 0; depth < chain_max && cause != 0; ++depth) {
-        text += "  " + describe(entries[cause - 1]) + "\n";
-        cause = entries[cause - 1].cause;
-    }
-    text += cause == 0 ? "  the start\n" : "  ...\n";
-    std::fputs(text.c_str(), stdout);
+    for (; causes.size() < chain_max && cause != 0; cause = causes.back().cause) causes.push_back(entries[cause - 1]);
+    const Explanation explanation{entries.back(), content, effects, causes, cause == 0};
+    std::fputs((arguments.json ? to_json(explanation) : to_text(explanation)).c_str(), stdout);
     return 0;
 }
 
@@ -170,16 +202,18 @@ int report_command(const RunArguments& arguments, const std::string& out) {
     Timeline timeline;
     run_it.options.listener = [&timeline](const TraceEntry& entry) { return timeline.note(entry); };
     run_it.options.on_look = [&timeline](const Cluster& cluster) { timeline.look(cluster); };
+    const Stopwatch watch;
     const Outcome outcome = run(run_it.scenario, run_it.options);
+    const RunTime time{watch.seconds(), 0, 0};
     std::ofstream file(out);
     file << to_html(run_it.identity, run_it.scenario, outcome, timeline);
     file.close();
     if (!file) return usage(error(errc::not_written, out));
-    std::fputs(fmt::format("{}\n", out).c_str(), stdout);
+    std::fputs((arguments.json ? to_json(run_it.identity, outcome, time) : out + "\n").c_str(), stdout);
     return static_cast<int>(outcome.verdict);
 }
 
-int replay_command(const std::string& path) {
+int replay_command(const std::string& path, bool json) {
     auto opened = TraceReader::open(path);
     if (!opened) return usage(opened.error());
     TraceReader& reader = opened.value();
@@ -197,11 +231,15 @@ int replay_command(const std::string& path) {
     const Stopwatch watch;
     const Outcome outcome = run(run_it.scenario, run_it.options);
     if (!diverged && reader.next().empty()) {
-        std::fputs(to_text(run_it.identity, outcome, {watch.seconds(), 0, 0}).c_str(), stdout);
+        const RunTime time{watch.seconds(), 0, 0};
+        std::fputs((json ? to_json(run_it.identity, outcome, time) : to_text(run_it.identity, outcome, time)).c_str(),
+                   stdout);
         return static_cast<int>(outcome.verdict);
     }
-    std::fputs(fmt::format("the run differs from the file\nfile  {}here  {}", expected.empty() ? "ended\n" : expected,
-                           diverged ? to_line(*diverged) : "ended\n")
+    const std::string file = expected.empty() ? "ended" : expected;
+    const std::string here = diverged ? to_line(*diverged) : "ended\n";
+    std::fputs((json ? boost::json::serialize(boost::json::object{{"ok", false}, {"file", file}, {"here", here}}) + "\n"
+                     : fmt::format("the run differs from the file\nfile  {}\nhere  {}", file, here))
                    .c_str(),
                stdout);
     return static_cast<int>(Verdict::non_determinism);

@@ -26,7 +26,7 @@ int list_command(bool json);
 int check_command(const RunArguments& arguments);
 int explain_command(const RunArguments& arguments, std::uint64_t entry);
 int report_command(const RunArguments& arguments, const std::string& out);
-int replay_command(const std::string& path);
+int replay_command(const std::string& path, bool json);
 int mutants_command(const RunArguments& arguments);
 
 }  // namespace exa::sim

@@ -66,6 +66,7 @@ int main(int argc, char** argv) {
         ->check(whole_number);
     auto* replay = app.add_subcommand("replay", "Run a trace file's run again and compare every event with it");
     replay->add_option("file", path, "Written by run --trace")->required();
+    replay->add_flag("--json", json, "One JSON object");
     auto* mutants = app.add_subcommand("mutants", "Break the core in each known way: an oracle must notice every one");
     mutants->add_option("--peers", arguments.peers, "Peers; 32 without it");
     mutants->add_flag("--json", arguments.json, "One JSON object a line");
@@ -105,7 +106,7 @@ int main(int argc, char** argv) {
     if (*list) return exa::sim::list_command(json);
     if (*check) return exa::sim::check_command(arguments);
     if (*explain) return exa::sim::explain_command(arguments, entry);
-    if (*replay) return exa::sim::replay_command(path);
+    if (*replay) return exa::sim::replay_command(path, json);
     if (*swarm) return exa::sim::swarm_command(swarm_arguments);
     if (*shrink) return exa::sim::shrink_command(arguments, out);
     if (*report) return exa::sim::report_command(arguments, page);

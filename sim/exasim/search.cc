@@ -115,7 +115,8 @@ class Shrinker {
           seed_(seed),
           mutant_(std::move(mutant)),
           best_(std::move(start)),
-          wanted_(std::move(wanted)) {}
+          wanted_(std::move(wanted)),
+          outcome_(wanted_) {}
 
     void shrink() {
         bool smaller = true;
@@ -128,6 +129,8 @@ class Shrinker {
         }
     }
     const toml::table& best() const { return best_; }
+    // How the best fails.
+    const Outcome& outcome() const { return outcome_; }
     std::size_t runs() const { return runs_; }
 
   private:
@@ -135,8 +138,11 @@ class Shrinker {
         ++runs_;
         auto prepared = prepare(TraceHeader{name_, text_from(candidate), {}, seed_, mutant_});
         // A host that is named may have gone with the peers: then it is not a smaller scenario.
-        if (!prepared || !fails_alike(wanted_, run(prepared.value().scenario, prepared.value().options))) return false;
+        if (!prepared) return false;
+        Outcome outcome = run(prepared.value().scenario, prepared.value().options);
+        if (!fails_alike(wanted_, outcome)) return false;
         best_ = std::move(candidate);
+        outcome_ = std::move(outcome);
         return true;
     }
     bool drop_faults() {
@@ -180,6 +186,7 @@ class Shrinker {
     std::string mutant_;
     toml::table best_;
     Outcome wanted_;
+    Outcome outcome_;
     std::size_t runs_ = 0;
 };
 
@@ -329,9 +336,18 @@ int shrink_command(const RunArguments& arguments, const std::string& out) {
     file << text_from(shrinker.best());
     file.close();
     if (!file) return usage(error(errc::not_written, out));
-    std::fputs(fmt::format("{}\nafter {} runs: {}\nagain: exasim run {} --seed {}{}\n", text_from(shrinker.best()),
-                           shrinker.runs(), first_failure(wanted), quoted(out), header.seed,
-                           header.mutant.empty() ? "" : " --mutant " + header.mutant)
+    const std::string what = first_failure(shrinker.outcome());
+    const std::string replay = fmt::format("exasim run {} --seed {}{}", quoted(out), header.seed,
+                                           header.mutant.empty() ? "" : " --mutant " + header.mutant);
+    std::fputs((arguments.json ? boost::json::serialize(boost::json::object{{"ok", false},
+                                                                            {"file", out},
+                                                                            {"runs", shrinker.runs()},
+                                                                            {"what", what},
+                                                                            {"replay", replay},
+                                                                            {"commit", commit}}) +
+                                     "\n"
+                               : fmt::format("{}\nafter {} runs: {}\nagain: {}\n", text_from(shrinker.best()),
+                                             shrinker.runs(), what, replay))
                    .c_str(),
                stdout);
     return static_cast<int>(wanted.verdict);

@@ -171,6 +171,8 @@ class Reader {
 };
 
 constexpr double us = 1, ms = 1e3, s = 1e6;
+// Of datagrams a second of one fault, and of a load fault: more would only take longer than anybody waits.
+constexpr double injected_max = 1e5, load_factor_max = 1000;
 
 Result<void> read_cluster(const toml::table& table, Scenario& scenario) {
     Reader reader(table, "cluster.");
@@ -320,6 +322,9 @@ Result<Fault> read_fault(const toml::table& table, std::size_t number, std::uint
     reader.integer("rack", fault.rack, 0, 100000);
     bool random_rack = false;
     reader.flag("random_rack", random_rack);
+    const int said = (fault.count > 0 ? 1 : 0) + (fault.share > 0 ? 1 : 0) + (fault.hosts.empty() ? 0 : 1) +
+                     (fault.rack >= 0 ? 1 : 0) + (random_rack ? 1 : 0);
+    if (said > 1) reader.fail("count", "only one of count, share, hosts, rack and random_rack");
     if (random_rack) fault.rack = -2;
     reader.flag("one_way", fault.one_way);
     reader.flag("keep_disk", fault.keep_disk);
@@ -328,10 +333,13 @@ Result<Fault> read_fault(const toml::table& table, std::size_t number, std::uint
     reader.integer("ppm", fault.ppm, -900'000, 1'000'000);
     reader.number("rate", fault.rate, 0, 1e12);
     if (fault.times > 1 && fault.every <= Duration{0}) reader.fail("every_s", "more than 0 when times is more than 1");
-    if ((fault.kind == FaultKind::bandwidth || fault.kind == FaultKind::load || fault.kind == FaultKind::garbage ||
-         fault.kind == FaultKind::replay || fault.kind == FaultKind::forge || fault.kind == FaultKind::oversize) &&
-        fault.rate <= 0)
-        reader.fail("rate", "more than 0");
+    const bool injects = fault.kind == FaultKind::garbage || fault.kind == FaultKind::replay ||
+                         fault.kind == FaultKind::forge || fault.kind == FaultKind::oversize;
+    if (injects && (fault.rate <= 0 || fault.rate > injected_max))
+        reader.fail("rate", fmt::format("more than 0, up to {:g} datagrams a second", injected_max));
+    if (fault.kind == FaultKind::load && (fault.rate <= 0 || fault.rate > load_factor_max))
+        reader.fail("rate", fmt::format("more than 0, up to {:g} times the clients' rate", load_factor_max));
+    if (fault.kind == FaultKind::bandwidth && fault.rate <= 0) reader.fail("rate", "more than 0 bytes a second");
     EXA_TRY(reader.finish());
     return fault;
 }

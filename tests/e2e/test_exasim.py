@@ -45,6 +45,8 @@ def test_a_failure_names_its_command_and_that_command_fails_alike():
     ("run", "canary", "--set", "nonsense"),
     ("run", "canary", "--mutant", "no-such-mutant"),
     ("run",),
+    ("run", "crash-one", "--set", "fault.0.hosts=[1]"),
+    ("run", "gossip-garbage", "--set", "fault.0.rate=1e9"),
     ("explain", "canary", "--event", "999999999"),
     ("replay", "/nonexistent"),
 ])
@@ -62,6 +64,7 @@ def test_a_trace_replays_and_a_changed_one_does_not(tmp_path):
     trace = tmp_path / "trace.jsonl"
     assert exasim("run", "crash-one", "--peers", "6", "--trace", str(trace)).returncode == 0
     assert exasim("replay", str(trace)).returncode == 0
+    assert json.loads(exasim("replay", str(trace), "--json").stdout)["ok"]
     lines = trace.read_text().splitlines(keepends=True)
     lines[500] = lines[500].replace('"h":"', '"h":"0')
     trace.write_text("".join(lines))
@@ -74,6 +77,8 @@ def test_explain_says_what_an_event_was_and_why():
     done = exasim("explain", "crash-one", "--peers", "6", "--event", "1500")
     assert done.returncode == 0
     assert "1500" in done.stdout and "because of" in done.stdout
+    told = json.loads(exasim("explain", "crash-one", "--peers", "6", "--event", "1500", "--json").stdout)
+    assert told["event"] == 1500 and told["because_of"][0]["event"] < 1500
 
 
 def test_list_names_every_scenario_once():
@@ -117,6 +122,10 @@ def test_shrink_leaves_less_that_fails_alike(tmp_path):
     small = json.loads(exasim("run", str(out), "--json").stdout)
     assert small["violations"][0]["check"] == "M2"
     assert "peers = 12" not in out.read_text()
+    # What it says of the small one is what the small one says.
+    assert small["violations"][0]["what"] in done.stdout
+    told = json.loads(exasim("shrink", str(out), "--json", "--out", str(out)).stdout)
+    assert told["what"].startswith("M2: ") and str(out) in told["replay"]
     assert exasim("shrink", "crash-one", "--peers", "6", "--out", str(out)).returncode == 2
 
 
@@ -127,3 +136,4 @@ def test_a_report_is_one_file_that_needs_nothing_else(tmp_path):
     page = out.read_text()
     assert "Who knew what when" in page and page.count("<svg") >= 4 and "calls another dead" in page
     assert "src=" not in page and "href=" not in page
+    assert json.loads(exasim("report", "crash-one", "--peers", "8", "--out", str(out), "--json").stdout)["ok"]
