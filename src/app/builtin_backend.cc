@@ -166,7 +166,10 @@ std::shared_ptr<ReplyReader> BuiltinBackend::open_answer(const wire::Open& open,
     std::vector<Generations::Item> items = make_generations(job, open, with, answer.text);
     const auto scope = scopes_ ? std::optional(scopes_->of(open.tenant)) : std::nullopt;
     for (Generations::Item& item : items)
-        if (item.request) item.request->kv_scope = scope;
+        if (item.request) {
+            item.request->kv_scope = scope;
+            item.request->kv_session = open.session_position;
+        }
     answer.replayed = answer.text.completion_tokens();
     if (answer.text.all_finished()) {
         // A stream's last tokens carried its end: the client has got everything.

@@ -60,11 +60,9 @@ openai::ApiResult<void> parse_route_query(std::string_view query, router::Reques
         meta.level = static_cast<std::uint32_t>(level - levels.begin());
     }
     if (const std::string prefix = query_value(query, "prefix"); !prefix.empty()) {
-        std::array<std::uint8_t, 8> bytes{};
-        if (!from_hex(prefix, bytes)) return openai::out_of_range("prefix", prefix, "16 hexadecimal digits");
-        std::uint64_t hash = 0;
-        for (const std::uint8_t byte : bytes) hash = hash << 8 | byte;
-        meta.prefix_hash = hash;
+        const auto hash = parse_hex(prefix);
+        if (!hash) return openai::out_of_range("prefix", prefix, "16 hexadecimal digits");
+        meta.prefix_hash = *hash;
     }
     if (const std::string tokens = query_value(query, "prompt_tokens"); !tokens.empty()) {
         const auto [end, errc] = std::from_chars(tokens.data(), tokens.data() + tokens.size(), meta.prompt_tokens);

@@ -140,6 +140,20 @@ openai::ApiResult<KvOrder> parse_kv_order(std::string_view body) {
         order.tenant = std::move(tenant).value_or("");
         return order;
     }
+    if (order.action == KvAction::locate) {
+        BOOST_OUTCOME_TRY(const auto session, fields.text("session"));
+        BOOST_OUTCOME_TRY(const auto replica, fields.text("replica"));
+        if (session) {
+            order.session = parse_hex(*session);
+            if (!order.session) return openai::out_of_range("session", *session, "a position: 16 hexadecimal digits");
+            return order;
+        }
+        if (replica) {
+            order.replica = parse_replica_id(*replica);
+            if (!order.replica) return openai::out_of_range("replica", *replica, "the id of a replica");
+            return order;
+        }
+    }
     const json::value* keys = fields.find("keys");
     if (order.action == KvAction::migrate) {
         if (keys == nullptr) return openai::missing("keys");
@@ -222,6 +236,8 @@ json::value KvAdmin::places(std::span<const kv::SegmentKey> keys) const {
 
 openai::ApiResult<json::value> KvAdmin::locate(const KvOrder& order) const {
     if (!order.keys.empty()) return places(order.keys);
+    if (order.session) return places(service_->sessions().of_session(*order.session));
+    if (order.replica) return places(service_->sessions().of_replica(*order.replica, keys_max));
     if (order.request.empty()) return place_json(order.key, service_->locate(order.key));
     BOOST_OUTCOME_TRY(const auto request, openai::parse_object(order.request, order_bytes_max));
     const openai::Fields fields(request.get_object(), "request");

@@ -3,6 +3,8 @@
 //   POST /exaserve/v1/kv {"action":"locate","key"}            {"key","memory","disk":null or {"bytes","tenant","kind"}}
 //                        {"action":"locate","request","tenant"}  {"segments":[the same of each whole segment]}
 //                        {"action":"locate","keys":[...]}     {"segments":[the same of each]}
+//                        {"action":"locate","session"}        the same of a session that a replica here has answered,
+//                        by its position on the ring (GET route), {"action":"locate","replica"} of a replica's sessions
 //                        {"action":"get","key"}               {"key","parent","tenant","tokens","kind","payload"}
 //                        {"action":"put","key","payload"}     {"key","outcome"}
 //                        {"action":"delete","key"}            {"key","deleted"}
@@ -38,13 +40,15 @@ enum class KvAction : std::uint8_t { locate, get, put, erase, verify, quota, mig
 
 struct KvOrder {
     KvAction action = KvAction::locate;
-    kv::SegmentKey key;                // of the first four
-    std::vector<kv::SegmentKey> keys;  // locate, instead of `key`; migrate
-    PeerId to;                         // migrate
-    std::string request;               // locate; empty: by key
-    Bytes payload;                     // put
-    std::string tenant;                // locate by request, quota
-    std::optional<std::uint32_t> gib;  // quota; nothing: only tell
+    kv::SegmentKey key;                    // of the first four
+    std::vector<kv::SegmentKey> keys;      // locate, instead of `key`; migrate
+    PeerId to;                             // migrate
+    std::string request;                   // locate; empty: by what follows, or by key
+    std::optional<std::uint64_t> session;  // locate
+    std::optional<ReplicaId> replica;      // locate
+    Bytes payload;                         // put
+    std::string tenant;                    // locate by request, quota
+    std::optional<std::uint32_t> gib;      // quota; nothing: only tell
 };
 
 openai::ApiResult<KvOrder> parse_kv_order(std::string_view body);

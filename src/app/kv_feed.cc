@@ -5,8 +5,8 @@
 
 namespace exa::app {
 
-KvFeed::KvFeed(engine::KvPort& port, std::shared_ptr<KvService> service, std::function<void()> wake)
-    : port_(port), service_(std::move(service)) {
+KvFeed::KvFeed(ReplicaId replica, engine::KvPort& port, std::shared_ptr<KvService> service, std::function<void()> wake)
+    : replica_(replica), port_(port), service_(std::move(service)) {
     inbox_->wake = std::move(wake);
 }
 
@@ -59,7 +59,11 @@ void KvFeed::after_step(Duration took) {
     port_.note_step(took);
     const std::size_t size = kv::segment_header_size + port_.segment_bytes();
     std::vector<engine::FinishedSegment> lacking;
-    while (auto finished = port_.poll_finished()) lacking.push_back(std::move(*finished));
+    while (auto finished = port_.poll_finished()) {
+        if (finished->session != 0)
+            service_->sessions().note(replica_, finished->session, finished->key, finished->parent);
+        lacking.push_back(std::move(*finished));
+    }
     std::ranges::reverse(lacking);
     std::erase_if(lacking, [this](const auto& finished) { return service_->has(finished.key); });
     std::ranges::reverse(lacking);

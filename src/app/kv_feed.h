@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "app/kv_service.h"
+#include "base/ids.h"
 #include "engine/kv_port.h"
 
 namespace exa::app {
@@ -18,9 +19,9 @@ class KvFeed {
     // Segments given to the replica between two steps: copying them in holds up everybody's next token.
     static constexpr int gives_max = 8;
 
-    // `wake` is called from any thread when there is something for before_step(), and never after close(). `port`
-    // outlives the feed.
-    KvFeed(engine::KvPort& port, std::shared_ptr<KvService> service, std::function<void()> wake);
+    // `replica` is whose port it is. `wake` is called from any thread when there is something for before_step(), and
+    // never after close(). `port` outlives the feed.
+    KvFeed(ReplicaId replica, engine::KvPort& port, std::shared_ptr<KvService> service, std::function<void()> wake);
     ~KvFeed() { close(); }
     KvFeed(const KvFeed&) = delete;
     KvFeed& operator=(const KvFeed&) = delete;
@@ -46,6 +47,7 @@ class KvFeed {
 
     bool is_segment(const kv::SegmentBuffer& sealed) const;
 
+    const ReplicaId replica_;
     engine::KvPort& port_;
     const std::shared_ptr<KvService> service_;
     const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();

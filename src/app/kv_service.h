@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "app/kv_memory.h"
+#include "app/kv_sessions.h"
 #include "app/kv_tiers.h"
 #include "base/log.h"
 #include "base/time.h"
@@ -93,6 +94,8 @@ class KvService {
     // Runs `work` on one of the threads that may block on the disk. False after stop(): it does not run.
     bool post(std::function<void()> work);
 
+    KvSessions& sessions() { return sessions_; }
+
     // Null: none has been set.
     KvPeers* peers() const { return peers_; }
 
@@ -156,6 +159,7 @@ class KvService {
     const std::unique_ptr<KvDisk> disk_;  // null: none
     const WallClock wall_;
     KvPeers* peers_ = nullptr;
+    KvSessions sessions_;
 
     mutable std::mutex mutex_;
     KvMemory memory_;

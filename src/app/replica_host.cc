@@ -47,7 +47,7 @@ ReplicaHost::ReplicaHost(std::unique_ptr<engine::Replica> replica, const wire::R
       limit_(limit_config(limits, config)),
       replica_(std::move(replica)) {
     if (engine::KvPort* port = replica_->kv_port(); port != nullptr && config.kv)
-        kv_.emplace(*port, config.kv, [this] { notify(); });
+        kv_.emplace(id_, *port, config.kv, [this] { notify(); });
     thread_ = std::jthread([this](std::stop_token stopping) { run(std::move(stopping)); });
 }
 

@@ -40,4 +40,12 @@ bool from_hex(std::string_view text, std::span<std::uint8_t> out) {
     return true;
 }
 
+std::optional<std::uint64_t> parse_hex(std::string_view text) {
+    std::array<std::uint8_t, 8> bytes{};
+    if (!from_hex(text, bytes)) return std::nullopt;
+    std::uint64_t value = 0;
+    for (const std::uint8_t byte : bytes) value = value << 8 | byte;
+    return value;
+}
+
 }  // namespace exa

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,8 @@ std::string to_hex(ByteView bytes);
 
 // All sixteen digits of `value`, lower-case.
 void append_hex(std::string& out, std::uint64_t value);
+// The same read back; nothing unless `text` is exactly 16 hexadecimal digits.
+std::optional<std::uint64_t> parse_hex(std::string_view text);
 
 // False (and `out` unchanged) unless `text` is exactly 2 * out.size() hexadecimal digits.
 bool from_hex(std::string_view text, std::span<std::uint8_t> out);

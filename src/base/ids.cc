@@ -9,18 +9,11 @@ namespace exa {
 
 namespace {
 
-// The whole of `text` as an unsigned number, or nothing.
-template <class T>
-std::optional<T> parse_whole(std::string_view text, int base) {
-    T value{};
-    const auto [end, errc] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+std::optional<std::uint16_t> parse_slot(std::string_view text) {
+    std::uint16_t slot = 0;
+    const auto [end, errc] = std::from_chars(text.data(), text.data() + text.size(), slot);
     if (errc != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-    return value;
-}
-
-std::optional<std::uint64_t> parse_hex16(std::string_view text) {
-    if (text.size() != 16) return std::nullopt;
-    return parse_whole<std::uint64_t>(text, 16);
+    return slot;
 }
 
 }  // namespace
@@ -40,16 +33,16 @@ std::string to_string(const ReplicaId& id) {
 }
 
 std::optional<PeerId> parse_peer_id(std::string_view text) {
-    const auto value = parse_hex16(text);
+    const auto value = parse_hex(text);
     if (!value) return std::nullopt;
     return PeerId{*value};
 }
 
 std::optional<ReplicaId> parse_replica_id(std::string_view text) {
     if (text.size() < 35 || text[16] != '.' || text[33] != '.') return std::nullopt;
-    const auto peer = parse_hex16(text.substr(0, 16));
-    const auto deployment = parse_hex16(text.substr(17, 16));
-    const auto slot = parse_whole<std::uint16_t>(text.substr(34), 10);
+    const auto peer = parse_hex(text.substr(0, 16));
+    const auto deployment = parse_hex(text.substr(17, 16));
+    const auto slot = parse_slot(text.substr(34));
     if (!peer || !deployment || !slot) return std::nullopt;
     return ReplicaId{PeerId{*peer}, DeploymentId{*deployment}, *slot};
 }

@@ -100,6 +100,7 @@ Result<void> BatchReplica::submit(TimePoint, RequestId id, GenerateRequest reque
                                                            .table = BlockTable(pool_, root),
                                                            .chain = std::move(chain),
                                                            .kv_tenant = request.kv_scope.value_or(KvScope{}).tenant,
+                                                           .kv_session = request.kv_session,
                                                            .finished = 0,
                                                            .restore = std::nullopt}));
     return success();

@@ -95,6 +95,7 @@ class BatchReplica final : public Replica, private KvPort {
         BlockTable table;
         std::optional<SegmentChain> chain;  // nothing: its KV stays here
         std::uint64_t kv_tenant = 0;
+        std::uint64_t kv_session = 0;
         std::uint32_t finished = 0;      // leading segments that were told of
         std::optional<Restore> restore;  // while it waits for segments
 

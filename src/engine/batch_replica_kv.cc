@@ -110,6 +110,7 @@ void BatchReplica::note_finished(Sequence& sequence) {
         finished_.push_back({sequence.chain->key(sequence.finished),
                              sequence.chain->parent(sequence.finished),
                              sequence.kv_tenant,
+                             sequence.kv_session,
                              {pages.begin(), pages.end()}});
     }
 }

@@ -42,7 +42,8 @@ struct KvWant {
 struct FinishedSegment {
     kv::SegmentKey key;
     kv::SegmentKey parent;
-    std::uint64_t tenant = 0;  // of its KvScope
+    std::uint64_t tenant = 0;   // of its KvScope
+    std::uint64_t session = 0;  // of its request
     std::vector<PageId> pages;
 };
 

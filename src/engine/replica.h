@@ -67,6 +67,8 @@ struct GenerateRequest {
     bool embeds = false;
     // Nothing: its KV stays here, and is shared with all others that have none.
     std::optional<KvScope> kv_scope = std::nullopt;
+    // Names its session where its segments are told of (FinishedSegment); 0: none.
+    std::uint64_t kv_session = 0;
 };
 
 struct TokenLogprob {

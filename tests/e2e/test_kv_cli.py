@@ -40,17 +40,17 @@ def test_what_is_deleted_is_computed_again(asked):
     peer, request, file, answer = asked
     segments = kv(peer, "locate", "--request", file)["segments"]
     assert len(segments) >= 2
-    assert all(segment["memory"] and segment["disk"] for segment in segments)
-    assert kv(peer, "locate", "--request", file, json_reply=False).count("yes  ") >= 2 * len(segments)
+    assert all(place["memory"] and place["disk"] for segment in segments for place in segment["peers"])
+    assert all(len(segment["peers"]) == 1 for segment in segments)
+    assert kv(peer, "locate", "--request", file, json_reply=False).count(segments[0]["peers"][0]["name"]) == 2 * len(segments)
     first = segments[0]["key"]
     header = kv(peer, "get", first)
     assert header["tokens"] == 64 and header["kind"] == "segment" and len(header["payload"]) > 1000
     assert kv(peer, "del", first) == {"key": first, "deleted": True}
-    located = kv(peer, "locate", first)
-    assert located == {"key": first, "memory": False, "disk": None}
+    assert kv(peer, "locate", "--key", first)["segments"] == [{"key": first, "peers": []}]
     body = post_json(peer.url + "/v1/completions", request)[2]
     assert json.loads(body)["choices"][0]["text"] == answer
-    wait_for(lambda: kv(peer, "locate", first)["disk"], 30, "the replica, which still has it, offers it again")
+    wait_for(lambda: kv(peer, "locate", "--key", first)["segments"][0]["peers"], 30, "the replica, which still has it, offers it again")
     gone = exaserve("kv", "get", "00" * 32, "--peer", peer.url)
     assert gone.returncode == 5
     assert "no segment 0000" in gone.stderr
@@ -60,7 +60,7 @@ def test_another_tenants_segments_are_none_of_mine(asked):
     peer, _, file, _ = asked
     segments = kv(peer, "locate", "--request", file, "--tenant", "acme")["segments"]
     assert len(segments) >= 2
-    assert not any(segment["memory"] or segment["disk"] for segment in segments)
+    assert not any(segment["peers"] for segment in segments)
 
 
 def test_a_quota_bounds_a_tenant(asked):

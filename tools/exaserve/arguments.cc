@@ -189,6 +189,16 @@ void describe_leave(CLI::App& command, LeaveOptions& options) {
         "fails.\n\nExample:\n  exaserve leave --peer http://127.0.0.1:8002");
 }
 
+void describe_drain(CLI::App& command, DrainOptions& options) {
+    command.add_option("peer", options.name, "Name or id of the peer that is to leave; default: the one asked")
+        ->type_name("NAME");
+    add_target(command, options.target);
+    command.footer(
+        "As leave, of any peer of the cluster, with its progress: replicas admit nothing new, running answers finish, "
+        "what the peer holds of the KV cache goes to its new owners, the door closes, the peer ends. No request "
+        "fails.\n\nExample:\n  exaserve drain peer-2");
+}
+
 void describe_accept_losses(CLI::App& command, AcceptLossesOptions& options) {
     add_target(command, options.target);
     command.footer(
@@ -238,22 +248,31 @@ void describe_kv(CLI::App& command, KvOptions& options) {
         return sub;
     };
     add("stats", KvCommand::stats, "Show what the peer keeps outside its replicas, and what it was good for");
-    CLI::App* const locate =
-        add("locate", KvCommand::locate, "Tell where in the peer segments are; that is no use of them");
-    auto* const located_key = locate->add_option("key", options.key, "Key of a segment: 64 hexadecimal digits");
-    located_key->type_name("KEY");
-    locate
-        ->add_option("--request", options.file,
-                     "JSON body of a request, whose segments are looked for; - is standard input")
-        ->type_name("FILE")
-        ->check(CLI::ExistingFile | CLI::IsMember({"-"}))
-        ->excludes(located_key);
-    locate->add_option("--tenant", options.tenant, "Tenant of the request; default: the anonymous one")
-        ->type_name("NAME");
-    locate->callback([&options] {
-        options.command = KvCommand::locate;
-        if (options.key.empty() && options.file.empty()) throw CLI::RequiredError("KEY or --request");
-    });
+    const auto add_sought = [&](const char* name, KvCommand kind, const char* help) {
+        CLI::App* sub = add(name, kind, help);
+        auto* const which = sub->add_option_group("which", "Exactly one of these")->require_option(1);
+        which->add_option("session", options.session, "A session's own id, or a token of an x-session-id header")
+            ->type_name("SESSION");
+        which->add_option("--key", options.key, "Key of a segment: 64 hexadecimal digits")->type_name("KEY");
+        which->add_option("--replica", options.replica, "Id of a replica: of the sessions that it answered lately")
+            ->type_name("ID");
+        which->add_option("--request", options.file, "JSON body of a request; - is standard input")
+            ->type_name("FILE")
+            ->check(CLI::ExistingFile | CLI::IsMember({"-"}));
+        sub->add_option("--tenant", options.tenant, "Tenant of the session or request; default: the anonymous one")
+            ->type_name("NAME");
+        sub->add_option("--model", options.model, "Model of the session; may be left out when there is only one")
+            ->type_name("NAME");
+        return sub;
+    };
+    add_sought("locate", KvCommand::locate, "Tell on which peers of the cluster segments are; that is no use of them");
+    add_sought("migrate", KvCommand::migrate, "Bring segments to a peer, before their session or replica moves there")
+        ->add_option("--to", options.to, "Name or id of the peer")
+        ->type_name("PEER")
+        ->required();
+    add("repair", KvCommand::repair,
+        "Show for every peer whether what it holds is at its owners, and how far repair is")
+        ->add_flag("--wait", options.wait, "Return when all of it is");
     add_keyed("get", KvCommand::get, "Verify a segment and show its header")
         ->add_option("--output", options.file, "File that its payload goes to")
         ->type_name("FILE");
@@ -278,7 +297,9 @@ void describe_kv(CLI::App& command, KvOptions& options) {
         "that is missing, or does not verify, is computed again.\n\n"
         "Examples:\n"
         "  exaserve kv stats\n"
-        "  exaserve kv locate --request body.json\n"
+        "  exaserve kv locate alice\n"
+        "  exaserve kv migrate alice --to peer-2\n"
+        "  exaserve kv repair --wait\n"
         "  exaserve kv verify --peer http://127.0.0.1:8001\n"
         "  exaserve kv quota acme --gib 20\n"
         "  exaserve kv get 5f0c... --output segment.bin\n\n"
@@ -371,6 +392,8 @@ std::variant<Command, NoCommand> parse_arguments(int argc, const char* const* ar
     add_command<PeerOptions>(app, chosen, describe_peer, "peer", "Run one peer");
     add_command<JoinOptions>(app, chosen, describe_join, "join", "Tell a peer to join a cluster");
     add_command<LeaveOptions>(app, chosen, describe_leave, "leave", "Drain a peer and end it; no request fails");
+    add_command<DrainOptions>(app, chosen, describe_drain, "drain",
+                              "Drain any peer of the cluster and show how far it is; no request fails");
     add_command<AcceptLossesOptions>(app, chosen, describe_accept_losses, "accept-losses",
                                      "Tell a peer that the many it calls dead are gone, and not cut off");
     add_command<MembersOptions>(app, chosen, describe_target<MembersOptions>, "members",
@@ -386,7 +409,8 @@ std::variant<Command, NoCommand> parse_arguments(int argc, const char* const* ar
         },
         "ring", "Show the consistent-hash rings and their digests, which are equal on every peer");
     add_command<RouteOptions>(app, chosen, describe_route, "route", "Explain which replica a session goes to");
-    add_command<KvOptions>(app, chosen, describe_kv, "kv", "Look into the KV cache that a peer keeps, and mend it");
+    add_command<KvOptions>(app, chosen, describe_kv, "kv",
+                           "Look into the KV cache of a peer or of the cluster, move and mend it");
     add_command<KeysOptions>(app, chosen, describe_keys, "keys", "Rotate the keys that seal what peers say");
     add_command<ApiKeysOptions>(app, chosen, describe_api_keys, "apikeys",
                                 "Make, list and revoke the API keys of clients and operators");

@@ -36,6 +36,11 @@ struct LeaveOptions {
     bool wait = true;
 };
 
+struct DrainOptions {
+    Target target;     // who is asked for the peers of the cluster, and watches
+    std::string name;  // id or name of who is to leave; empty: the target
+};
+
 struct AcceptLossesOptions {
     Target target;
 };
@@ -77,14 +82,19 @@ struct KeysOptions {
     bool force = false;
 };
 
-enum class KvCommand : std::uint8_t { stats, locate, get, put, del, verify, quota };
+enum class KvCommand : std::uint8_t { stats, locate, migrate, repair, get, put, del, verify, quota };
 
 struct KvOptions {
     Target target;
     KvCommand command = KvCommand::stats;
-    std::string key;                   // locate, get, put, del: 64 hexadecimal digits; locate: empty with a file
-    std::string file;                  // locate, put: "-" is standard input; get: for the payload, empty: nowhere
-    std::string tenant;                // locate, quota; empty: the anonymous one
+    std::string key;      // get, put, del: 64 hexadecimal digits
+    std::string file;     // locate, migrate, put: "-" is standard input; get: for the payload, empty: nowhere
+    std::string tenant;   // locate, migrate, quota; empty: the anonymous one
+    std::string session;  // locate, migrate: one of key, session, replica and file
+    std::string model;    // of the session; empty: there is only one
+    std::string replica;  // locate, migrate
+    std::string to;       // migrate: id or name of a peer
+    bool wait = false;    // repair: until all is at its owners
     std::optional<std::uint32_t> gib;  // quota; nothing: only tell
 };
 
@@ -99,9 +109,9 @@ struct ApiKeysOptions {
     std::string id;      // revoke
 };
 
-using Command =
-    std::variant<UpOptions, PeerOptions, JoinOptions, LeaveOptions, AcceptLossesOptions, MembersOptions, StatusOptions,
-                 ReplicasOptions, RingOptions, RouteOptions, KvOptions, KeysOptions, ApiKeysOptions, BenchOptions>;
+using Command = std::variant<UpOptions, PeerOptions, JoinOptions, LeaveOptions, DrainOptions, AcceptLossesOptions,
+                             MembersOptions, StatusOptions, ReplicasOptions, RingOptions, RouteOptions, KvOptions,
+                             KeysOptions, ApiKeysOptions, BenchOptions>;
 
 // Nothing to run: help or version was asked for (exit_ok), or the arguments are wrong (exit_usage).
 struct NoCommand {

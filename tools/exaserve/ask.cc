@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <chrono>
 #include <fstream>
-#include <iostream>
 #include <iterator>
 #include <thread>
 
@@ -18,6 +17,7 @@
 #include "base/hash.h"
 #include "exaserve/admin_client.h"
 #include "exaserve/exit_code.h"
+#include "exaserve/input.h"
 #include "exaserve/key.h"
 #include "exaserve/show.h"
 #include "openai/scan.h"
@@ -46,12 +46,6 @@ Outcome<std::string> get_and_show(const Target& target, std::string_view path, c
     return target.json ? json::serialize(reply) + "\n" : show(reply, style);
 }
 
-std::string read_all(const std::string& path) {
-    if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
 // The prompt stays here: what an entry would make of it is told.
 Outcome<Query> route_query(const RouteOptions& options) {
     Query query{{"tenant", options.tenant}, {"priority", options.priority}};
@@ -59,7 +53,9 @@ Outcome<Query> route_query(const RouteOptions& options) {
     std::string model = options.model;
     std::string body;
     if (!options.prompt.empty()) body = json::serialize(json::object{{"prompt", options.prompt}});
-    if (!options.request_file.empty()) body = read_all(options.request_file);
+    if (!options.request_file.empty()) {
+        BOOST_OUTCOME_TRY(body, read_input(options.request_file));
+    }
     if (!body.empty() || !options.request_file.empty()) {
         const auto scan = openai::scan(body);
         if (!scan) return Failure{exit_usage, "the request: " + scan.error().message};

@@ -2,18 +2,22 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/outcome/try.hpp>
 #include <chrono>
 #include <fstream>
-#include <iostream>
-#include <iterator>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/base64.h"
 #include "exaserve/admin_client.h"
+#include "exaserve/cluster_client.h"
 #include "exaserve/exit_code.h"
+#include "exaserve/input.h"
+#include "exaserve/kv_migration.h"
+#include "exaserve/kv_places.h"
+#include "exaserve/progress.h"
 #include "exaserve/show.h"
 
 namespace exa::cli {
@@ -22,7 +26,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t value_bytes_max = 8 * 1024 * 1024;
+constexpr std::chrono::milliseconds repair_poll_interval{500};
 
 AdminClient client_of(const Target& target) {
     return AdminClient(target.url, target.admin_key, std::chrono::seconds(60), target.ca_file);
@@ -40,39 +44,9 @@ const json::value* member(const json::value& reply, std::string_view name) {
     return object == nullptr ? nullptr : object->if_contains(name);
 }
 
-Outcome<std::string> read_file(const std::string& path) {
-    std::string value;
-    if (path == "-") {
-        value.assign(std::istreambuf_iterator<char>(std::cin), {});
-    } else {
-        std::ifstream file(path, std::ios::binary);
-        if (!file) return Failure{exit_usage, path + " cannot be read"};
-        value.assign(std::istreambuf_iterator<char>(file), {});
-    }
-    if (value.size() > value_bytes_max) return Failure{exit_usage, path + " is larger than 8 MiB"};
-    return value;
-}
-
-std::string located_text(const json::value& reply, Style style) {
-    if (const json::value* list = member(reply, "segments"); list != nullptr && list->is_array()) {
-        Table table({{"SEGMENT", Align::right}, {"MEMORY"}, {"DISK"}, {"KEY"}});
-        const json::array& segments = list->get_array();
-        for (std::size_t i = 0; i < segments.size(); ++i) {
-            const json::value* disk = member(segments[i], "disk");
-            table.add_row({std::to_string(i), field_text(segments[i], "memory") == "true" ? "yes" : "no",
-                           disk == nullptr || disk->is_null() ? "no" : "yes", field_text(segments[i], "key")});
-        }
-        return table.render(style);
-    }
-    const json::value* disk = member(reply, "disk");
-    const bool on_disk = disk != nullptr && !disk->is_null();
-    return line("memory", field_text(reply, "memory") == "true" ? "yes" : "no") +
-           line("disk", on_disk ? field_text(*disk, "bytes") + " bytes, a " + field_text(*disk, "kind") +
-                                      " of tenant " + field_text(*disk, "tenant")
-                                : "no");
-}
-
-Outcome<std::string> get(const KvOptions& options, json::value reply) {
+Outcome<std::string> get(const KvOptions& options) {
+    const json::object order{{"action", "get"}, {"key", options.key}};
+    BOOST_OUTCOME_TRY(auto reply, client_of(options.target).post("kv", order));
     const auto payload = from_base64(field_text(reply, "payload"));
     if (!payload) return Failure{exit_refused, "the peer's answer holds no payload"};
     if (!options.file.empty()) {
@@ -119,46 +93,126 @@ Outcome<std::string> quota(const KvOptions& options) {
     return "the tenant's segments take " + human_bytes(taken) + " of the disk\n";
 }
 
+// How far every peer is; whoever does not answer, or keeps no KV, has null.
+struct Repair {
+    struct Row {
+        const ClusterPeer* peer = nullptr;
+        json::value peers;
+    };
+    std::vector<Row> rows;
+    std::size_t waiting = 0;
+    bool settled = true;
+};
+
+Repair look_at_repair(const ClusterClient& cluster) {
+    Repair repair;
+    for (const ClusterPeer* peer : cluster.alive()) {
+        const auto reply = peer->client.get("kv");
+        const json::value* peers = reply ? member(reply.value(), "peers") : nullptr;
+        repair.rows.push_back({peer, peers == nullptr ? json::value() : *peers});
+        // Whoever keeps no KV for others has nothing to mend.
+        if (peers == nullptr || peers->is_null()) continue;
+        repair.settled = repair.settled && field_text(*peers, "settled") == "true";
+        json::error_code unknown;
+        if (const auto* waiting = member(*peers, "waiting")) repair.waiting += waiting->to_number<std::size_t>(unknown);
+    }
+    return repair;
+}
+
+std::string repair_json(const Repair& repair) {
+    json::array peers;
+    for (const auto& [peer, reply] : repair.rows)
+        peers.push_back(json::object{{"id", peer->id}, {"name", peer->name}, {"peers", reply}});
+    return json::serialize(
+               json::object{{"settled", repair.settled}, {"waiting", repair.waiting}, {"peers", std::move(peers)}}) +
+           "\n";
+}
+
+std::string repair_text(const Repair& repair, Style style) {
+    Table table({{"PEER"},
+                 {"AT OWNERS"},
+                 {"WAITING", Align::right},
+                 {"REPAIR"},
+                 {"LOOKED AT", Align::right},
+                 {"OFFERED", Align::right},
+                 {"PASSES", Align::right}});
+    for (const auto& [peer, reply] : repair.rows) {
+        const json::value* const progress = member(reply, "repair");
+        if (progress == nullptr) {
+            table.add_row({peer->name, "keeps none", "-", "-", "-", "-", "-"});
+            continue;
+        }
+        table.add_row({peer->name, field_text(reply, "settled") == "true" ? "yes" : "no", field_text(reply, "waiting"),
+                       field_text(*progress, "running") == "true" ? "running" : "at rest",
+                       field_text(*progress, "looked_at"), field_text(*progress, "offered"),
+                       field_text(*progress, "passes")});
+    }
+    return table.render(style);
+}
+
+Outcome<std::string> repair(const KvOptions& options, Style style) {
+    BOOST_OUTCOME_TRY(const auto cluster, ClusterClient::open(options.target));
+    Repair repair = look_at_repair(cluster);
+    Progress progress;
+    while (options.wait && !repair.settled) {
+        progress.show(std::to_string(repair.waiting) + " segments wait for a peer to take them");
+        std::this_thread::sleep_for(repair_poll_interval);
+        repair = look_at_repair(cluster);
+    }
+    progress.end();
+    return options.target.json ? repair_json(repair) : repair_text(repair, style);
+}
+
+Outcome<std::string> locate(const KvOptions& options, Style style) {
+    BOOST_OUTCOME_TRY(const auto cluster, ClusterClient::open(options.target));
+    BOOST_OUTCOME_TRY(auto keys, find_keys(cluster, options));
+    const KvPlaces places = find_places(cluster, std::move(keys));
+    return options.target.json ? places_json(places) : places_text(places, style);
+}
+
+Outcome<std::string> stats(const KvOptions& options, Style style) {
+    BOOST_OUTCOME_TRY(const auto reply, client_of(options.target).get("kv"));
+    return options.target.json ? json::serialize(reply) + "\n" : kv_text(reply, style);
+}
+
+Outcome<std::string> put(const KvOptions& options) {
+    BOOST_OUTCOME_TRY(const auto value, read_input(options.file));
+    const json::object order{{"action", "put"}, {"key", options.key}, {"payload", to_base64(as_bytes(value))}};
+    BOOST_OUTCOME_TRY(const auto reply, client_of(options.target).post("kv", order));
+    return options.target.json ? json::serialize(reply) + "\n" : field_text(reply, "outcome") + "\n";
+}
+
+Outcome<std::string> erase(const KvOptions& options) {
+    const json::object order{{"action", "delete"}, {"key", options.key}};
+    BOOST_OUTCOME_TRY(const auto reply, client_of(options.target).post("kv", order));
+    if (options.target.json) return json::serialize(reply) + "\n";
+    return std::string(field_text(reply, "deleted") == "true" ? "deleted\n" : "it was not here\n");
+}
+
 }  // namespace
 
 Outcome<std::string> ask(const KvOptions& options, Style style) {
-    if (options.command == KvCommand::stats) {
-        BOOST_OUTCOME_TRY(const auto reply, client_of(options.target).get("kv"));
-        return options.target.json ? json::serialize(reply) + "\n" : kv_text(reply, style);
-    }
-    if (options.command == KvCommand::verify) return verify(options);
-    if (options.command == KvCommand::quota) return quota(options);
-    json::object order{{"key", options.key}};
     switch (options.command) {
-        case KvCommand::locate: {
-            order["action"] = "locate";
-            if (!options.file.empty()) {
-                BOOST_OUTCOME_TRY(const auto text, read_file(options.file));
-                json::error_code broken;
-                order["request"] = json::parse(text, broken);
-                if (broken) return Failure{exit_usage, options.file + ": no JSON"};
-                order["tenant"] = options.tenant;
-            }
-            break;
-        }
+        case KvCommand::stats:
+            return stats(options, style);
+        case KvCommand::locate:
+            return locate(options, style);
+        case KvCommand::migrate:
+            return run_migration(options);
+        case KvCommand::repair:
+            return repair(options, style);
         case KvCommand::get:
-            order["action"] = "get";
+            return get(options);
+        case KvCommand::put:
+            return put(options);
+        case KvCommand::del:
+            return erase(options);
+        case KvCommand::verify:
+            return verify(options);
+        case KvCommand::quota:
             break;
-        case KvCommand::put: {
-            BOOST_OUTCOME_TRY(const auto value, read_file(options.file));
-            order["action"] = "put";
-            order["payload"] = to_base64(as_bytes(value));
-            break;
-        }
-        default:
-            order["action"] = "delete";
     }
-    BOOST_OUTCOME_TRY(auto reply, client_of(options.target).post("kv", order));
-    if (options.command == KvCommand::get) return get(options, std::move(reply));
-    if (options.target.json) return json::serialize(reply) + "\n";
-    if (options.command == KvCommand::locate) return located_text(reply, style);
-    if (options.command == KvCommand::put) return field_text(reply, "outcome") + "\n";
-    return std::string(field_text(reply, "deleted") == "true" ? "deleted\n" : "it was not here\n");
+    return quota(options);
 }
 
 }  // namespace exa::cli

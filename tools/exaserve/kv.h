@@ -1,4 +1,4 @@
-// `exaserve kv`: the KV cache of one peer.
+// `exaserve kv`: the KV cache of one peer, or where its segments are in the cluster.
 #pragma once
 
 #include "exaserve/arguments.h"

@@ -10,6 +10,7 @@
 #include "exaserve/api_keys.h"
 #include "exaserve/ask.h"
 #include "exaserve/bench.h"
+#include "exaserve/drain.h"
 #include "exaserve/environment.h"
 #include "exaserve/exit_code.h"
 #include "exaserve/kv.h"

@@ -119,6 +119,22 @@ BOOST_AUTO_TEST_CASE(a_list_of_keys_is_located_without_a_replica) {
     BOOST_TEST(located.at("segments").at(1).at("disk").is_object());
 }
 
+BOOST_AUTO_TEST_CASE(what_a_session_or_a_replica_has_answered_is_located) {
+    Fixture f;
+    f.disk->keep(sealed(2));
+    const ReplicaId replica{PeerId{1}, DeploymentId{2}, 3};
+    f.service->sessions().note(replica, 0xab, key_of(2), key_of(99));
+    f.service->sessions().note(replica, 0xab, key_of(1), key_of(2));
+    const auto of_session = f.run(R"({"action":"locate","session":"00000000000000ab"})").value();
+    BOOST_TEST_REQUIRE(of_session.at("segments").as_array().size() == 2U);
+    BOOST_TEST(of_session.at("segments").at(0).at("disk").is_object());
+    BOOST_TEST(of_session.at("segments").at(1).at("key").as_string() == key);
+    BOOST_TEST(f.text(R"({"action":"locate","session":"00000000000000ac"})") == R"({"segments":[]})");
+    BOOST_TEST((f.run(R"({"action":"locate","replica":")" + to_string(replica) + R"("})").value() == of_session));
+    BOOST_TEST(!parse_kv_order(R"({"action":"locate","session":"alice"})").has_value());
+    BOOST_TEST(!parse_kv_order(R"({"action":"locate","replica":"r0"})").has_value());
+}
+
 BOOST_AUTO_TEST_CASE(of_a_migration_it_is_told_how_much_is_on_its_way) {
     Fixture f;
     const std::string keys = R"({"action":"migrate","keys":[")" + key + R"(",")" + kv::to_string(key_of(2)) + "\"],";

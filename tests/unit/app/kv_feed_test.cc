@@ -24,7 +24,7 @@ struct Bench {
         model = owned.get();
         replica = std::make_unique<BatchReplica>(std::move(owned), BatchConfig{},
                                                  BatchKvConfig{.segment_tokens = segment, .crypto = &crypto});
-        feed.emplace(*replica->kv_port(), std::move(service), [this] {
+        feed.emplace(ReplicaId{PeerId{1}, {}, 0}, *replica->kv_port(), std::move(service), [this] {
             ++wakes;
             wakes.notify_all();
         });
@@ -32,6 +32,7 @@ struct Bench {
 
     engine::test::Outcome answer(GenerateRequest request) {
         request.kv_scope = KvScope{key_of(99), 5};
+        request.kv_session = 7;
         EXA_CHECK(replica->submit({}, {1}, std::move(request)).has_value());
         std::map<RequestId, engine::test::Outcome> outcomes;
         while (!outcomes[{1}].finish) {
@@ -67,6 +68,7 @@ BOOST_AUTO_TEST_CASE(what_one_replica_computed_another_has_from_the_disk) {
     FakeDisk& disk = *owned;
     auto service = make_service(std::move(owned));
     const auto computed = Bench(service).answer(request);
+    BOOST_TEST(service->sessions().of_session(7).size() == 419U / segment);
     BOOST_TEST(computed.cached_tokens == 0U);
     disk.wait_for_puts(419 / segment);
     // Another service, so that nothing is in memory.

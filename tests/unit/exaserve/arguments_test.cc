@@ -134,7 +134,13 @@ BOOST_AUTO_TEST_CASE(each_look_into_the_kv_cache_has_its_arguments) {
     BOOST_TEST(stats.target.url == "b:2");
     BOOST_TEST(stats.target.json);
     BOOST_TEST((parsed<KvOptions>({"kv", "verify"}).command == KvCommand::verify));
-    BOOST_TEST(parsed<KvOptions>({"kv", "locate", "ab"}).key == "ab");
+    BOOST_TEST(parsed<KvOptions>({"kv", "locate", "alice"}).session == "alice");
+    BOOST_TEST(parsed<KvOptions>({"kv", "locate", "--key", "ab"}).key == "ab");
+    const auto migrate = parsed<KvOptions>({"kv", "migrate", "--replica", "r", "--to", "p"});
+    BOOST_TEST(migrate.replica == "r");
+    BOOST_TEST(migrate.to == "p");
+    BOOST_TEST(parsed<KvOptions>({"kv", "repair", "--wait"}).wait);
+    BOOST_TEST(parsed<DrainOptions>({"drain", "peer-2"}).name == "peer-2");
     const auto locate = parsed<KvOptions>({"kv", "locate", "--request", "-", "--tenant", "t"});
     BOOST_TEST(locate.file == "-");
     BOOST_TEST(locate.tenant == "t");
@@ -151,6 +157,8 @@ BOOST_AUTO_TEST_CASE(each_look_into_the_kv_cache_has_its_arguments) {
          std::initializer_list<std::initializer_list<const char*>>{{"kv"},
                                                                    {"kv", "locate"},
                                                                    {"kv", "locate", "ab", "--request", "-"},
+                                                                   {"kv", "migrate", "ab"},
+                                                                   {"kv", "migrate", "--to", "p"},
                                                                    {"kv", "get"},
                                                                    {"kv", "put", "ab"},
                                                                    {"kv", "quota", "a", "--gib", "-1"},
