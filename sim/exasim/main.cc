@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <map>
 #include <string>
 
 #include "sim/exasim/commands.h"
@@ -29,7 +30,8 @@ const CLI::Validator not_nan(
 
 void add_run_options(CLI::App& command, exa::sim::RunArguments& arguments) {
     command
-        .add_option("scenario", arguments.scenario, "A built-in scenario (exasim list), random:NUMBER or a TOML file")
+        .add_option("scenario", arguments.scenario,
+                    "A built-in scenario (exasim list), random:NUMBER, random-kv:NUMBER or a TOML file")
         ->required();
     command.add_option("--peers", arguments.peers, "Peers; the scenario's own number without it");
     command.add_option("--replicas", arguments.replicas, "Replicas of each peer");
@@ -81,6 +83,11 @@ int main(int argc, char** argv) {
     swarm->add_option("--jobs", swarm_arguments.jobs, "Processes at once; 1 without it")->check(CLI::Range(1, 256));
     swarm->add_option("--seed", swarm_arguments.first, "Number of the first random scenario; 1 without it")
         ->check(whole_number);
+    swarm
+        ->add_option("--mix", swarm_arguments.mix,
+                     "all kinds of scenarios, or those that try the KV cache; all without it")
+        ->transform(CLI::CheckedTransformer(std::map<std::string, exa::sim::RandomMix>{
+            {"all", exa::sim::RandomMix::all}, {"kv", exa::sim::RandomMix::kv}}));
     swarm->add_flag("--json", swarm_arguments.json, "One JSON object");
     std::string out = "shrunk.toml";
     auto* shrink = app.add_subcommand("shrink", "The smallest scenario that still fails like this run");

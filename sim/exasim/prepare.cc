@@ -12,7 +12,6 @@
 
 #include "exasim_commit.h"
 #include "sim/errc.h"
-#include "sim/scenarios/random_scenario.h"
 
 namespace exa::sim {
 
@@ -21,18 +20,23 @@ int usage(const Error& failure) {
     return static_cast<int>(Verdict::usage);
 }
 
+std::string_view name_of(RandomMix mix) {
+    return mix == RandomMix::all ? "random" : "random-kv";
+}
+
 Result<std::string> text_of(const std::string& scenario) {
     const auto all = built_in_scenarios();
     const auto known = std::ranges::find(all, scenario, &BuiltIn::name);
     if (known != all.end()) return std::string(known->text);
-    constexpr std::string_view random = "random:";
-    if (scenario.starts_with(random)) {
+    for (const RandomMix mix : {RandomMix::all, RandomMix::kv}) {
+        const std::string_view random = name_of(mix);
+        if (!scenario.starts_with(random) || scenario.find(':') != random.size()) continue;
         std::uint64_t number = 0;
-        const auto [end, failed] =
-            std::from_chars(scenario.data() + random.size(), scenario.data() + scenario.size(), number);
-        if (failed != std::errc{} || end != scenario.data() + scenario.size())
-            return error(errc::bad_scenario, fmt::format("'{}': accepted is random:NUMBER", scenario));
-        return random_scenario(number);
+        const char* const end_of_text = scenario.data() + scenario.size();
+        const auto [end, failed] = std::from_chars(scenario.data() + random.size() + 1, end_of_text, number);
+        if (failed != std::errc{} || end != end_of_text)
+            return error(errc::bad_scenario, fmt::format("'{}': accepted is {}:NUMBER", scenario, random));
+        return random_scenario(number, mix);
     }
     std::ifstream file(scenario);
     if (scenario.find('.') == scenario.npos || !file)

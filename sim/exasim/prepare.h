@@ -10,6 +10,7 @@
 #include "sim/report/outcome_json.h"
 #include "sim/report/trace_file.h"
 #include "sim/run/run.h"
+#include "sim/scenarios/random_scenario.h"
 
 namespace exa::sim {
 
@@ -22,7 +23,9 @@ struct Prepared {
 
 Result<Prepared> prepare(TraceHeader header);
 Result<Prepared> prepare(const RunArguments& arguments);
-// The text of a built-in scenario, of "random:NUMBER" or of a file.
+// What the random scenarios of a mix are called, before a colon and their number.
+std::string_view name_of(RandomMix mix);
+// The text of a built-in scenario, of "random:NUMBER", "random-kv:NUMBER" or of a file.
 Result<std::string> text_of(const std::string& scenario);
 
 // Says what was wrong and returns the exit code of it.

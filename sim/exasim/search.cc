@@ -49,11 +49,11 @@ void copy(std::string_view text, std::array<char, N>& out) {
 }
 
 // In a process of its own, so that a check that aborts is a finding and not the end of the swarm.
-void run_child(std::uint64_t number, int pipe) {
+void run_child(RandomMix mix, std::uint64_t number, int pipe) {
     Word word;
     word.number = number;
     RunArguments arguments;
-    arguments.scenario = fmt::format("random:{}", number);
+    arguments.scenario = fmt::format("{}:{}", name_of(mix), number);
     arguments.seed = number;
     auto prepared = prepare(arguments);
     if (!prepared) {
@@ -78,14 +78,14 @@ struct Child {
     std::uint64_t number = 0;
 };
 
-std::optional<Child> start_child(std::uint64_t number) {
+std::optional<Child> start_child(RandomMix mix, std::uint64_t number) {
     std::array<int, 2> ends{};
     if (pipe(ends.data()) != 0) return std::nullopt;
     std::fflush(stdout);
     const pid_t pid = fork();
     if (pid == 0) {
         close(ends[0]);
-        run_child(number, ends[1]);
+        run_child(mix, number, ends[1]);
     }
     close(ends[1]);
     if (pid < 0) {
@@ -216,6 +216,7 @@ struct Failure {
 
 // What a swarm has seen.
 struct Swarm {
+    RandomMix mix = RandomMix::all;
     std::map<std::string, std::uint64_t> faults;  // runs in which each had an effect
     std::vector<Failure> failures;
     std::uint64_t runs = 0;
@@ -238,21 +239,23 @@ struct Swarm {
     }
     std::vector<std::string> never_fired() const {
         std::vector<std::string> names;
-        for (const std::string_view kind : fault_kinds())
+        for (const std::string_view kind : faults_of(mix))
             if (!faults.contains(std::string(kind))) names.emplace_back(kind);
         return names;
     }
 };
 
-std::string again(const Failure& failure) {
-    return fmt::format("exasim run random:{} --seed {}", failure.number, failure.number);
+std::string again(RandomMix mix, const Failure& failure) {
+    return fmt::format("exasim run {}:{} --seed {}", name_of(mix), failure.number, failure.number);
 }
 
 std::string swarm_json(const Swarm& swarm, double wall_s) {
     boost::json::array failures;
     for (const Failure& failure : swarm.failures)
-        failures.push_back(boost::json::object{
-            {"exit", failure.verdict}, {"what", failure.what}, {"replay", again(failure)}, {"commit", commit}});
+        failures.push_back(boost::json::object{{"exit", failure.verdict},
+                                               {"what", failure.what},
+                                               {"replay", again(swarm.mix, failure)},
+                                               {"commit", commit}});
     boost::json::object faults;
     for (const auto& [name, runs] : swarm.faults) faults[name] = runs;
     return boost::json::serialize(boost::json::object{{"ok", swarm.failures.empty()},
@@ -283,10 +286,11 @@ int swarm_command(const SwarmArguments& arguments) {
     const Stopwatch watch;
     std::vector<Child> children;
     Swarm swarm;
+    swarm.mix = arguments.mix;
     std::uint64_t next = arguments.first;
     while (true) {
         while (children.size() < arguments.jobs && watch.seconds() < arguments.minutes * 60) {
-            const auto child = start_child(next);
+            const auto child = start_child(arguments.mix, next);
             if (!child) return usage(error(errc::bad_scenario, "no process can be started"));
             children.push_back(*child);
             ++next;
@@ -311,7 +315,7 @@ int swarm_command(const SwarmArguments& arguments) {
         if (swarm.failures.size() > before && !arguments.json) {
             const Failure& failure = swarm.failures.back();
             std::fputs(fmt::format("FAILED exit {} {}\n  commit {}, again: {}\n", failure.verdict, failure.what, commit,
-                                   again(failure))
+                                   again(arguments.mix, failure))
                            .c_str(),
                        stdout);
             std::fflush(stdout);

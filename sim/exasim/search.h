@@ -5,6 +5,7 @@
 #include <string>
 
 #include "sim/exasim/commands.h"
+#include "sim/scenarios/random_scenario.h"
 
 namespace exa::sim {
 
@@ -12,7 +13,8 @@ struct SwarmArguments {
     double minutes = 1;
     std::uint32_t jobs = 1;
     std::uint64_t first = 1;  // number of the first random scenario
-    bool json = false;        // one object at the end, in place of a line as each failure comes
+    RandomMix mix = RandomMix::all;
+    bool json = false;  // one object at the end, in place of a line as each failure comes
 };
 
 // Random scenarios, one a process, `jobs` at once, until the time is over. Prints every failure with the command that

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "sim/scenarios/scenario.h"
 #include "sim/world/streams.h"
 
 namespace exa::sim {
@@ -14,6 +15,7 @@ namespace {
 
 constexpr double peers_min = 3;
 constexpr double peers_max = 256;
+constexpr double kv_peers_max = 48;
 
 struct Ingredient {
     std::string_view kind;
@@ -28,6 +30,11 @@ constexpr std::array ingredients = std::to_array<Ingredient>({
     {"forge", false},      {"oversize", false},     {"load", true},       {"disconnect", true}, {"name_steal", false},
     {"disk_lies", false},  {"disk_corrupt", false},
 });
+
+// The liveness of peers, their clocks' wall time, lines and disks; what only gossip minds is left to the other mix.
+constexpr std::array kv_ingredients =
+    std::to_array<std::string_view>({"crash", "leave", "pause", "cut", "loss", "delay", "bandwidth", "disk_full",
+                                     "disk_slow", "disk_lies", "disk_corrupt", "kv_rot", "kv_misdirect", "clock_jump"});
 
 class Writer {
   public:
@@ -96,25 +103,26 @@ class Writer {
 
 }  // namespace
 
-std::string random_scenario(std::uint64_t number) {
-    Writer writer(Streams(number).stream("random scenario"));
+std::string random_scenario(std::uint64_t number, RandomMix mix) {
+    const bool all = mix == RandomMix::all;
+    Writer writer(Streams(number).stream(all ? "random scenario" : "random kv scenario"));
     // Small clusters find most and cost least: as many of 3 to 6 peers as of 128 to 256.
-    const double octaves = std::log(peers_max / peers_min);
+    const double octaves = std::log((all ? peers_max : kv_peers_max) / peers_min);
     const auto peers = static_cast<std::uint32_t>(std::lround(peers_min * std::exp(writer.between(0, octaves))));
     // A large cluster costs as much in a second as a small one in a minute.
     const bool large = peers > 64;
     const double duration = large ? writer.between(60, 150) : writer.between(120, 600);
     const bool load = writer.chance(large ? 0.15 : 0.4);
     const bool sealed = writer.chance(0.25);
-    const bool kv = writer.chance(large ? 0.1 : 0.35);
+    const bool kv = writer.chance(large ? 0.1 : 0.35) || !all;
     std::string text = fmt::format(
-        "about = \"Random scenario {}\"\nduration_s = {:.3f}\n"
+        "about = \"Random scenario {}{}\"\nduration_s = {:.3f}\n"
         "watch = [\"M1\", \"M2\", \"M3\", \"M4\", \"R1\", \"R2\", \"R3\", \"Q1\", \"Q3\", \"Q4\", \"Q5\", \"Q6\", "
         "\"B1\", \"S1\", "
         "\"S2\", \"K1\", \"K2\", \"K3\", \"K4\", \"K5\", \"K6\", \"no-false-deaths\"]\n"
         "\n[cluster]\npeers = {}\nreplicas = {}\nrack_size = {}\nstart_spread_s = {:.3f}\nmodels = {}\n"
         "sealed = {}\n",
-        number, duration, peers, writer.below(5), 1 + writer.below(16), writer.between(0, 5),
+        number, all ? "" : " of KV", duration, peers, writer.below(5), 1 + writer.below(16), writer.between(0, 5),
         writer.chance(0.2) ? 2 : 1, sealed);
     // A lossy or slow world makes news late, and few observers probe seldom.
     text += fmt::format("\n[bounds]\ndetect_s = 40\nsettle_s = {}\n\n[net]\n", kv ? 400 : 120);
@@ -138,16 +146,27 @@ std::string random_scenario(std::uint64_t number) {
     const std::uint64_t faults = 1 + writer.below(large ? 4 : 8);
     for (std::uint64_t i = 0; i < faults;) {
         const Ingredient& one = ingredients[writer.below(ingredients.size())];
-        if (one.needs_load && !load) continue;
-        text += writer.fault(one.kind, peers, duration);
+        if (!all) {
+            text += writer.fault(kv_ingredients[writer.below(kv_ingredients.size())], peers, duration);
+        } else if (!one.needs_load || load) {
+            text += writer.fault(one.kind, peers, duration);
+        } else {
+            continue;
+        }
         ++i;
     }
-    if (kv && writer.chance(0.5)) text += writer.fault(writer.chance(0.5) ? "kv_rot" : "kv_misdirect", peers, duration);
+    if (all && kv && writer.chance(0.5))
+        text += writer.fault(writer.chance(0.5) ? "kv_rot" : "kv_misdirect", peers, duration);
     if (!sealed) return text;
     // Damage is harmless only where a seal notices it.
     for (const std::string_view kind : {"key_add", "key_use", "key_remove", "corrupt"})
         text += writer.fault(kind, peers, duration);
     return text;
+}
+
+std::span<const std::string_view> faults_of(RandomMix mix) {
+    if (mix == RandomMix::all) return fault_kinds();
+    return kv_ingredients;
 }
 
 }  // namespace exa::sim

@@ -3,11 +3,19 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace exa::sim {
 
+// What is mixed: everything, or chats with a KV cache and what troubles that, in every scenario.
+enum class RandomMix : std::uint8_t { all, kv };
+
 // The TOML text of scenario number `number`; the same number is always the same text.
-std::string random_scenario(std::uint64_t number);
+std::string random_scenario(std::uint64_t number, RandomMix mix = RandomMix::all);
+
+// The faults that the mix draws from.
+std::span<const std::string_view> faults_of(RandomMix mix);
 
 }  // namespace exa::sim

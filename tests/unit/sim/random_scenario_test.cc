@@ -28,4 +28,15 @@ BOOST_AUTO_TEST_CASE(every_number_is_a_scenario_that_parses_and_stays_the_same) 
     BOOST_TEST(sizes.size() >= 10U);
 }
 
+BOOST_AUTO_TEST_CASE(the_kv_mix_tries_the_cache_in_every_scenario_and_draws_each_of_its_faults) {
+    std::set<std::string_view> kinds;
+    for (std::uint64_t number = 0; number < 200; ++number) {
+        const auto parsed = parse_scenario("random-kv", random_scenario(number, RandomMix::kv), {});
+        BOOST_TEST_REQUIRE(parsed.has_value());
+        BOOST_TEST(parsed.value().kv.rate > 0);
+        for (const Fault& fault : parsed.value().plan) kinds.insert(to_string(fault.kind));
+    }
+    for (const std::string_view kind : faults_of(RandomMix::kv)) BOOST_TEST(kinds.contains(kind), kind);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
