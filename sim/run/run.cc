@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string_view>
@@ -56,10 +57,12 @@ std::vector<Host> pick_core(const Cluster& cluster, Rng& rng) {
     }
     const std::size_t least = std::max(std::min(core_least, core.size()), (core.size() + 1) / 2);
     core.resize(least + rng.below(core.size() - least + 1));
-    // Nobody could tell a newcomer of the cluster that has no seed in the core.
-    const std::uint32_t seeds = cluster.config().seeds;
-    if (std::ranges::none_of(core, [&](Host host) { return host < seeds; }))
-        std::erase_if(core, [&](Host host) { return !cluster.peer(host).joined; });
+    // Nobody could tell a newcomer of the cluster that has no seed but itself in the core.
+    std::vector<Host> seeds;
+    std::ranges::copy_if(core, std::back_inserter(seeds), [&](Host host) { return host < cluster.config().seeds; });
+    std::erase_if(core, [&](Host host) {
+        return !cluster.peer(host).joined && std::ranges::all_of(seeds, [host](Host seed) { return seed == host; });
+    });
     std::ranges::sort(core);
     return core;
 }

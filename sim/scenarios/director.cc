@@ -10,6 +10,7 @@ namespace exa::sim {
 
 namespace {
 
+constexpr std::chrono::milliseconds leave_look_period{500};
 constexpr std::size_t past_max = 4096;
 
 bool is_rule(FaultKind kind) {
@@ -266,6 +267,12 @@ void Director::end(const Event& event) {
     const Fault& fault = scenario_.plan[active.entry];
     if (is_attack(fault.kind)) {
         attack(event.arg, active);
+        return;
+    }
+    // A long answer holds a leaving peer up; it starts again when it has left.
+    if (fault.kind == FaultKind::leave &&
+        std::ranges::any_of(active.hosts, [this](Host host) { return cluster_.peer(host).draining; })) {
+        cluster_.push(cluster_.now() + leave_look_period, EventKind::heal, 0, event.arg);
         return;
     }
     for (const std::uint32_t number : active.rules) cluster_.fabric().remove(number);

@@ -87,6 +87,30 @@ BOOST_AUTO_TEST_CASE(two_of_one_name_are_no_part_of_what_must_settle) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(who_leaves_under_long_answers_comes_back_after_it_has_left) {
+    const std::string load = "[load]\nrate = 20\nfrom_s = 2\nanswer_tokens = 600\n";
+    RunOptions options;
+    std::vector<TraceEntry> boots;
+    options.listener = [&](const TraceEntry& entry) {
+        if (entry.kind == EventKind::boot) boots.push_back(entry);
+        return true;
+    };
+    run(make(small + load + "[[fault]]\nkind = 'leave'\nat_s = 10\nfor_s = 0.1\nhosts = [3]\n"), options);
+    BOOST_TEST_REQUIRE(boots.size() == 9U);
+    BOOST_TEST(boots.back().host == 3U);
+    // Answers take six seconds.
+    BOOST_TEST(seconds_of(boots.back().at - WorldTime{}) > 11.0);
+}
+
+BOOST_AUTO_TEST_CASE(a_newcomer_that_is_its_own_only_seed_need_not_find_the_cluster) {
+    // All others leave for good, then it starts on a new disk.
+    const Outcome outcome =
+        run(make(small + "[[fault]]\nkind = 'leave'\nat_s = 10\nhosts = [1, 2, 3, 4, 5, 6, 7]\n"
+                         "[[fault]]\nkind = 'crash'\nat_s = 15\nfor_s = 5\nkeep_disk = false\nhosts = [0]\n"),
+            {});
+    BOOST_TEST((outcome.verdict == Verdict::pass), outcome.liveness);
+}
+
 BOOST_AUTO_TEST_CASE(a_core_settles_beside_what_stays_broken) {
     // Nothing passes between the two sides to the end, and a paused peer stays paused: each seed draws another core.
     for (std::uint64_t seed = 1; seed <= 8; ++seed) {
