@@ -214,6 +214,7 @@ void KvCluster::carry_out(Host host, kv::Exchange::Output output) {
                               const auto [to, id] = offer.mapped();
                               send(host, to, small_message, Outcomes{id, answer.outcomes}, std::nullopt);
                           },
+                          [](const Exchange::Spare&) {}, [](const Exchange::Found&) {},
                           [&](const Exchange::Kept& kept) {
                               ++counters_.acknowledged;
                               const auto by = hosts_.find(kept.by);

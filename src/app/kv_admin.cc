@@ -8,6 +8,7 @@
 #include <boost/outcome/try.hpp>
 #include <utility>
 
+#include "app/resp_value.h"
 #include "base/base64.h"
 #include "kv/tenant.h"
 #include "openai/json.h"
@@ -153,6 +154,12 @@ openai::ApiResult<KvOrder> parse_kv_order(std::string_view body) {
             if (!order.replica) return openai::out_of_range("replica", *replica, "the id of a replica");
             return order;
         }
+        BOOST_OUTCOME_TRY(order.value, fields.text("value"));
+        if (order.value) {
+            BOOST_OUTCOME_TRY(auto tenant, fields.text("tenant"));
+            order.tenant = std::move(tenant).value_or("");
+            return order;
+        }
     }
     const json::value* keys = fields.find("keys");
     if (order.action == KvAction::migrate) {
@@ -238,6 +245,11 @@ openai::ApiResult<json::value> KvAdmin::locate(const KvOrder& order) const {
     if (!order.keys.empty()) return places(order.keys);
     if (order.session) return places(service_->sessions().of_session(*order.session));
     if (order.replica) return places(service_->sessions().of_replica(*order.replica, keys_max));
+    if (order.value) {
+        const kv::SegmentKey key =
+            resp_key(crypto_, kv::tenant_salt(crypto_, root_secret_, order.tenant), *order.value);
+        return place_json(key, service_->locate(key));
+    }
     if (order.request.empty()) return place_json(order.key, service_->locate(order.key));
     BOOST_OUTCOME_TRY(const auto request, openai::parse_object(order.request, order_bytes_max));
     const openai::Fields fields(request.get_object(), "request");

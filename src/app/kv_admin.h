@@ -5,6 +5,7 @@
 //                        {"action":"locate","keys":[...]}     {"segments":[the same of each]}
 //                        {"action":"locate","session"}        the same of a session that a replica here has answered,
 //                        by its position on the ring (GET route), {"action":"locate","replica"} of a replica's sessions
+//                        {"action":"locate","value","tenant"} the same of a value of the Redis port, by its key there
 //                        {"action":"get","key"}               {"key","parent","tenant","tokens","kind","payload"}
 //                        {"action":"put","key","payload"}     {"key","outcome"}
 //                        {"action":"delete","key"}            {"key","deleted"}
@@ -46,8 +47,9 @@ struct KvOrder {
     std::string request;                   // locate; empty: by what follows, or by key
     std::optional<std::uint64_t> session;  // locate
     std::optional<ReplicaId> replica;      // locate
+    std::optional<std::string> value;      // locate
     Bytes payload;                         // put
-    std::string tenant;                    // locate by request, quota
+    std::string tenant;                    // locate by request or value, quota
     std::optional<std::uint32_t> gib;      // quota; nothing: only tell
 };
 

@@ -16,13 +16,22 @@ class StoreDisk final : public KvDisk {
     kv::SealedSegment get(WallTime now, const kv::SegmentKey& key) override { return store_->get(now, key); }
     bool has(WallTime now, const kv::SegmentKey& key) override { return store_->has(now, {&key, 1}).front() > 0; }
     std::optional<io::StoredInfo> find(const kv::SegmentKey& key) const override { return store_->find(key); }
-    std::vector<std::uint32_t> look(WallTime now, std::span<const kv::SegmentKey> keys) override {
-        return store_->has(now, keys);
+    std::vector<kv::Item> look(WallTime now, std::span<const kv::SegmentKey> keys) override {
+        std::vector<kv::Item> items;
+        items.reserve(keys.size());
+        for (const io::StoredInfo& found : store_->look(now, keys)) {
+            const bool is_removal = found.kind == kv::SegmentKind::tombstone;
+            items.push_back({found.key, found.stamp, is_removal ? 0 : found.bytes});
+        }
+        return items;
     }
     std::vector<io::StoredInfo> list(const std::optional<kv::SegmentKey>& after, std::size_t limit) const override {
         return store_->list(after, limit);
     }
     std::size_t erase(std::span<const kv::SegmentKey> keys) override { return store_->erase(keys); }
+    bool erase_version(const kv::SegmentKey& key, std::uint64_t stamp) override {
+        return store_->erase_version(key, stamp);
+    }
     void maintain(WallTime now) override { store_->maintain(now); }
     io::ScrubReport scrub(std::size_t count) override { return store_->scrub(count); }
     io::StoreStats stats() const override { return store_->stats(); }

@@ -25,7 +25,8 @@ json::value disk_json(const io::StoreStats& disk) {
 }
 
 json::value peers_json(const KvPeersStats& peers) {
-    return json::object{{"settled", peers.settled},
+    return json::object{{"holders", peers.holders},
+                        {"settled", peers.settled},
                         {"waiting", peers.waiting},
                         {"offered", peers.spread.offered},
                         {"held", peers.spread.held},

@@ -59,8 +59,8 @@ class StoredHoldings final : public kv::Holdings {
 
 }  // namespace
 
-// Everything but `stats` and `last_id` belongs to the thread. Kept alive by what other threads still have to post to
-// it.
+// Everything but `stats`, `last_id` and `has_others` belongs to the thread. Kept alive by what other threads still have
+// to post to it.
 struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
     State(KvMeshParts given, const kv::ExchangeConfig& config)
         : parts(std::move(given)),
@@ -135,6 +135,13 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
     }
 
     void carry_out(const Exchange::Kept&) {}
+
+    void carry_out(const Exchange::Spare& spare) { parts.service.settle(spare.item); }
+
+    void carry_out(Exchange::Found found) {
+        const auto find = finds.extract(found.id);
+        if (!find.empty()) find.mapped()(std::move(found.verdicts));
+    }
 
     std::optional<Endpoint> link_of(PeerId peer) const {
         const membership::Member* member = parts.view.load()->members->find(peer);
@@ -225,6 +232,9 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
         if (members != placed_by) {
             placed_by = members;
             exchange.handle_placement(now(), std::make_shared<const kv::Placement>(node::kv_placement(*members)));
+            has_others = std::ranges::any_of(exchange.placement().holders(), [this](const kv::Holder& holder) {
+                return holder.in_reach && holder.id != parts.identity.peer;
+            });
             pump();
         }
         view_timer.expires_after(view_period);
@@ -235,6 +245,7 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
 
     void end() {
         for (auto& [id, sink] : std::exchange(loads, {})) sink(0, nullptr);
+        finds.clear();
         for (auto& [id, stream] : std::exchange(streams, {})) stream->cancel();
         links.close();
         timer.cancel();
@@ -247,6 +258,7 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
         const std::lock_guard lock(stats_mutex);
         stats.settled = exchange.is_settled();
         const auto& holders = exchange.placement().holders();
+        stats.holders = holders.size();
         stats.given_away =
             stats.settled && std::ranges::find(holders, parts.identity.peer, &kv::Holder::id) == holders.end();
         stats.waiting = exchange.waiting();
@@ -261,8 +273,10 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
     io::LinkPool links;
     std::map<kv::AskId, std::shared_ptr<io::LinkStream>> streams;
     std::map<kv::LoadId, Sink> loads;
+    std::map<kv::FindId, Found> finds;
     std::map<kv::OfferId, OutcomesSink> offers;
-    std::atomic<std::uint64_t> last_id = 0;  // of loads and offers
+    std::atomic<std::uint64_t> last_id = 0;  // of loads, searches and offers
+    std::atomic<bool> has_others = false;
     std::shared_ptr<const membership::View> placed_by;
     TimePoint armed_for = time_never;
     asio::steady_timer timer{context};
@@ -302,6 +316,32 @@ void KvMesh::load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, Sin
                });
 }
 
+bool KvMesh::has_others() const {
+    return state_->has_others;
+}
+
+void KvMesh::find(std::vector<kv::KnownValue> values, Found done) {
+    asio::post(state_->context, [state = state_, values = std::move(values), done = std::move(done)]() mutable {
+        const kv::FindId id{++state->last_id};
+        state->finds.emplace(id, std::move(done));
+        state->exchange.find(state->now(), id, std::move(values));
+        state->pump();
+    });
+}
+
+void KvMesh::fetch(const kv::Item& item, std::vector<PeerId> holders, Fetched done) {
+    asio::post(state_->context, [state = state_, item, holders = std::move(holders), done = std::move(done)]() mutable {
+        const kv::LoadId id{++state->last_id};
+        // At most one segment, then the end; whatever comes first is the answer.
+        state->loads.emplace(id, [done = std::move(done)](std::size_t, kv::SealedSegment segment) {
+            done(std::move(segment));
+            return false;
+        });
+        state->exchange.fetch(state->now(), id, item, std::move(holders));
+        state->pump();
+    });
+}
+
 void KvMesh::handle_stored(const kv::SegmentHead& head, kv::SealedSegment segment) {
     const kv::Item item{head.key, head.stamp, static_cast<std::uint32_t>(segment->size())};
     asio::post(state_->context, [state = state_, item] {
@@ -336,6 +376,8 @@ std::shared_ptr<ReplyReader> KvMesh::answer(const wire::Open& open, PeerId from,
         case kv::QuestionKind::move:
             break;
     }
+    const kv::Item& latest = std::ranges::max(question.value().items, {}, &kv::Item::stamp);
+    if (latest.stamp != 0) state_->parts.service.observe(latest.stamp);
     const kv::OfferId id{++state_->last_id};
     const auto begin = [&](OutcomesSink sink) {
         asio::post(state_->context, [state = state_, id, from, question = std::move(question).value(),

@@ -46,6 +46,9 @@ class KvMesh final : public KvPeers {
     void load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, Sink sink) override;
     void handle_stored(const kv::SegmentHead& head, kv::SealedSegment segment) override;
     void move(PeerId to, std::vector<kv::SegmentKey> keys, Moved done) override;
+    bool has_others() const override;
+    void find(std::vector<kv::KnownValue> values, Found done) override;
+    void fetch(const kv::Item& item, std::vector<PeerId> holders, Fetched done) override;
 
     // The answer to another peer's question, for a link's stream of `executor`.
     std::shared_ptr<ReplyReader> answer(const wire::Open& open, PeerId from,

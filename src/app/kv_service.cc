@@ -43,6 +43,11 @@ void KvService::stop() {
     writer_.join();
 }
 
+void KvService::set_values(KvValues* values) {
+    const std::unique_lock lock(values_mutex_);
+    values_ = values;
+}
+
 bool KvService::has(const kv::SegmentKey& key) {
     {
         const std::lock_guard lock(mutex_);
@@ -79,14 +84,21 @@ kv::SealedSegment KvService::find_in_memory(const kv::SegmentKey& key) {
 }
 
 std::vector<kv::Item> KvService::look(std::span<const kv::SegmentKey> keys) {
-    std::vector<kv::Item> items(keys.size());
-    const std::vector<std::uint32_t> sizes =
-        disk_ ? disk_->look(wall_(), keys) : std::vector<std::uint32_t>(keys.size());
-    const std::lock_guard lock(mutex_);
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-        items[i] = {keys[i], 0, sizes[i]};
-        if (sizes[i] > 0) continue;
-        if (const auto segment = memory_.find(keys[i])) items[i].bytes = static_cast<std::uint32_t>(segment->size());
+    std::vector<kv::Item> items;
+    if (disk_) items = disk_->look(wall_(), keys);
+    for (std::size_t i = items.size(); i < keys.size(); ++i) items.push_back({keys[i]});
+    {
+        const std::lock_guard lock(mutex_);
+        for (kv::Item& item : items) {
+            if (item.bytes > 0) continue;
+            if (const auto segment = memory_.find(item.key)) item.bytes = static_cast<std::uint32_t>(segment->size());
+        }
+    }
+    const std::shared_lock lock(values_mutex_);
+    if (values_ == nullptr) return items;
+    for (kv::Item& item : items) {
+        const auto value = values_->find(item.key);
+        if (value && value->stamp > item.stamp) item = *value;
     }
     return items;
 }
@@ -160,7 +172,22 @@ KvStats KvService::stats() const {
     }
     if (disk_) stats.disk = disk_->stats();
     if (peers_ != nullptr) stats.peers = peers_->stats();
+    const std::shared_lock lock(values_mutex_);
+    if (values_ != nullptr) stats.values = values_->stats();
     return stats;
+}
+
+void KvService::settle(const kv::Item& item) {
+    {
+        const std::shared_lock lock(values_mutex_);
+        if (values_ != nullptr) values_->handle_settled(item);
+    }
+    if (disk_) post([this, item] { disk_->erase_version(item.key, item.stamp); });
+}
+
+void KvService::observe(std::uint64_t stamp) {
+    const std::shared_lock lock(values_mutex_);
+    if (values_ != nullptr) values_->observe(stamp);
 }
 
 bool KvService::post(std::function<void()> work) {
@@ -170,13 +197,28 @@ bool KvService::post(std::function<void()> work) {
 KvService::Place KvService::locate(const kv::SegmentKey& key) const {
     Place place;
     if (disk_) place.disk = disk_->find(key);
-    const std::lock_guard lock(mutex_);
-    place.memory = memory_.contains(key);
+    {
+        const std::lock_guard lock(mutex_);
+        place.memory = memory_.contains(key);
+    }
+    const std::shared_lock lock(values_mutex_);
+    place.memory = place.memory || (values_ != nullptr && values_->find(key));
     return place;
 }
 
 kv::SealedSegment KvService::get(const kv::SegmentKey& key) {
+    if (auto value = find_value(key)) return value;
     return find(key, {});
+}
+
+// What is in memory of a value, unless the disk has a later version.
+kv::SealedSegment KvService::find_value(const kv::SegmentKey& key) {
+    const std::shared_lock lock(values_mutex_);
+    kv::SealedSegment segment = values_ != nullptr ? values_->get(key) : nullptr;
+    if (!segment || !disk_) return segment;
+    const auto stored = disk_->find(key);
+    const auto head = kv::parse_segment(segment->view());
+    return stored && head && stored->stamp > head.value().stamp ? nullptr : segment;
 }
 
 io::PutOutcome KvService::put(const kv::SegmentHead& head, std::shared_ptr<kv::SegmentBuffer> buffer) {
@@ -185,7 +227,7 @@ io::PutOutcome KvService::put(const kv::SegmentHead& head, std::shared_ptr<kv::S
     sealer_.seal(fresh, *buffer);
     const kv::SealedSegment sealed = std::move(buffer);
     const io::PutOutcome outcome = disk_ ? disk_->put(wall_(), {&sealed, 1}).front() : io::PutOutcome::stored;
-    if (outcome == io::PutOutcome::stored) {
+    if (outcome == io::PutOutcome::stored && head.kind == kv::SegmentKind::segment) {
         const std::lock_guard lock(mutex_);
         memory_.put(head.key, sealed);
     }
@@ -420,7 +462,9 @@ kv::SealedSegment KvService::find(const kv::SegmentKey& key, const std::stop_tok
         reading_.erase(key);
         if (segment) {
             ++counts_.hits_disk;
-            memory_.put(key, segment);
+            // A value may be written over, and what is in memory is not looked for on the disk.
+            const auto head = kv::parse_segment(segment->view());
+            if (head && head.value().kind == kv::SegmentKind::segment) memory_.put(key, segment);
         }
     }
     arrived_.notify_all();

@@ -15,6 +15,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <shared_mutex>
 #include <thread>
 #include <vector>
 
@@ -50,6 +51,7 @@ struct KvStats {
     std::uint64_t misses = 0;  // loads that ended before their last segment
     std::optional<io::StoreStats> disk{};
     std::optional<KvPeersStats> peers{};
+    std::optional<KvValuesStats> values{};
 };
 
 class KvService {
@@ -70,6 +72,9 @@ class KvService {
     // Once, before anything is loaded; outlives the service.
     void set_peers(KvPeers& peers) { peers_ = &peers; }
 
+    // The values of the Redis port; null: none any more. Returns when nobody uses the former ones.
+    void set_values(KvValues* values);
+
     // All of these are thread-safe, and none blocks on a disk.
 
     // Whether it is here, or on its way: then it counts as used, and need not be offered. Of a chain the first segments
@@ -81,8 +86,8 @@ class KvService {
     void offer(const kv::SegmentHead& head, std::shared_ptr<kv::SegmentBuffer> buffer);
     // Used now. Null when it is not in memory, which says nothing of the disk.
     kv::SealedSegment find_in_memory(const kv::SegmentKey& key);
-    // What of `keys` is in memory or on the disk, an item for each, of size 0 for what is not; what is on the disk
-    // stays there for a moment.
+    // What of `keys` is in memory or on the disk, an item for each, of size 0 for what is not, of a stamp and size 0
+    // for a value that was removed; what is on the disk stays there for a moment.
     std::vector<kv::Item> look(std::span<const kv::SegmentKey> keys);
     // What is on the disk.
     std::optional<kv::Item> find_stored(const kv::SegmentKey& key) const;
@@ -90,6 +95,12 @@ class KvService {
     // The longest run of `keys` that can be had. What is in memory comes within the call.
     void load(std::vector<kv::SegmentKey> keys, KvSink sink);
     KvStats stats() const;
+
+    // The owners of this version of a value have it or a later one, and this peer is none of them: its disk need not
+    // keep it.
+    void settle(const kv::Item& item);
+    // A stamp that another peer has given.
+    void observe(std::uint64_t stamp);
 
     // Runs `work` on one of the threads that may block on the disk. False after stop(): it does not run.
     bool post(std::function<void()> work);
@@ -153,6 +164,7 @@ class KvService {
     void keep(const kv::SealedSegment& segment);
     void count_miss();
     kv::SealedSegment find(const kv::SegmentKey& key, const std::stop_token& stopping);
+    kv::SealedSegment find_value(const kv::SegmentKey& key);
 
     const KvServiceConfig config_;
     const kv::SegmentSealer& sealer_;
@@ -160,6 +172,8 @@ class KvService {
     const WallClock wall_;
     KvPeers* peers_ = nullptr;
     KvSessions sessions_;
+    mutable std::shared_mutex values_mutex_;  // shared by whoever uses them
+    KvValues* values_ = nullptr;
 
     mutable std::mutex mutex_;
     KvMemory memory_;

@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "io/store/segment_store.h"
+#include "kv/messages.h"
 #include "kv/repair.h"
 #include "kv/segment_buffer.h"
 #include "kv/segment_key.h"
 #include "kv/spread.h"
+#include "kv/value_search.h"
 
 namespace exa::app {
 
@@ -20,6 +22,7 @@ namespace exa::app {
 using KvSink = std::function<bool(kv::SealedSegment)>;
 
 struct KvPeersStats {
+    std::uint64_t holders = 0;  // that keep KV, this one among them
     bool settled = false;       // all that is here is where it shall be, as far as that can be
     bool given_away = false;    // and this peer owns nothing
     std::uint64_t waiting = 0;  // offers to others that are not settled
@@ -50,8 +53,59 @@ class KvPeers {
     // in the queue, is left out. Calls `done` once, from any thread, or never when the peer ends. Thread-safe; does not
     // block.
     virtual void move(PeerId to, std::vector<kv::SegmentKey> keys, Moved done) = 0;
+    // Somebody else keeps KV and is in reach. Thread-safe.
+    virtual bool has_others() const = 0;
+    // Which version of each of `values` is the last, and who has it. Calls `done` once, from another thread, or never
+    // when the peer ends. Thread-safe; does not block.
+    using Found = std::function<void(std::vector<kv::ValueVerdict>)>;
+    virtual void find(std::vector<kv::KnownValue> values, Found done) = 0;
+    // Brings one segment of the item's stamp or a later one from one of `holders`, verified; null: nobody gave it. As
+    // find() calls `done`.
+    using Fetched = std::function<void(kv::SealedSegment)>;
+    virtual void fetch(const kv::Item& item, std::vector<PeerId> holders, Fetched done) = 0;
     // Thread-safe.
     virtual KvPeersStats stats() const = 0;
+};
+
+struct KvValuesStats {
+    std::uint64_t memory_values = 0;
+    std::uint64_t memory_bytes = 0;
+    std::uint64_t queued_values = 0;  // that wait for the disk
+    std::uint64_t queued_bytes = 0;
+    std::uint64_t sets = 0;
+    std::uint64_t sets_unmet = 0;  // NX or XX did not hold
+    std::uint64_t set_bytes = 0;
+    std::uint64_t stored = 0;
+    std::uint64_t overwritten = 0;  // before they were stored
+    std::uint64_t hits_memory = 0;  // of GET, MGET, STRLEN: keys
+    std::uint64_t hits_disk = 0;
+    std::uint64_t hits_peers = 0;
+    std::uint64_t misses = 0;
+    std::uint64_t got_bytes = 0;
+    std::uint64_t existing = 0;  // keys asked for by EXISTS that are there
+    std::uint64_t not_existing = 0;
+    std::uint64_t removed = 0;
+    std::uint64_t not_removed = 0;  // keys of DEL and UNLINK that were not there
+    std::uint64_t scans = 0;
+    std::uint64_t refused = 0;   // for want of memory, or by the disk
+    std::uint64_t searches = 0;  // operations for which owners were asked
+    std::uint64_t unsure = 0;    // of them, those in which not every owner answered
+};
+
+// Values of the Redis port in this peer's memory, as its KV service asks about them for other peers. Thread-safe.
+class KvValues {
+  public:
+    virtual ~KvValues() = default;
+
+    // Its size is 0 when what is in memory is a removal.
+    virtual std::optional<kv::Item> find(const kv::SegmentKey& key) const = 0;
+    // Of a value or a part of one, sealed; null: it is not in memory. May take as long as sealing does.
+    virtual kv::SealedSegment get(const kv::SegmentKey& key) = 0;
+    // The owners of this version have it or a later one.
+    virtual void handle_settled(const kv::Item& item) = 0;
+    // A stamp that another peer has given.
+    virtual void observe(std::uint64_t stamp) = 0;
+    virtual KvValuesStats stats() const = 0;
 };
 
 // What outlives the process; calls block on a disk. Thread-safe.
@@ -66,12 +120,14 @@ class KvDisk {
     virtual bool has(WallTime now, const kv::SegmentKey& key) = 0;
     // From memory, and not counted.
     virtual std::optional<io::StoredInfo> find(const kv::SegmentKey& key) const = 0;
-    // The sealed size of each, 0 where nothing is here, from memory; what is here is held for a moment, so that a get
-    // finds it.
-    virtual std::vector<std::uint32_t> look(WallTime now, std::span<const kv::SegmentKey> keys) = 0;
+    // An item for each, from memory: of stamp and size 0 where nothing is here, of size 0 where a value was removed.
+    // What is here is held for a moment, so that a get finds it.
+    virtual std::vector<kv::Item> look(WallTime now, std::span<const kv::SegmentKey> keys) = 0;
     // Up to `limit` behind `after`, in the order of keys.
     virtual std::vector<io::StoredInfo> list(const std::optional<kv::SegmentKey>& after, std::size_t limit) const = 0;
     virtual std::size_t erase(std::span<const kv::SegmentKey> keys) = 0;
+    // Only if it is of that stamp.
+    virtual bool erase_version(const kv::SegmentKey& key, std::uint64_t stamp) = 0;
     virtual void maintain(WallTime now) = 0;
     virtual io::ScrubReport scrub(std::size_t count) = 0;
     virtual io::StoreStats stats() const = 0;

@@ -176,6 +176,41 @@ void add_serving(const Threads& threads) {
     threads.counter("completion_tokens_total", "Tokens of answers made here.", of(&ServingStats::completion_tokens));
 }
 
+void add_values(Families& families, const KvValuesStats& values) {
+    const auto gauge = [&](std::string name, std::string help, std::uint64_t value) {
+        families.begin(std::move(name), std::move(help), MetricType::Gauge);
+        families.add({}, static_cast<double>(value));
+    };
+    gauge("resp_values", "Values of the Redis port in memory.", values.memory_values);
+    gauge("resp_memory_bytes", "Of them.", values.memory_bytes);
+    gauge("resp_queued_values", "Of them, those that wait for the disk.", values.queued_values);
+    gauge("resp_queued_bytes", "Of values that wait for the disk.", values.queued_bytes);
+    families.begin("resp_keys_total", "Keys of requests at the Redis port, by command and how it went.",
+                   MetricType::Counter);
+    const auto keys = [&](std::string command, std::string outcome, std::uint64_t count) {
+        families.add({{"command", std::move(command)}, {"outcome", std::move(outcome)}}, static_cast<double>(count));
+    };
+    keys("get", "memory", values.hits_memory);
+    keys("get", "disk", values.hits_disk);
+    keys("get", "peers", values.hits_peers);
+    keys("get", "miss", values.misses);
+    keys("set", "taken", values.sets);
+    keys("set", "unmet", values.sets_unmet);
+    keys("exists", "found", values.existing);
+    keys("exists", "missing", values.not_existing);
+    keys("del", "removed", values.removed);
+    keys("del", "missing", values.not_removed);
+    families.counter("resp_scans_total", "SCAN commands.", values.scans);
+    families.counter("resp_set_bytes_total", "Of values that were set.", values.set_bytes);
+    families.counter("resp_got_bytes_total", "Of values that were answered.", values.got_bytes);
+    families.counter("resp_stored_total", "Values and removals that were stored on this peer's disk.", values.stored);
+    families.counter("resp_overwritten_total", "Values written over before they were stored.", values.overwritten);
+    families.counter("resp_refused_total", "Values not kept, for want of memory, or by the disk.", values.refused);
+    families.counter("resp_searches_total", "Operations for which the owners of their keys were asked.",
+                     values.searches);
+    families.counter("resp_unsure_total", "Of them, those in which not every owner answered in time.", values.unsure);
+}
+
 void add_kv(Families& families, const KvStats& kv) {
     const auto gauge = [&](std::string name, std::string help, std::uint64_t value) {
         families.begin(std::move(name), std::move(help), MetricType::Gauge);
@@ -194,6 +229,7 @@ void add_kv(Families& families, const KvStats& kv) {
     families.add({{"tier", "memory"}}, static_cast<double>(kv.hits_memory));
     families.add({{"tier", "disk"}}, static_cast<double>(kv.hits_disk));
     families.add({{"tier", "peers"}}, static_cast<double>(kv.hits_peers));
+    if (kv.values) add_values(families, *kv.values);
     if (!kv.disk) return;
     gauge("kv_disk_segments", "Segments on disk.", kv.disk->entries);
     gauge("kv_disk_bytes", "What the directory of segments takes of the disk.", kv.disk->physical_bytes);

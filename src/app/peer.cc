@@ -538,7 +538,7 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
     std::unique_ptr<RespService> resp;
     if (resp_endpoint) {
         auto started_resp = start_resp(config, *resp_endpoint, software, crypto, secret, sealer, kv.get(),
-                                       key_gate ? &*key_gate : nullptr, clock);
+                                       identity.peer, key_gate ? &*key_gate : nullptr, clock);
         if (!started_resp) return cannot_bind("kv.resp_listen", started_resp.error());
         resp = std::move(started_resp).value();
     }

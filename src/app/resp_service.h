@@ -9,6 +9,7 @@
 #include <string_view>
 #include <thread>
 
+#include "app/kv_service.h"
 #include "app/resp_keyspace.h"
 #include "base/endpoint.h"
 #include "base/result.h"
@@ -18,9 +19,10 @@ namespace exa::app {
 
 class RespService {
   public:
-    // As of RespKeyspace. `config.needs_auth`: a client has no tenant, and no keyspace, before AUTH.
-    RespService(io::RespConfig config, std::unique_ptr<RespKeyspace> keyspace, resp::Session::Authenticate authenticate,
-                std::function<WallTime()> wall);
+    // As of RespKeyspace. `config.needs_auth`: a client has no tenant, and no keyspace, before AUTH. `kv` (null: none)
+    // outlives it, and tells other peers of the values in memory.
+    RespService(io::RespConfig config, std::unique_ptr<RespKeyspace> keyspace, KvService* kv,
+                resp::Session::Authenticate authenticate, std::function<WallTime()> wall);
     // Closes the connections and stores what waits.
     ~RespService();
     RespService(const RespService&) = delete;
@@ -28,12 +30,12 @@ class RespService {
 
     // Once. io::errc::port_taken, io::errc::address_unusable.
     Result<Endpoint> run(const Endpoint& endpoint);
-    RespKeyspaceStats stats() const { return keyspace_->stats(); }
 
   private:
     boost::asio::io_context context_{1};
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
     std::unique_ptr<RespKeyspace> keyspace_;
+    KvService* const kv_;
     io::RespServer server_;
     std::jthread thread_;
 };

@@ -4,22 +4,31 @@
 #include <string>
 #include <utility>
 
+#include "base/hash.h"
+
 namespace exa::app {
 
 Result<std::unique_ptr<RespService>> start_resp(const PeerConfig& config, const Endpoint& endpoint,
                                                 std::string_view software, const Crypto& crypto, ByteView root_secret,
-                                                const kv::SegmentSealer& sealer, KvService* kv, const KeyGate* gate,
-                                                const io::SystemClock& clock) {
+                                                const kv::SegmentSealer& sealer, KvService* kv, PeerId self,
+                                                const KeyGate* gate, const io::SystemClock& clock) {
     const auto wall = [&clock] { return clock.wall(); };
     RespKeyspaceConfig keyspace;
     keyspace.memory_bytes = std::uint64_t{config.kv_resp_memory_mb} << 20;
+    keyspace.writer_tag = static_cast<std::uint16_t>(hash64(self.value, 0));
     io::RespConfig server;
     server.software = software;
     server.needs_auth = gate != nullptr;
     auto service = std::make_unique<RespService>(
         std::move(server),
-        std::make_unique<RespKeyspace>(keyspace, crypto, root_secret, sealer, kv == nullptr ? nullptr : kv->disk(),
-                                       wall),
+        std::make_unique<RespKeyspace>(keyspace,
+                                       RespKeyspaceParts{.crypto = crypto,
+                                                         .root_secret = Bytes(root_secret.begin(), root_secret.end()),
+                                                         .sealer = sealer,
+                                                         .disk = kv == nullptr ? nullptr : kv->disk(),
+                                                         .peers = kv == nullptr ? nullptr : kv->peers(),
+                                                         .wall = wall}),
+        kv,
         [gate](std::string_view, std::string_view password) {
             return gate == nullptr ? std::optional<std::string>(std::string()) : gate->tenant_of_key(password);
         },

@@ -9,16 +9,18 @@
 #include "app/kv_service.h"
 #include "app/resp_service.h"
 #include "base/crypto.h"
+#include "base/ids.h"
 #include "io/clock/system_clock.h"
 #include "kv/segment.h"
 
 namespace exa::app {
 
 // Null when the configuration wants none. `gate` (null: everybody is anonymous) says whose a password is. The error
-// names the key. `endpoint` is kv.resp_listen's; `kv` may be null. All but `config` and `software` outlive the service.
+// names the key. `endpoint` is kv.resp_listen's; `kv` may be null; `self` goes into the stamps of what
+// is written. All but `config` and `software` outlive the service.
 Result<std::unique_ptr<RespService>> start_resp(const PeerConfig& config, const Endpoint& endpoint,
                                                 std::string_view software, const Crypto& crypto, ByteView root_secret,
-                                                const kv::SegmentSealer& sealer, KvService* kv, const KeyGate* gate,
-                                                const io::SystemClock& clock);
+                                                const kv::SegmentSealer& sealer, KvService* kv, PeerId self,
+                                                const KeyGate* gate, const io::SystemClock& clock);
 
 }  // namespace exa::app

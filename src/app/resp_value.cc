@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::array<std::uint8_t, 8> magic = {'e', 'x', 'a', '-', 'r', 's', 'p', 1};
 constexpr std::uint64_t value_bytes_max = 1ull << 40;
+// Of a key, from which its owners follow.
+constexpr std::ptrdiff_t place_bytes = 8;
 
 template <class T>
 void put_le(std::uint8_t* at, T value) {
@@ -57,16 +59,29 @@ std::optional<RespValueHead> read_resp_head(ByteView payload) {
     return head;
 }
 
+std::string_view resp_stem(std::string_view user_key) {
+    for (const std::string_view ending : {"kv_bytes", "metadata"})
+        if (user_key.size() > ending.size() && user_key.ends_with(ending))
+            return user_key.substr(0, user_key.size() - ending.size());
+    return user_key;
+}
+
 kv::SegmentKey resp_key(const Crypto& crypto, const Digest& tenant_salt, std::string_view user_key) {
-    Bytes message;
-    append(message, as_bytes("exaserve resp value 1"));
-    append(message, tenant_salt);
-    append(message, as_bytes(user_key));
-    return {crypto.sha256(message)};
+    const auto digest = [&](std::string_view domain, std::string_view text) {
+        Bytes message;
+        append(message, as_bytes(domain));
+        append(message, tenant_salt);
+        append(message, as_bytes(text));
+        return crypto.sha256(message);
+    };
+    kv::SegmentKey key{digest("exaserve resp value 1", user_key)};
+    std::ranges::copy_n(digest("exaserve resp stem 1", resp_stem(user_key)).begin(), place_bytes, key.bytes.begin());
+    return key;
 }
 
 kv::SegmentKey resp_part_key(const Crypto& crypto, const kv::SegmentKey& first, std::uint64_t stamp,
                              std::uint32_t part) {
+    if (part == 0) return first;
     Bytes message;
     append(message, as_bytes("exaserve resp part 1"));
     append(message, first.bytes);
@@ -74,7 +89,9 @@ kv::SegmentKey resp_part_key(const Crypto& crypto, const kv::SegmentKey& first, 
     put_le(rest.data(), stamp);
     put_le(rest.data() + 8, part);
     append(message, rest);
-    return {crypto.sha256(message)};
+    kv::SegmentKey key{crypto.sha256(message)};
+    std::ranges::copy_n(first.bytes.begin(), place_bytes, key.bytes.begin());
+    return key;
 }
 
 }  // namespace exa::app

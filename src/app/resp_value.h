@@ -13,6 +13,10 @@
 //
 // The others are the value's bytes alone, under keys that follow from the first and the stamp: parts of two writes
 // never meet. Whoever reads a value has all parts of one stamp, or nothing.
+//
+// Owners follow from a key's first eight bytes (kv::placement). These are a hash of the user key's *stem*: what is left
+// without the ending that tells apart the two keys under which LMCache keeps one chunk ("kv_bytes", "metadata"). So all
+// parts of a value have the same owners, and those of its twin.
 #pragma once
 
 #include <cstdint>
@@ -44,9 +48,11 @@ void write_resp_head(const RespValueHead& head, std::span<std::uint8_t> payload)
 // Nothing for what is no first part.
 std::optional<RespValueHead> read_resp_head(ByteView payload);
 
-// SHA-256 of the tenant's salt and the user's key, apart from all keys of KV.
+// The whole key when there is nothing before the ending.
+std::string_view resp_stem(std::string_view user_key);
+// Behind the eight bytes of the stem, of SHA-256 of the tenant's salt and the user's key, apart from all keys of KV.
 kv::SegmentKey resp_key(const Crypto& crypto, const Digest& tenant_salt, std::string_view user_key);
-// Of a part but the first.
+// Of a part but the first; for the first, `first`.
 kv::SegmentKey resp_part_key(const Crypto& crypto, const kv::SegmentKey& first, std::uint64_t stamp,
                              std::uint32_t part);
 

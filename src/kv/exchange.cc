@@ -44,18 +44,43 @@ void Exchange::load(TimePoint now, LoadId id, std::vector<SegmentKey> chain, std
     pump_load(now, id);
 }
 
+void Exchange::fetch(TimePoint now, LoadId id, const Item& item, std::vector<PeerId> holders) {
+    std::ranges::reverse(holders);
+    fetch_next(now, {id, item, std::move(holders)});
+}
+
 void Exchange::cancel(TimePoint, LoadId id) {
     loads_.erase(id);
     for (auto at = asks_.begin(); at != asks_.end();) {
         const auto* look = std::get_if<LoadLook>(&at->second.purpose);
         const auto* fetch = std::get_if<LoadFetch>(&at->second.purpose);
-        if ((look == nullptr || look->load != id) && (fetch == nullptr || fetch->load != id)) {
+        const auto* value = std::get_if<ValueFetch>(&at->second.purpose);
+        if ((look == nullptr || look->load != id) && (fetch == nullptr || fetch->load != id) &&
+            (value == nullptr || value->load != id)) {
             ++at;
             continue;
         }
         outputs_.push_back(Drop{at->first});
         at = end(at);
     }
+}
+
+void Exchange::find(TimePoint now, FindId id, std::vector<KnownValue> values) {
+    if (finds_.size() >= config_.finds_max) {
+        outputs_.push_back(Found{id, std::vector<ValueVerdict>(values.size())});
+        return;
+    }
+    std::erase_if(avoided_, [now](const auto& one) { return one.second <= now; });
+    const auto is_avoided = [this](PeerId peer) { return avoided_.contains(peer); };
+    const auto [at, is_new] = finds_.try_emplace(id, std::move(values), self_, *placement_, is_avoided);
+    EXA_CHECK(is_new);
+    while (auto asks = at->second.next_ask()) {
+        Question question{QuestionKind::look, {}};
+        for (const std::uint32_t place : asks->places) question.items.push_back({at->second.key(place)});
+        const PeerId to = asks->to;
+        ask(now, to, std::move(question), Finding{id, std::move(*asks)}, config_.find_patience);
+    }
+    end_find(id);
 }
 
 void Exchange::add(TimePoint now, const Item& item) {
@@ -78,6 +103,13 @@ void Exchange::handle_offer(TimePoint now, OfferId id, PeerId from, const Questi
 void Exchange::handle_items(TimePoint now, AskId id, std::span<const Item> items) {
     const auto at = asks_.find(id);
     if (at == asks_.end()) return;
+    if (const auto* finding = std::get_if<Finding>(&at->second.purpose)) {
+        if (items.size() != finding->asks.places.size()) return fail(now, at);
+        const FindId find = finding->find;
+        finds_.at(find).answered(finding->asks, items);
+        end(at);
+        return end_find(find);
+    }
     const auto* look = std::get_if<LoadLook>(&at->second.purpose);
     if (look == nullptr || items.size() != look->asks.places.size()) return fail(now, at);
     const LoadId load = look->load;
@@ -96,6 +128,12 @@ void Exchange::handle_segment(TimePoint now, AskId id, SealedSegment segment) {
         if (Load* found = find_load(load)) found->arrived(ask.to, fetch->asks.places[ask.arrived], std::move(segment));
         if (++ask.arrived == fetch->asks.places.size()) end(at);
         pump_load(now, load);
+    } else if (std::holds_alternative<ValueFetch>(ask.purpose)) {
+        if (segment == nullptr) return fail(now, at);
+        const LoadId load = std::get<ValueFetch>(ask.purpose).load;
+        end(at);
+        outputs_.push_back(Give{load, 0, std::move(segment)});
+        outputs_.push_back(LoadOver{load, 1});
     } else if (auto* taken = std::get_if<IntakeFetch>(&ask.purpose)) {
         const Item item = taken->items[ask.arrived];
         if (segment != nullptr)
@@ -119,7 +157,11 @@ void Exchange::handle_outcomes(TimePoint now, AskId id, std::span<const OfferOut
     if (offering == nullptr || outcomes.size() != offering->items) return fail(now, at);
     const PeerId from = at->second.to;
     end(at);
-    for (const Item& item : spread_.answered(now, from, outcomes)) outputs_.push_back(Kept{from, item});
+    for (const Item& item : spread_.answered(now, from, outcomes)) {
+        outputs_.push_back(Kept{from, item});
+        const bool is_value = item.stamp != 0 && placement_->owns(from, item.key);
+        if (is_value && !placement_->owns(self_, item.key) && !spread_.waits(item)) outputs_.push_back(Spare{item});
+    }
     pump_spread(now);
 }
 
@@ -138,6 +180,7 @@ void Exchange::handle_stored(TimePoint now, const Item& item, OfferOutcome outco
 void Exchange::handle_timeout(TimePoint now) {
     while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
         const auto at = asks_.find(deadlines_.begin()->second);
+        if (std::holds_alternative<Finding>(at->second.purpose)) avoided_[at->second.to] = now + config_.avoidance;
         outputs_.push_back(Drop{at->first});
         fail(now, at);
     }
@@ -191,6 +234,11 @@ void Exchange::fail(TimePoint now, Asks::iterator at) {
                                       load->arrived(ask.to, fetch.asks.places[i], nullptr);
                               pump_load(now, fetch.load);
                           },
+                          [&](const ValueFetch& fetch) { fetch_next(now, fetch); },
+                          [&](const Finding& finding) {
+                              finds_.at(finding.find).failed(finding.asks);
+                              end_find(finding.find);
+                          },
                           [&](const IntakeFetch& fetch) {
                               for (std::size_t i = ask.arrived; i < fetch.items.size(); ++i)
                                   intake_.settle(fetch.items[i], OfferOutcome::failed);
@@ -224,6 +272,24 @@ void Exchange::pump_load(TimePoint now, LoadId id) {
     // What is still asked for lies behind the end of the prefix.
     cancel(now, id);
     outputs_.push_back(LoadOver{id, given});
+}
+
+void Exchange::fetch_next(TimePoint now, ValueFetch fetch) {
+    if (fetch.holders.empty()) {
+        outputs_.push_back(LoadOver{fetch.load, 0});
+        return;
+    }
+    const PeerId to = fetch.holders.back();
+    fetch.holders.pop_back();
+    Question question{QuestionKind::fetch, {{fetch.item.key, fetch.item.stamp}}};
+    ask(now, to, std::move(question), std::move(fetch), config_.fetch_patience);
+}
+
+void Exchange::end_find(FindId id) {
+    const auto at = finds_.find(id);
+    if (!at->second.is_over()) return;
+    outputs_.push_back(Found{id, at->second.verdicts()});
+    finds_.erase(at);
 }
 
 void Exchange::pump_intake(TimePoint now) {

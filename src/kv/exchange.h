@@ -1,5 +1,6 @@
 // Exchange: the KV services of a cluster among themselves. What one peer lacks it looks for at the owners and fetches;
-// what it stores anew it offers to them; what others offer it takes; and when the owners change it repairs.
+// what it stores anew it offers to them; what others offer it takes; and when the owners change it repairs. Of values
+// of the Redis port, which change, it finds the last version.
 //
 // Sans-IO. Questions and answers are of kv/messages.h; their bytes, the links they take, and the disk are the owner's.
 // Polling order: handle_*() and the plain calls at any time, then poll_output() until it is empty, then next_timeout().
@@ -30,6 +31,7 @@
 #include "kv/placement.h"
 #include "kv/repair.h"
 #include "kv/spread.h"
+#include "kv/value_search.h"
 
 namespace exa::kv {
 
@@ -37,6 +39,12 @@ namespace exa::kv {
 struct LoadId {
     std::uint64_t value = 0;
     auto operator<=>(const LoadId&) const = default;
+};
+
+// Chosen by the caller, unique among the searches under way.
+struct FindId {
+    std::uint64_t value = 0;
+    auto operator<=>(const FindId&) const = default;
 };
 
 // Chosen by the exchange, never twice.
@@ -52,6 +60,12 @@ struct ExchangeConfig {
     RepairConfig repair;
     // Of a load: for the answers to its looks; what is not answered by then is not there.
     Duration look_patience = std::chrono::milliseconds{200};
+    // Of a search for values: likewise. Who lets it pass is not asked for as long as `avoidance`, so that a peer which
+    // hangs costs one search in a while and not each.
+    Duration find_patience = std::chrono::milliseconds{200};
+    Duration avoidance = std::chrono::seconds{1};
+    // More searches at a time find nothing.
+    std::size_t finds_max = 1024;
     // Between two segments of a fetch. Of an answer to an offer, for which the other side fetches and stores.
     Duration fetch_patience = std::chrono::seconds{5};
     Duration offer_patience = std::chrono::seconds{60};
@@ -98,7 +112,16 @@ class Exchange {
         PeerId by;
         Item item;
     };
-    using Output = std::variant<Send, Drop, Give, LoadOver, Store, Answer, Kept>;
+    // A version of a value that this peer, which does not own it, has stored: its owners have it or a later one.
+    struct Spare {
+        Item item;
+    };
+    // A verdict for each value, in order.
+    struct Found {
+        FindId id;
+        std::vector<ValueVerdict> verdicts;
+    };
+    using Output = std::variant<Send, Drop, Give, LoadOver, Store, Answer, Kept, Spare, Found>;
 
     // `holdings` outlives it.
     Exchange(PeerId self, const Holdings& holdings, const ExchangeConfig& config);
@@ -107,8 +130,14 @@ class Exchange {
 
     // Brings what is missing of `chain`: `held` says, place by place, what is not. Ends with a LoadOver.
     void load(TimePoint now, LoadId id, std::vector<SegmentKey> chain, std::vector<bool> held);
-    // No LoadOver follows.
+    // Brings one segment of this stamp or a later one from whichever holder has it, asked one after the other. As of a
+    // load of one place.
+    void fetch(TimePoint now, LoadId id, const Item& item, std::vector<PeerId> holders);
+    // No LoadOver follows. Of either.
     void cancel(TimePoint now, LoadId id);
+
+    // Ends with a Found.
+    void find(TimePoint now, FindId id, std::vector<KnownValue> values);
 
     // Stored here, and new: it goes to its owners.
     void add(TimePoint now, const Item& item);
@@ -146,6 +175,15 @@ class Exchange {
         LoadId load;
         Load::Asks asks;
     };
+    struct ValueFetch {
+        LoadId load;
+        Item item;
+        std::vector<PeerId> holders;  // that were not asked yet, the next one last
+    };
+    struct Finding {
+        FindId find;
+        ValueSearch::Asks asks;
+    };
     struct IntakeFetch {
         std::vector<Item> items;
     };
@@ -154,7 +192,7 @@ class Exchange {
     };
     struct Ask {
         PeerId to;
-        std::variant<LoadLook, LoadFetch, IntakeFetch, Offering> purpose;
+        std::variant<LoadLook, LoadFetch, ValueFetch, Finding, IntakeFetch, Offering> purpose;
         std::size_t arrived = 0;  // items of a fetch
         TimePoint deadline;
     };
@@ -166,6 +204,8 @@ class Exchange {
     void fail(TimePoint now, Asks::iterator ask);
     Load* find_load(LoadId id);
     void pump_load(TimePoint now, LoadId id);
+    void fetch_next(TimePoint now, ValueFetch fetch);
+    void end_find(FindId id);
     void pump_intake(TimePoint now);
     void pump_spread(TimePoint now);
 
@@ -174,6 +214,8 @@ class Exchange {
     const ExchangeConfig config_;
     std::shared_ptr<const Placement> placement_ = std::make_shared<const Placement>();
     std::map<LoadId, Load> loads_;
+    std::map<FindId, ValueSearch> finds_;
+    std::map<PeerId, TimePoint> avoided_;  // until when
     Spread spread_;
     Intake intake_;
     Repair repair_;

@@ -1,7 +1,8 @@
 // HybridClock: stamps that order writes of many peers (Kulkarni et al., "Logical Physical Clocks", 2014).
 //
-// A stamp is Unix milliseconds, shifted by 16 bits, with a counter in the bits below: later than every stamp that this
-// clock has given or seen, and near the wall clock otherwise. One thread at a time.
+// A stamp is Unix time in steps of 16 microseconds, shifted by 16 bits, with the writer's tag in the bits below, so
+// that two peers that write at the same time do not make the same stamp. It is later than every stamp that this clock
+// has given or seen, and near the wall clock otherwise. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +13,18 @@ namespace exa::kv {
 
 class HybridClock {
   public:
-    std::uint64_t next(WallTime now);
+    // Another for each writer, as far as 16 bits go.
+    explicit HybridClock(std::uint16_t tag = 0) : tag_(tag) {}
+
+    // Later than `after`, too, wherever that may be.
+    std::uint64_t next(WallTime now, std::uint64_t after = 0);
     // A stamp of another writer. One that is more than a minute ahead of `now` does not move this clock: a peer whose
     // own is wrong shall not drag all others along.
     void observe(WallTime now, std::uint64_t stamp);
 
   private:
-    std::uint64_t last_ = 0;
+    std::uint16_t tag_;
+    std::uint64_t last_ = 0;  // without a tag
 };
 
 }  // namespace exa::kv

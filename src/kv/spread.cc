@@ -139,6 +139,11 @@ TimePoint Spread::next_timeout() const {
     return next;
 }
 
+bool Spread::waits(const Item& item) const {
+    return std::ranges::any_of(lanes_,
+                               [&](const auto& lane) { return lane.second.known.contains({item.key, item.stamp}); });
+}
+
 std::size_t Spread::waiting() const {
     std::size_t waiting = 0;
     for (const auto& [peer, lane] : lanes_) waiting += lane.queue.size() + lane.asked.size();

@@ -61,6 +61,8 @@ class Spread {
     void forget(PeerId to);
 
     TimePoint next_timeout() const;
+    // It is queued for somebody, or asked about.
+    bool waits(const Item& item) const;
     // Nothing waits and no question is open.
     bool is_idle() const { return lanes_.empty(); }
     std::size_t waiting() const;

@@ -17,6 +17,13 @@ std::uint32_t seconds(WallTime now) {
         std::clamp<std::int64_t>(now.unix_seconds(), 0, std::numeric_limits<std::uint32_t>::max()));
 }
 
+// Values of the Redis port that belong together begin with the same eight bytes.
+std::size_t home_of(const SegmentKey& key) {
+    std::uint64_t second = 0;
+    for (std::size_t i = 16; i-- > 8;) second = second << 8 | key.bytes[i];
+    return static_cast<std::size_t>(mix64(placement(key) + second));
+}
+
 }  // namespace
 
 StoreIndex::StoreIndex(const StoreLimits& limits) : limits_(limits) {
@@ -220,7 +227,7 @@ std::vector<StoreEntry> StoreIndex::take_touched(std::size_t count) {
 
 std::uint32_t StoreIndex::slot_of(const SegmentKey& key) const {
     const std::size_t mask = slots_.size() - 1;
-    std::size_t slot = static_cast<std::size_t>(placement(key)) & mask;
+    std::size_t slot = home_of(key) & mask;
     while (slots_[slot] != none && nodes_[slots_[slot]].key != key) slot = (slot + 1) & mask;
     return static_cast<std::uint32_t>(slot);
 }
@@ -338,7 +345,7 @@ void StoreIndex::remove(std::uint32_t node) {
     // Whoever stands behind the hole and would be looked for from before it moves into it (Knuth, TAOCP 3, 6.4 R).
     std::size_t hole = slot_of(self.key);
     for (std::size_t at = (hole + 1) & mask; slots_[at] != none; at = (at + 1) & mask) {
-        const std::size_t home = static_cast<std::size_t>(placement(nodes_[slots_[at]].key)) & mask;
+        const std::size_t home = home_of(nodes_[slots_[at]].key) & mask;
         if (((at - home) & mask) < ((at - hole) & mask)) continue;
         slots_[hole] = slots_[at];
         hole = at;

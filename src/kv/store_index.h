@@ -166,7 +166,7 @@ class StoreIndex {
     StoreLimits limits_;
     std::deque<Node> nodes_;  // grows without a copy
     std::vector<std::uint32_t> free_;
-    std::vector<std::uint32_t> slots_;  // a power of two of node numbers; linear probing from the key's first bytes
+    std::vector<std::uint32_t> slots_;  // a power of two of node numbers; linear probing from a hash of the key
     std::size_t size_ = 0;
     std::vector<Tenant> tenants_;
     std::vector<std::uint32_t> free_tenants_;

@@ -53,6 +53,10 @@ std::uint64_t disk_bytes(const std::filesystem::path& directory) {
     return bytes;
 }
 
+StoredInfo info_of(const StoreEntry& entry) {
+    return {entry.key, entry.tenant, entry.stamp, entry.bytes, entry.kind};
+}
+
 PutOutcome outcome_of(kv::Admission admission) {
     switch (admission) {
         case kv::Admission::admitted:
@@ -108,9 +112,10 @@ class SegmentStore::Impl {
 
     std::vector<PutOutcome> put(WallTime now, std::span<const kv::SealedSegment> segments);
     kv::SealedSegment get(WallTime now, const kv::SegmentKey& key);
-    std::vector<std::uint32_t> has(WallTime now, std::span<const kv::SegmentKey> keys);
+    std::vector<StoredInfo> look(WallTime now, std::span<const kv::SegmentKey> keys);
     std::optional<StoredInfo> find(const kv::SegmentKey& key) const;
     std::size_t erase(std::span<const kv::SegmentKey> keys);
+    bool erase_version(const kv::SegmentKey& key, std::uint64_t stamp);
     std::vector<StoredInfo> list(const std::optional<kv::SegmentKey>& after, std::size_t limit) const;
     void set_quota(std::uint64_t tenant, std::uint64_t bytes);
     std::uint64_t tenant_bytes(std::uint64_t tenant) const;
@@ -348,24 +353,27 @@ kv::SealedSegment SegmentStore::Impl::get(WallTime now, const kv::SegmentKey& ke
     return nullptr;
 }
 
-std::vector<std::uint32_t> SegmentStore::Impl::has(WallTime now, std::span<const kv::SegmentKey> keys) {
-    std::vector<std::uint32_t> sizes(keys.size());
+std::vector<StoredInfo> SegmentStore::Impl::look(WallTime now, std::span<const kv::SegmentKey> keys) {
+    std::vector<StoredInfo> infos;
+    infos.reserve(keys.size());
     const std::lock_guard lock(mutex_);
     last_now_ = now;
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-        const auto entry = index_.find(now, keys[i]);
-        if (!entry || entry->kind == kv::SegmentKind::tombstone) continue;
-        index_.lease(now, keys[i]);
-        sizes[i] = entry->bytes;
+    for (const kv::SegmentKey& key : keys) {
+        StoredInfo& info = infos.emplace_back();
+        info.key = key;
+        const auto entry = index_.find(now, key);
+        if (!entry) continue;
+        info = info_of(*entry);
+        if (entry->kind != kv::SegmentKind::tombstone) index_.lease(now, key);
     }
-    return sizes;
+    return infos;
 }
 
 std::optional<StoredInfo> SegmentStore::Impl::find(const kv::SegmentKey& key) const {
     const std::lock_guard lock(mutex_);
     const auto entry = index_.find(last_now_, key);
     if (!entry) return std::nullopt;
-    return StoredInfo{entry->key, entry->tenant, entry->stamp, entry->bytes, entry->kind};
+    return info_of(*entry);
 }
 
 std::size_t SegmentStore::Impl::erase(std::span<const kv::SegmentKey> keys) {
@@ -379,6 +387,18 @@ std::size_t SegmentStore::Impl::erase(std::span<const kv::SegmentKey> keys) {
     return gone.size();
 }
 
+bool SegmentStore::Impl::erase_version(const kv::SegmentKey& key, std::uint64_t stamp) {
+    std::optional<StoreEntry> gone;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto entry = index_.find(last_now_, key);
+        if (!entry || entry->stamp != stamp) return false;
+        gone = index_.erase(key);
+    }
+    remove({*gone});
+    return true;
+}
+
 std::vector<StoredInfo> SegmentStore::Impl::list(const std::optional<kv::SegmentKey>& after, std::size_t limit) const {
     std::vector<StoredInfo> infos;
     std::optional<kv::SegmentKey> last = after;
@@ -389,8 +409,7 @@ std::vector<StoredInfo> SegmentStore::Impl::list(const std::optional<kv::Segment
         const std::lock_guard lock(mutex_);
         for (const StoreEntry& entry : page) {
             const auto stands = index_.find(last_now_, entry.key);
-            if (stands && stands->place == entry.place)
-                infos.push_back({entry.key, entry.tenant, entry.stamp, entry.bytes, entry.kind});
+            if (stands && stands->place == entry.place) infos.push_back(info_of(entry));
         }
     }
     return infos;
@@ -539,13 +558,23 @@ kv::SealedSegment SegmentStore::get(WallTime now, const kv::SegmentKey& key) {
     return impl_->get(now, key);
 }
 std::vector<std::uint32_t> SegmentStore::has(WallTime now, std::span<const kv::SegmentKey> keys) {
-    return impl_->has(now, keys);
+    std::vector<std::uint32_t> sizes;
+    sizes.reserve(keys.size());
+    for (const StoredInfo& info : impl_->look(now, keys))
+        sizes.push_back(info.kind == kv::SegmentKind::tombstone ? 0 : info.bytes);
+    return sizes;
+}
+std::vector<StoredInfo> SegmentStore::look(WallTime now, std::span<const kv::SegmentKey> keys) {
+    return impl_->look(now, keys);
 }
 std::optional<StoredInfo> SegmentStore::find(const kv::SegmentKey& key) const {
     return impl_->find(key);
 }
 std::size_t SegmentStore::erase(std::span<const kv::SegmentKey> keys) {
     return impl_->erase(keys);
+}
+bool SegmentStore::erase_version(const kv::SegmentKey& key, std::uint64_t stamp) {
+    return impl_->erase_version(key, stamp);
 }
 std::vector<StoredInfo> SegmentStore::list(const std::optional<kv::SegmentKey>& after, std::size_t limit) const {
     return impl_->list(after, limit);

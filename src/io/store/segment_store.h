@@ -97,11 +97,16 @@ class SegmentStore {
     // config.lease, as far as leases go: the get that follows then finds it. Tombstones are not "here".
     std::vector<std::uint32_t> has(WallTime now, std::span<const kv::SegmentKey> keys);
 
+    // As has(), an item for each key, of size 0 where nothing is; tombstones are told of, too.
+    std::vector<StoredInfo> look(WallTime now, std::span<const kv::SegmentKey> keys);
+
     // As has(), with neither lease nor use.
     std::optional<StoredInfo> find(const kv::SegmentKey& key) const;
 
     // How many were here.
     std::size_t erase(std::span<const kv::SegmentKey> keys);
+    // Whether it was here with that stamp.
+    bool erase_version(const kv::SegmentKey& key, std::uint64_t stamp);
 
     // Up to `limit` entries behind `after` in the order of keys (of all, without it): pages for repair and for people.
     std::vector<StoredInfo> list(const std::optional<kv::SegmentKey>& after, std::size_t limit) const;

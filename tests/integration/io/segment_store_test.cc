@@ -217,6 +217,38 @@ BOOST_AUTO_TEST_CASE(asking_holds_what_is_there_for_a_while) {
     BOOST_TEST(store->get(at(2), key_of(0)) != nullptr);
 }
 
+BOOST_AUTO_TEST_CASE(a_look_tells_stamps_and_removals_and_holds_what_is_there) {
+    const TemporaryDirectory directory;
+    const auto store = opened(config_in(directory));
+    put(*store, value(1, 5));
+    kv::SegmentHead removal = head_of(2);
+    removal.kind = kv::SegmentKind::tombstone;
+    removal.stamp = 6;
+    put(*store, sealed(removal, 0, 0));
+    const std::vector<kv::SegmentKey> keys = {key_of(1), key_of(2), key_of(3)};
+    const auto infos = store->look(at(0), keys);
+    BOOST_REQUIRE(infos.size() == 3u);
+    BOOST_TEST(infos[0].stamp == 5u);
+    BOOST_TEST(infos[0].bytes > 0u);
+    BOOST_TEST((infos[1].kind == kv::SegmentKind::tombstone));
+    BOOST_TEST(infos[1].stamp == 6u);
+    BOOST_TEST((infos[2].key == key_of(3)));
+    BOOST_TEST(infos[2].bytes == 0u);
+    BOOST_TEST(store->stats().leases == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(only_the_version_that_is_meant_is_erased) {
+    const TemporaryDirectory directory;
+    const auto store = opened(config_in(directory));
+    put(*store, value(1, 5));
+    BOOST_TEST(!store->erase_version(key_of(1), 4));
+    BOOST_TEST(!store->erase_version(key_of(2), 5));
+    BOOST_TEST(store->get(at(0), key_of(1)) != nullptr);
+    BOOST_TEST(store->erase_version(key_of(1), 5));
+    BOOST_TEST(store->get(at(0), key_of(1)) == nullptr);
+    BOOST_TEST(put(*store, value(1, 5)) == PutOutcome::stored);
+}
+
 BOOST_AUTO_TEST_CASE(unused_segments_expire_across_a_restart) {
     const TemporaryDirectory directory;
     StoreConfig config = config_in(directory);

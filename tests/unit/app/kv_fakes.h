@@ -72,13 +72,13 @@ class FakeDisk final : public KvDisk {
         const std::lock_guard lock(mutex_);
         return segments_.contains(key);
     }
-    std::vector<std::uint32_t> look(WallTime, std::span<const kv::SegmentKey> keys) override {
-        std::vector<std::uint32_t> sizes;
+    std::vector<kv::Item> look(WallTime, std::span<const kv::SegmentKey> keys) override {
+        std::vector<kv::Item> items;
         for (const auto& key : keys) {
-            const auto found = find(key);
-            sizes.push_back(found ? found->bytes : 0);
+            const auto found = find(key).value_or(io::StoredInfo{.key = key});
+            items.push_back({key, found.stamp, found.kind == kv::SegmentKind::tombstone ? 0 : found.bytes});
         }
-        return sizes;
+        return items;
     }
     std::optional<io::StoredInfo> find(const kv::SegmentKey& key) const override {
         const std::lock_guard lock(mutex_);
@@ -99,6 +99,10 @@ class FakeDisk final : public KvDisk {
         std::size_t erased = 0;
         for (const auto& key : keys) erased += segments_.erase(key);
         return erased;
+    }
+    bool erase_version(const kv::SegmentKey& key, std::uint64_t stamp) override {
+        const auto found = find(key);
+        return found && found->stamp == stamp && erase({&key, 1}) > 0;
     }
     void maintain(WallTime) override {}
     io::ScrubReport scrub(std::size_t count) override { return {.checked = count, .dropped = 1, .finished = true}; }
@@ -143,6 +147,18 @@ class FakeDisk final : public KvDisk {
     bool writes_held_ = false;
     std::size_t puts_ = 0;
     std::size_t gets_ = 0;
+};
+
+// Others that have nothing.
+class FakeKvPeers : public KvPeers {
+  public:
+    void load(std::vector<kv::SegmentKey>, std::vector<bool>, Sink sink) override { sink(0, nullptr); }
+    void handle_stored(const kv::SegmentHead&, kv::SealedSegment) override {}
+    void move(PeerId, std::vector<kv::SegmentKey>, Moved) override {}
+    bool has_others() const override { return false; }
+    void find(std::vector<kv::KnownValue>, Found) override {}
+    void fetch(const kv::Item&, std::vector<PeerId>, Fetched) override {}
+    KvPeersStats stats() const override { return {}; }
 };
 
 // What one load brought.

@@ -44,9 +44,8 @@ struct Fixture {
 constexpr std::size_t sealed_bytes = kv::segment_header_size + 100;
 
 // Others that have some segments, and say so on the caller's thread.
-class FakePeers final : public KvPeers {
+class FakePeers final : public FakeKvPeers {
   public:
-    KvPeersStats stats() const override { return {}; }
     void load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, Sink sink) override {
         asked.push_back(chain);
         holdings.push_back(held);
@@ -59,7 +58,6 @@ class FakePeers final : public KvPeers {
         sink(place, nullptr);
     }
     void handle_stored(const kv::SegmentHead& head, kv::SealedSegment) override { stored.push_back(head.key); }
-    void move(PeerId, std::vector<kv::SegmentKey>, Moved) override {}
 
     std::set<int> have;
     std::vector<std::vector<kv::SegmentKey>> asked;

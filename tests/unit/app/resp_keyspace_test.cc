@@ -6,7 +6,11 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
+#include <tuple>
 
+#include "app/resp_value.h"
+#include "kv/tenant.h"
 #include "kv_fakes.h"
 
 using namespace exa;
@@ -17,13 +21,21 @@ using resp::Verb;
 namespace {
 
 struct Fixture {
-    explicit Fixture(FakeDisk* with_disk, RespKeyspaceConfig config = {}) : disk(with_disk) { restart(config); }
+    explicit Fixture(FakeDisk* with_disk, RespKeyspaceConfig config = {}, KvPeers* with_peers = nullptr)
+        : disk(with_disk), peers(with_peers) {
+        restart(config);
+    }
 
     // A new life over the same disk, when the old one has stored everything.
     void restart(RespKeyspaceConfig config = {}) {
         keyspace.reset();
         keyspace =
-            std::make_unique<RespKeyspace>(config, crypto, secret, sealer, disk, [this] { return WallTime{now_us}; });
+            std::make_unique<RespKeyspace>(config, RespKeyspaceParts{.crypto = crypto,
+                                                                     .root_secret = secret,
+                                                                     .sealer = sealer,
+                                                                     .disk = disk,
+                                                                     .peers = peers,
+                                                                     .wall = [this] { return WallTime{now_us}; }});
     }
 
     resp::Outcome run(resp::Operation operation) {
@@ -71,13 +83,223 @@ struct Fixture {
     }
 
     FakeDisk* disk;
+    KvPeers* peers;
     std::atomic<std::int64_t> now_us = 1'800'000'000'000'000;
     std::unique_ptr<RespKeyspace> keyspace;
+};
+
+// One other peer, whose values are those of a keyspace of its own.
+class OtherPeer final : public FakeKvPeers {
+  public:
+    ~OtherPeer() override {
+        // One may start another before it ends.
+        for (std::vector<std::jthread> some = take_threads(); !some.empty(); some = take_threads()) some.clear();
+    }
+
+    bool has_others() const override { return is_in_reach; }
+    void find(std::vector<kv::KnownValue> values, Found done) override {
+        ++searches;
+        start([this, values = std::move(values), done = std::move(done)] {
+            kv::ValueSearch search(values, PeerId{1}, placement, [](PeerId) { return false; });
+            while (const auto asks = search.next_ask()) {
+                std::vector<kv::Item> items;
+                for (const std::uint32_t place : asks->places) {
+                    const kv::SegmentKey& key = search.key(place);
+                    items.push_back(keyspace->find(key).value_or(disk.look({}, {&key, 1}).front()));
+                }
+                is_silent ? search.failed(*asks) : search.answered(*asks, items);
+            }
+            done(search.verdicts());
+        });
+    }
+    void fetch(const kv::Item& item, std::vector<PeerId>, Fetched done) override {
+        start([this, key = item.key, done = std::move(done)] { done(bring(key)); });
+    }
+    void load(std::vector<kv::SegmentKey> chain, std::vector<bool>, Sink sink) override {
+        start([this, chain = std::move(chain), sink = std::move(sink)] {
+            std::size_t place = 0;
+            for (; place < chain.size(); ++place) {
+                auto part = bring(chain[place]);
+                if (!part) break;
+                sink(place, std::move(part));
+            }
+            sink(place, nullptr);
+        });
+    }
+    void handle_stored(const kv::SegmentHead& head, kv::SealedSegment segment) override {
+        const std::lock_guard lock(mutex);
+        told.emplace_back(head.key, head.stamp, sealer.verify(head.key, segment->view()).has_value());
+    }
+
+    void start(std::function<void()> work) {
+        const std::lock_guard lock(mutex);
+        threads.emplace_back(std::move(work));
+    }
+    std::vector<std::jthread> take_threads() {
+        const std::lock_guard lock(mutex);
+        return std::exchange(threads, {});
+    }
+    kv::SealedSegment bring(const kv::SegmentKey& key) {
+        auto segment = keyspace->get(key);
+        return segment ? segment : disk.get({}, key);
+    }
+
+    FakeDisk disk;
+    RespKeyspace* keyspace = nullptr;
+    // Peer 2 owns everything, and peer 1, who asks, nothing.
+    const kv::Placement placement{{{PeerId{2}, 2, 1, true}}, 2};
+    bool is_in_reach = true;
+    std::atomic<bool> is_silent = false;
+    std::atomic<int> searches = 0;
+    std::mutex mutex;
+    std::vector<std::tuple<kv::SegmentKey, std::uint64_t, bool>> told;
+    std::vector<std::jthread> threads;  // as if of a mesh
+};
+
+struct Pair {
+    Pair() {
+        peer.keyspace = other.keyspace.get();
+        mine.peers = &peer;
+        mine.restart({.writer_tag = 1});
+    }
+    ~Pair() { mine.keyspace.reset(); }
+
+    OtherPeer peer;
+    FakeDisk disk;
+    Fixture other{&peer.disk};
+    Fixture mine{&disk};
 };
 
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(resp_keyspace)
+
+BOOST_FIXTURE_TEST_CASE(what_an_owner_has_is_brought_and_is_asked_about_each_time, Pair) {
+    other.set("a", "1");
+    BOOST_TEST(mine.get("a") == "1");
+    BOOST_TEST(mine.get("a") == "1");
+    BOOST_TEST(mine.keyspace->stats().hits_peers == 1u);
+    BOOST_TEST(mine.keyspace->stats().hits_memory == 1u);
+    BOOST_TEST(peer.searches == 2);
+    other.set("a", "2");
+    BOOST_TEST(mine.get("a") == "2");
+    BOOST_TEST(mine.number(Verb::exists, {"a", "b"}) == 1);
+    other.number(Verb::remove, {"a"});
+    BOOST_TEST(mine.get("a") == "(none)");
+    BOOST_TEST(mine.keyspace->stats().memory_values == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_value_in_parts_is_brought_whole_or_not_at_all, Pair) {
+    std::string value(20'000'000, 'x');
+    for (std::size_t i = 0; i < value.size(); i += 7) value[i] = static_cast<char>(i / 7);
+    BOOST_TEST(other.set_large("a", value));
+    BOOST_TEST((mine.get("a") == value));
+    other.restart();
+    peer.keyspace = other.keyspace.get();
+    const auto part = std::ranges::min(peer.disk.list(std::nullopt, 10), {}, &io::StoredInfo::bytes).key;
+    peer.disk.erase(std::span(&part, 1));
+    mine.restart({.writer_tag = 1});
+    BOOST_TEST(mine.get("a") == "(none)");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_value_larger_than_memory_is_not_brought, Pair) {
+    BOOST_TEST(other.set_large("a", std::string(20'000'000, 'x')));
+    RespKeyspaceConfig config;
+    config.memory_bytes = config.queue_bytes_max = 1 << 20;
+    mine.restart(config);
+    BOOST_TEST(other.set_large("b", std::string(90'000'000, 'x')));
+    BOOST_TEST(mine.get("b") == "(none)");
+    BOOST_TEST(mine.keyspace->stats().refused == 1u);
+    BOOST_TEST(mine.get("a").size() == 20'000'000u);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_is_set_goes_to_the_owners_part_by_part_and_counts_until_they_have_it, Pair) {
+    BOOST_TEST(mine.set_large("a", std::string(20'000'000, 'x')));
+    BOOST_TEST(mine.get("a").size() == 20'000'000u);
+    disk.wait_for_puts(3);
+    mine.restart();
+    BOOST_REQUIRE(peer.told.size() == 3u);
+    for (const auto& [key, stamp, is_sealed] : peer.told) BOOST_TEST(is_sealed);
+    // On the disk, so its owners may not have it yet.
+    BOOST_TEST(mine.get("a").size() == 20'000'000u);
+    // The owner has had it, and has lost it: so may have what came after it.
+    for (const auto& [key, stamp, is_sealed] : peer.told) {
+        mine.keyspace->handle_settled({key, stamp, 1});
+        BOOST_TEST(disk.erase_version(key, stamp));
+    }
+    BOOST_TEST(mine.get("a") == "(none)");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_write_is_later_than_what_owners_have_once_they_were_asked, Pair) {
+    mine.now_us -= 30'000'000;
+    other.set("a", "theirs");
+    BOOST_TEST(mine.get("a") == "theirs");
+    mine.set("a", "mine");
+    BOOST_TEST(mine.get("a") == "mine");
+}
+
+BOOST_FIXTURE_TEST_CASE(removing_what_only_an_owner_has_leaves_a_tombstone_for_it, Pair) {
+    other.set("a", "1");
+    BOOST_TEST(mine.number(Verb::remove, {"a", "b", "a"}) == 1);
+    BOOST_TEST(mine.get("a") == "(none)");
+    mine.restart();
+    BOOST_REQUIRE(peer.told.size() == 1u);
+    const auto removal = disk.find(std::get<0>(peer.told[0]));
+    BOOST_REQUIRE(removal.has_value());
+    BOOST_TEST((removal->kind == kv::SegmentKind::tombstone));
+}
+
+BOOST_FIXTURE_TEST_CASE(an_owner_that_says_nothing_is_a_miss_and_a_removal_leaves_a_tombstone_for_it, Pair) {
+    other.set("a", "1");
+    peer.is_silent = true;
+    BOOST_TEST(mine.get("a") == "(none)");
+    BOOST_TEST(mine.number(Verb::exists, {"a"}) == 0);
+    BOOST_TEST(mine.keyspace->stats().unsure == 2u);
+    BOOST_TEST(mine.number(Verb::remove, {"a"}) == 0);
+    peer.is_silent = false;
+    BOOST_TEST(mine.get("a") == "(none)");
+}
+
+BOOST_FIXTURE_TEST_CASE(conditions_see_what_owners_have, Pair) {
+    other.set("a", "1");
+    auto some = mine.operation(Verb::set, {"a"});
+    some.value = "2";
+    some.only_if_absent = true;
+    BOOST_TEST(!mine.run(std::move(some)).done);
+    auto with_old = mine.operation(Verb::set, {"a"});
+    with_old.value = "3";
+    with_old.only_if_present = with_old.wants_old = true;
+    BOOST_TEST(as_text(mine.run(std::move(with_old)).values.at(0)->pieces.at(0).bytes) == "1");
+    BOOST_TEST(mine.get("a") == "3");
+}
+
+BOOST_FIXTURE_TEST_CASE(nobody_is_asked_when_there_is_nobody_else, Pair) {
+    peer.is_in_reach = false;
+    mine.set("a", "1");
+    BOOST_TEST(mine.get("a") == "1");
+    BOOST_TEST(mine.number(Verb::remove, {"b"}) == 0);
+    BOOST_TEST(peer.searches == 0);
+}
+
+BOOST_AUTO_TEST_CASE(what_waits_for_the_disk_is_given_to_others_sealed_and_is_listed) {
+    FakeDisk disk;
+    Fixture fixture(&disk);
+    disk.hold_writes(true);
+    fixture.set("a", "1");
+    fixture.set("b", "2");
+    fixture.number(Verb::remove, {"b"});
+    const Digest salt = kv::tenant_salt(crypto, secret, "");
+    const kv::SegmentKey a = resp_key(crypto, salt, "a"), b = resp_key(crypto, salt, "b");
+    BOOST_TEST(fixture.keyspace->find(a)->bytes > kv::segment_header_size);
+    BOOST_TEST(fixture.keyspace->find(b)->bytes == 0u);
+    BOOST_TEST(!fixture.keyspace->find(key_of(1)).has_value());
+    BOOST_TEST(sealer.verify(a, fixture.keyspace->get(a)->view()).value().stamp == fixture.keyspace->find(a)->stamp);
+    BOOST_TEST((sealer.verify(b, fixture.keyspace->get(b)->view()).value().kind == kv::SegmentKind::tombstone));
+    BOOST_TEST(fixture.keyspace->get(key_of(1)) == nullptr);
+    BOOST_TEST(fixture.run(fixture.operation(Verb::scan, {})).keys == std::vector<std::string>{"a"});
+    BOOST_TEST(fixture.keyspace->stats().queued_values == 2u);
+    disk.hold_writes(false);
+}
 
 BOOST_AUTO_TEST_CASE(what_was_set_is_got_from_memory_and_from_the_disk_of_another_life) {
     FakeDisk disk;

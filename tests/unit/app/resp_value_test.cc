@@ -40,9 +40,32 @@ BOOST_AUTO_TEST_CASE(bytes_and_keys_are_the_form_on_the_disk) {
     BOOST_TEST(to_hex(payload_of({"k", 1, 2, 5, {}}, "vv")) ==
                "6578612d7273700101000000010000000200000000000000050000000000000"
                "06b7676");
-    const kv::SegmentKey first = resp_key(crypto, Digest{}, "k");
-    BOOST_TEST(kv::to_string(first) ==
-               to_hex(crypto.sha256(as_bytes(std::string("exaserve resp value 1") + std::string(32, '\0') + "k"))));
+    const auto digest = [](const std::string& domain, const std::string& text) {
+        return to_hex(crypto.sha256(as_bytes(domain + std::string(32, '\0') + text)));
+    };
+    const kv::SegmentKey first = resp_key(crypto, Digest{}, "kmetadata");
+    BOOST_TEST(kv::to_string(first) == digest("exaserve resp stem 1", "k").substr(0, 16) +
+                                           digest("exaserve resp value 1", "kmetadata").substr(16));
+}
+
+BOOST_AUTO_TEST_CASE(twins_and_parts_have_one_place_and_keys_of_their_own) {
+    const kv::SegmentKey bytes = resp_key(crypto, Digest{}, "model@1@0@abc@halfkv_bytes");
+    const kv::SegmentKey metadata = resp_key(crypto, Digest{}, "model@1@0@abc@halfmetadata");
+    BOOST_TEST((bytes != metadata));
+    BOOST_TEST(kv::placement(bytes) == kv::placement(metadata));
+    BOOST_TEST(kv::placement(bytes) != kv::placement(resp_key(crypto, Digest{}, "model@1@0@abd@halfkv_bytes")));
+    std::set<kv::SegmentKey> parts;
+    for (std::uint32_t part = 0; part < 64; ++part) {
+        const kv::SegmentKey key = resp_part_key(crypto, bytes, 7, part);
+        BOOST_TEST(kv::placement(key) == kv::placement(bytes));
+        BOOST_TEST(parts.insert(key).second);
+    }
+    BOOST_TEST((resp_part_key(crypto, bytes, 7, 0) == bytes));
+    BOOST_TEST((resp_part_key(crypto, bytes, 8, 1) != resp_part_key(crypto, bytes, 7, 1)));
+    // An ending alone is a stem.
+    BOOST_TEST(resp_stem("metadata") == "metadata");
+    BOOST_TEST(resp_stem("kv_bytes2") == "kv_bytes2");
+    BOOST_TEST(resp_stem("akv_bytes") == "a");
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_head_is_refused) {

@@ -167,6 +167,92 @@ BOOST_AUTO_TEST_CASE(a_move_goes_where_it_is_sent) {
     BOOST_TEST(mesh.node(target).bodies.contains(key(1)));
 }
 
+BOOST_AUTO_TEST_CASE(the_last_version_is_found_and_fetched_from_wherever_it_is) {
+    Mesh mesh(6);
+    mesh.put_value(1, 7, 5);
+    mesh.run();
+    mesh.put_value(2, 7, 9);
+    mesh.run();
+    std::uint64_t loads = 0;
+    for (std::uint64_t id = 3; id <= 6; ++id) {
+        mesh.find(id, 1, 7);
+        mesh.run();
+        const ValueVerdict verdict = mesh.node(id).found.at({1}).at(0);
+        BOOST_TEST(verdict.stamp == 9U);
+        BOOST_TEST(verdict.is_found());
+        if (verdict.is_local) continue;
+        mesh.fetch(id, ++loads, 7, verdict.holders);
+        mesh.run();
+        BOOST_TEST(mesh.node(id).over.at({loads}) == 1U);
+        BOOST_TEST(mesh.node(id).given.at({loads}).size() == 1U);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_fetch_goes_on_with_the_next_holder_and_ends_with_the_last) {
+    Mesh mesh(4);
+    mesh.put_value(1, 7, 5);
+    mesh.run();
+    const auto owners = mesh.placement->owners(key(7));
+    std::uint64_t outside = 1;
+    while (mesh.placement->owns(PeerId{outside}, key(7))) ++outside;
+    empty(mesh.nodes.at(owners[0]));
+    mesh.fetch(outside, 1, 7, owners);
+    mesh.run();
+    BOOST_TEST(mesh.node(outside).over.at({1}) == 1U);
+    empty(mesh.nodes.at(owners[1]));
+    mesh.fetch(outside, 2, 7, owners);
+    mesh.run();
+    BOOST_TEST(mesh.node(outside).over.at({2}) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(who_owns_no_value_is_told_when_its_owners_have_it) {
+    Mesh mesh(4);
+    std::uint64_t outside = 1;
+    while (mesh.placement->owns(PeerId{outside}, key(7))) ++outside;
+    mesh.put_value(outside, 7, 5);
+    mesh.put(outside, 8);
+    mesh.run();
+    Item version = item(7);
+    version.stamp = 5;
+    BOOST_TEST((mesh.node(outside).spares == std::vector{version}));
+    BOOST_TEST(mesh.copies_of(7) == 2U);
+    for (const PeerId owner : mesh.placement->owners(key(7))) BOOST_TEST(mesh.nodes.at(owner).spares.empty());
+}
+
+BOOST_AUTO_TEST_CASE(an_owner_that_hangs_holds_up_one_search_in_a_while) {
+    MapHoldings holdings;
+    Exchange exchange(PeerId{1}, holdings, {});
+    TimePoint now{seconds{1}};
+    exchange.handle_placement(now, placement_of(2));
+    exchange.handle_timeout(now);  // of repair, that finds nothing to do
+    exchange.find(now, {1}, {{{key(1), 0, 0}}});
+    BOOST_TEST(std::holds_alternative<Exchange::Send>(*exchange.poll_output()));
+    BOOST_TEST(!exchange.poll_output().has_value());
+    now = exchange.next_timeout();
+    BOOST_TEST((now == TimePoint{seconds{1}} + ExchangeConfig{}.find_patience));
+    exchange.handle_timeout(now);
+    BOOST_TEST(std::holds_alternative<Exchange::Drop>(*exchange.poll_output()));
+    BOOST_TEST(!std::get<Exchange::Found>(*exchange.poll_output()).verdicts.at(0).is_sure);
+    exchange.find(now, {2}, {{{key(2), 0, 0}}});
+    BOOST_TEST(!std::get<Exchange::Found>(*exchange.poll_output()).verdicts.at(0).is_sure);
+    now = now + ExchangeConfig{}.avoidance;
+    exchange.find(now, {3}, {{{key(3), 0, 0}}});
+    BOOST_TEST(std::holds_alternative<Exchange::Send>(*exchange.poll_output()));
+}
+
+BOOST_AUTO_TEST_CASE(too_many_searches_at_a_time_find_nothing) {
+    MapHoldings holdings;
+    ExchangeConfig config;
+    config.finds_max = 1;
+    Exchange exchange(PeerId{1}, holdings, config);
+    const TimePoint now{seconds{1}};
+    exchange.handle_placement(now, placement_of(2));
+    exchange.find(now, {1}, {{{key(1), 5, 300}}});
+    BOOST_TEST(std::holds_alternative<Exchange::Send>(*exchange.poll_output()));
+    exchange.find(now, {2}, {{{key(1), 5, 300}}});
+    BOOST_TEST(!std::get<Exchange::Found>(*exchange.poll_output()).verdicts.at(0).is_found());
+}
+
 BOOST_AUTO_TEST_CASE(answers_of_the_wrong_kind_or_length_end_the_question_and_nothing_else) {
     MapHoldings holdings;
     Exchange exchange(PeerId{1}, holdings, {});

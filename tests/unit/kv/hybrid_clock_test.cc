@@ -9,6 +9,10 @@ namespace {
 
 constexpr WallTime now{1'800'000'000'000'000};
 
+std::int64_t unix_us(std::uint64_t stamp) {
+    return static_cast<std::int64_t>(stamp >> 16) * 16;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(hybrid_clock)
@@ -21,21 +25,38 @@ BOOST_AUTO_TEST_CASE(stamps_grow_also_when_the_wall_clock_stands_or_goes_back) {
         BOOST_REQUIRE(stamp > last);
         last = stamp;
     }
-    BOOST_TEST((last >> 16) == 1'800'000'000'003u);
+    BOOST_TEST(unix_us(last) == now.unix_us + 199'999 * 16);
+}
+
+BOOST_AUTO_TEST_CASE(writers_of_one_moment_do_not_make_the_same_stamp) {
+    HybridClock one(1), other(2);
+    for (int i = 0; i < 100; ++i) {
+        const std::uint64_t stamp = one.next(now);
+        BOOST_TEST(stamp != other.next(now));
+        BOOST_TEST((stamp & 0xffff) == 1u);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_stamp_that_was_seen_is_behind_the_next) {
-    HybridClock clock;
-    const std::uint64_t theirs = HybridClock().next({now.unix_us + 30'000'000});
+    HybridClock clock(1);
+    const std::uint64_t theirs = HybridClock(9).next({now.unix_us + 30'000'000});
     clock.observe(now, theirs);
-    BOOST_TEST(clock.next(now) == theirs + 1);
+    BOOST_TEST(clock.next(now) > theirs);
+    BOOST_TEST(unix_us(clock.next(now)) < now.unix_us + 30'000'100);
 }
 
 BOOST_AUTO_TEST_CASE(a_stamp_from_far_ahead_moves_nothing) {
     HybridClock clock;
     clock.observe(now, ~0ull);
     clock.observe(now, HybridClock().next({now.unix_us + 61'000'000}));
-    BOOST_TEST((clock.next(now) >> 16) == 1'800'000'000'000u);
+    BOOST_TEST(unix_us(clock.next(now)) == now.unix_us);
+}
+
+BOOST_AUTO_TEST_CASE(a_write_over_a_stamp_from_far_ahead_is_later_than_it_and_moves_nothing_else) {
+    HybridClock clock(3);
+    const std::uint64_t ahead = HybridClock(9).next({now.unix_us + 86'400'000'000});
+    BOOST_TEST(clock.next(now, ahead) > ahead);
+    BOOST_TEST(unix_us(clock.next(now)) < now.unix_us + 100);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

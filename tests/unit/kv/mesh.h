@@ -27,6 +27,8 @@ class Mesh {
         std::vector<std::pair<PeerId, Item>> kept;
         std::map<LoadId, std::vector<std::uint32_t>> given;
         std::map<LoadId, std::uint32_t> over;
+        std::map<FindId, std::vector<ValueVerdict>> found;
+        std::vector<Item> spares;
         std::uint32_t life = 0;
     };
 
@@ -78,6 +80,22 @@ class Mesh {
         }
         chains[{PeerId{id}, LoadId{load}}] = numbers;
         act(node(id), [&](Exchange& exchange) { exchange.load(now, {load}, chain, held); });
+    }
+
+    // A version of a value, of which only the stamp is told apart.
+    void put_value(std::uint64_t id, std::uint64_t number, std::uint64_t stamp) {
+        Item version = item(number);
+        version.stamp = stamp;
+        keep(node(id), version, body(number));
+        act(node(id), [&](Exchange& exchange) { exchange.add(now, version); });
+    }
+    void find(std::uint64_t id, std::uint64_t find, std::uint64_t number) {
+        const KnownValue known{node(id).holdings.find(key(number)).value_or(Item{key(number)})};
+        act(node(id), [&](Exchange& exchange) { exchange.find(now, {find}, {known}); });
+    }
+    void fetch(std::uint64_t id, std::uint64_t load, std::uint64_t number, std::vector<PeerId> holders) {
+        chains[{PeerId{id}, LoadId{load}}] = {number};
+        act(node(id), [&](Exchange& exchange) { exchange.fetch(now, {load}, item(number), std::move(holders)); });
     }
 
     // Until nothing happens any more, or for so long.
@@ -171,6 +189,10 @@ class Mesh {
         } else if (auto* kept = std::get_if<Exchange::Kept>(&output)) {
             BOOST_TEST(nodes.at(kept->by).bodies.contains(kept->item.key));
             node.kept.emplace_back(kept->by, kept->item);
+        } else if (auto* spare = std::get_if<Exchange::Spare>(&output)) {
+            node.spares.push_back(spare->item);
+        } else if (auto* found = std::get_if<Exchange::Found>(&output)) {
+            BOOST_TEST(node.found.emplace(found->id, found->verdicts).second);
         }
     }
 

@@ -163,4 +163,17 @@ BOOST_AUTO_TEST_CASE(what_waits_for_one_who_is_gone_is_dropped) {
     BOOST_TEST(spread.waiting() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(an_item_waits_until_all_it_was_offered_to_have_answered) {
+    Spread spread({});
+    spread.offer(one, item(1));
+    spread.offer(two, item(1));
+    spread.next(start, *everybody);
+    spread.next(start, *everybody);
+    BOOST_TEST(spread.waits(item(1)));
+    spread.answered(start, one, std::vector{OfferOutcome::held});
+    BOOST_TEST(spread.waits(item(1)));
+    spread.answered(start, two, std::vector{OfferOutcome::held});
+    BOOST_TEST(!spread.waits(item(1)));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
