@@ -174,8 +174,12 @@ io::HttpResponse Door::answer(const RouteMatch& match, const io::HttpRequest& re
             return json_response(keys_json(*view));
         case Resource::replicas:
             return json_response(replicas_json(clock_.now(), *view->members));
-        case Resource::ring:
-            return json_response(ring_json(*view->routing, query_value(request.query, "model")));
+        case Resource::ring: {
+            const std::string model = query_value(request.query, "model");
+            if (!model.empty() && view->routing->pools_of(model).empty())
+                return to_response(openai::model_not_found(model));
+            return json_response(ring_json(*view->routing, model));
+        }
         case Resource::route:
             return explain(request);
         case Resource::kv:

@@ -17,6 +17,8 @@ class Category final : public std::error_category {
                 return "a system call failed";
             case errc::name_not_resolved:
                 return "the name could not be resolved";
+            case errc::bad_address:
+                return "not an address";
             case errc::connect_failed:
                 return "no connection could be made";
             case errc::timed_out:

@@ -10,7 +10,7 @@ enum class errc {
     port_taken = 1,     // bind: another socket holds the address; exit code 3 of the program
     address_unusable,   // bind: not an address of this machine, or not permitted
     system,             // a system call failed; the detail carries its own message
-    name_not_resolved,  // DNS or syntax of "host:port"
+    name_not_resolved,  // DNS
     connect_failed,     // nothing listens, or no route; nothing was sent
     timed_out,          // the other side did not answer in time
     wrong_cluster,      // link: the listener belongs to another cluster
@@ -26,6 +26,7 @@ enum class errc {
     broken,             // the connection ended underneath; what was sent may or may not have arrived
     cancelled,          // the caller's other end gave the work up
     closed,             // this side was closed before; nothing was sent
+    bad_address,        // not the text of a URL or of host:port
     store_locked,       // store: another process has the directory
     store_unusable,     // store: the directory cannot be written, or its index cannot be opened
     store_config        // store: these limits cannot hold

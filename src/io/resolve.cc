@@ -43,13 +43,13 @@ Result<HostPort> parse_host_port(std::string_view text, std::uint16_t default_po
         const std::string_view digits = text.substr(colon + 1);
         const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), parsed.port);
         if (code != std::errc{} || end != digits.data() + digits.size() || parsed.port == 0)
-            return error(errc::name_not_resolved, "\"" + whole + "\": the port must be 1 to 65535");
+            return error(errc::bad_address, "\"" + whole + "\": the port must be 1 to 65535");
         text = text.substr(0, colon);
     }
     if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
     if (text.empty() || text.find_first_of("[] /") != std::string_view::npos)
-        return error(errc::name_not_resolved, "\"" + whole + "\": expected host:port");
-    if (parsed.port == 0) return error(errc::name_not_resolved, "\"" + whole + "\": a port is needed");
+        return error(errc::bad_address, "\"" + whole + "\": expected host:port");
+    if (parsed.port == 0) return error(errc::bad_address, "\"" + whole + "\": a port is needed");
     parsed.host = std::string(text);
     return parsed;
 }

@@ -27,10 +27,11 @@ struct Opened {
 };
 
 // A file that is not there yet is an empty one.
-Outcome<Opened> open_file(const std::string& path) {
+// A file that is to be made is empty.
+Outcome<Opened> open_file(const std::string& path, bool may_be_new) {
     Opened opened;
     std::error_code failed;
-    if (!std::filesystem::exists(path, failed) && !failed) return opened;
+    if (may_be_new && !std::filesystem::exists(path, failed) && !failed) return opened;
     auto text = app::read_text_file(path, app::api_key_file_bytes_max);
     if (!text) return Failure{exit_usage, text.error().detail};
     auto file = app::parse_api_key_file(text.value());
@@ -143,7 +144,7 @@ Outcome<std::string> revoke(const ApiKeysOptions& options, const Opened& opened)
 }  // namespace
 
 Outcome<std::string> ask(const ApiKeysOptions& options, Style style) {
-    BOOST_OUTCOME_TRY(const Opened opened, open_file(options.file));
+    BOOST_OUTCOME_TRY(const Opened opened, open_file(options.file, options.action == ApiKeysAction::create));
     switch (options.action) {
         case ApiKeysAction::create:
             return create(options, opened);

@@ -250,6 +250,8 @@ Result<HttpCall> parse_http_url(std::string_view url) {
         url.remove_prefix(secure.size());
     else if (url.starts_with(plain))
         url.remove_prefix(plain.size());
+    else if (url.find("://") != std::string_view::npos)
+        return error(errc::bad_address, whole + ": expected http:// or https://");
     const auto slash = url.find('/');
     if (slash != std::string_view::npos) call.target = std::string(url.substr(slash));
     std::string_view authority = url.substr(0, slash);
@@ -260,12 +262,13 @@ Result<HttpCall> parse_http_url(std::string_view url) {
         const std::string_view digits = authority.substr(colon + 1);
         const auto [end, errc_parse] = std::from_chars(digits.data(), digits.data() + digits.size(), call.port);
         if (errc_parse != std::errc{} || end != digits.data() + digits.size() || call.port == 0)
-            return error(errc::name_not_resolved, whole + ": the port must be 1 to 65535");
+            return error(errc::bad_address, whole + ": the port must be 1 to 65535");
         authority = authority.substr(0, colon);
     }
     if (authority.size() > 2 && authority.front() == '[' && authority.back() == ']')
         authority = authority.substr(1, authority.size() - 2);
-    if (authority.empty()) return error(errc::name_not_resolved, whole + ": no host");
+    if (authority.empty() || authority.find_first_of(" []@") != std::string_view::npos)
+        return error(errc::bad_address, whole + ": expected http://HOST:PORT");
     call.host = std::string(authority);
     return call;
 }

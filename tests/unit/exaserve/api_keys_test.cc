@@ -86,6 +86,7 @@ BOOST_AUTO_TEST_CASE(the_list_shows_ids_and_limits_and_no_hash) {
 }
 
 BOOST_AUTO_TEST_CASE(wrong_usage_changes_nothing) {
+    BOOST_TEST(ask(options(ApiKeysAction::list), Style::plain).error().exit_code == exit_usage);  // there is no file
     BOOST_TEST(ask(options(ApiKeysAction::create), Style::plain).error().exit_code == exit_usage);
     ApiKeysOptions bad_name = options(ApiKeysAction::create);
     bad_name.tenant = "a b";

@@ -81,6 +81,17 @@ BOOST_AUTO_TEST_CASE(a_setting_takes_the_place_of_the_planned_one) {
     BOOST_TEST(flag(peers[0], "--log-level").value() == "debug");
 }
 
+BOOST_AUTO_TEST_CASE(a_setting_that_no_peer_takes_is_refused_before_one_starts) {
+    for (const auto& [key, value] : {std::pair("foo.bar", "1"), std::pair("model.replicas", "many")}) {
+        auto wrong = options();
+        wrong.settings = {{key, value}};
+        const auto refused = plan_peers(wrong);
+        BOOST_TEST_REQUIRE(!refused.has_value());
+        BOOST_TEST(refused.error().exit_code == exit_usage);
+        BOOST_TEST(refused.error().message.find(key) != std::string::npos);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(ports_that_do_not_fit_are_refused) {
     auto high = options();
     high.base_port = 65334;
