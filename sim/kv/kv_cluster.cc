@@ -14,6 +14,8 @@ namespace exa::sim {
 namespace {
 
 constexpr std::chrono::milliseconds look_period{200};
+// Segments, with every look.
+constexpr std::size_t scrubbed_at_once = 2;
 // Of one question or answer that holds no segments.
 constexpr std::size_t small_message = 200;
 // The event's `arg` of a turn; others are numbers of messages.
@@ -68,6 +70,7 @@ KvCluster::Service* KvCluster::service_of(Host host) {
     if (service.boot != peer.boot || !peer.is_up()) {
         if (service.exchange) service.store->crash();
         service.exchange.reset();
+        std::erase_if(heals_, [host](const auto& heal) { return heal.first.first == host; });
         service.boot = 0;
         service.placed = 0;
         service.armed_for = world_never;
@@ -138,6 +141,7 @@ void KvCluster::act(Host host, const Happening& what, Host from) {
                           },
                           [](const Wake&) {},
                           [&](const Look&) {
+                              scrub(host);
                               const auto view = cluster_.peer(host).node->members();
                               if (view->number == service->placed) return;
                               service->placed = view->number;
@@ -163,7 +167,9 @@ void KvCluster::answer(Host host, Host from, const Question& asked) {
         }
         case kv::QuestionKind::fetch:
             for (const kv::Item& item : asked.question.items) {
+                const bool was_here = service.store->find(item.key).has_value();
                 auto segment = service.store->get(wall, item.key, mutant_ == Mutant::mac_unchecked);
+                if (was_here && !segment) heal(host, item.key);
                 send(host, from, segment ? scenario_.kv.segment_bytes : small_message,
                      Segment{asked.id, item.key, std::move(segment)}, std::nullopt);
             }
@@ -198,12 +204,18 @@ void KvCluster::carry_out(Host host, kv::Exchange::Output output) {
     using Exchange = kv::Exchange;
     std::visit(Overloaded{[&](const Exchange::Send& send) { ask(host, send); }, [](const Exchange::Drop&) {},
                           [&](const Exchange::Give& give) {
+                              if (const auto healed = heals_.find({host, give.id}); healed != heals_.end()) {
+                                  const auto bytes = static_cast<std::uint32_t>(give.segment->size());
+                                  write(host, give.segment, {healed->second, 0, bytes}, true);
+                                  ++counters_.healed;
+                              }
                               const auto turn = turns_.find({host, give.id});
                               if (turn == turns_.end()) return;
                               ++counters_.handed_out;
                               check(host, turn->second, give.place, *give.segment);
                           },
                           [&](const Exchange::LoadOver& over) {
+                              heals_.erase({host, over.id});
                               const auto turn = turns_.extract({host, over.id});
                               if (!turn.empty()) end_turn(turn.mapped(), over.given);
                           },
@@ -282,7 +294,10 @@ void KvCluster::write(Host host, const kv::SealedSegment& segment, const kv::Ite
     const TimePoint now = cluster_.local_now(cluster_.peer(host));
     std::vector<kv::SegmentKey> gone;
     const auto begun = service.store->begin(cluster_.peer(host).clock.wall(cluster_.now()), segment, gone);
-    for (const kv::SegmentKey& key : gone) lose(host, key, true);
+    for (const kv::SegmentKey& key : gone) {
+        tracks_[key].evicted = true;
+        lose(host, key, true);
+    }
     switch (begun) {
         case KvStore::Begun::writing:
             if (mutant_ == Mutant::early_publish && !own)
@@ -336,6 +351,19 @@ void KvCluster::lose(Host host, const kv::SegmentKey& key, bool excused) {
                           host, seconds_of(repair_time)));
 }
 
+// As app/kv_scrubber reads the disk, somewhat faster, so that a round ends within a run.
+void KvCluster::scrub(Host host) {
+    if (mutant_ == Mutant::mac_unchecked) return;
+    for (const kv::SegmentKey& key : services_[host].store->scrub(scrubbed_at_once)) heal(host, key);
+}
+
+// What was bad on the disk comes back from whoever has it.
+void KvCluster::heal(Host host, const kv::SegmentKey& key) {
+    const kv::LoadId id{++numbered_};
+    heals_.emplace(std::pair(host, id), key);
+    services_[host].exchange->load(cluster_.local_now(cluster_.peer(host)), id, {key}, {false});
+}
+
 std::uint64_t KvCluster::rot(Host host, double share) {
     KvStore& store = *services_[host].store;
     std::uint64_t changed = 0;
@@ -380,7 +408,7 @@ bool KvCluster::is_settled(const std::vector<Host>& core, std::string& why) {
                     !other->exchange->placement().owns(owner, item.key))
                     continue;
                 const Track& track = tracks_[item.key];
-                if (services_[at->second].store->find(item.key) || track.excused) continue;
+                if (services_[at->second].store->find(item.key) || track.evicted) continue;
                 if (track.refused.contains(at->second) || cluster_.peer(at->second).disk.faults().full) continue;
                 why = fmt::format("K4: peer {} has segment {}, and its owner peer {} has not", host, name(item.key),
                                   at->second);

@@ -33,6 +33,7 @@ struct KvCounters {
     std::uint64_t corrupt = 0;       // that did not verify on receipt
     std::uint64_t repaired = 0;      // offers of repair passes
     std::uint64_t passes = 0;
+    std::uint64_t healed = 0;  // that were bad on the disk and came from other peers
 };
 
 class KvCluster {
@@ -107,6 +108,7 @@ class KvCluster {
         std::set<Host> on;
         std::set<Host> refused;  // whose disks had no room
         bool was_safe = false;   // two had it
+        bool evicted = false;    // for room
         bool excused = false;    // evicted, dropped, or on a disk that lies
         WorldTime last_loss{};
     };
@@ -126,6 +128,8 @@ class KvCluster {
     void check(Host host, const Turn& turn, std::uint32_t place, const kv::SegmentBuffer& segment);
     void end_turn(const Turn& turn, std::uint32_t given);
     void lose(Host host, const kv::SegmentKey& key, bool excused);
+    void scrub(Host host);
+    void heal(Host host, const kv::SegmentKey& key);
     std::string name(const kv::SegmentKey& key) const;
 
     const Scenario& scenario_;
@@ -140,6 +144,7 @@ class KvCluster {
     std::map<std::uint64_t, Message> messages_;
     std::map<std::pair<Host, kv::OfferId>, std::pair<Host, kv::AskId>> offers_;
     std::map<std::pair<Host, kv::LoadId>, Turn> turns_;
+    std::map<std::pair<Host, kv::LoadId>, kv::SegmentKey> heals_;
     std::map<kv::SegmentKey, Track> tracks_;
     std::uint64_t numbered_ = 0;
     KvCounters counters_;

@@ -96,6 +96,21 @@ kv::SealedSegment KvStore::get(WallTime now, const kv::SegmentKey& key, bool tru
     return nullptr;
 }
 
+std::vector<kv::SegmentKey> KvStore::scrub(std::size_t count) {
+    std::vector<kv::SegmentKey> bad;
+    auto at = stored_.upper_bound(scrubbed_);
+    for (; at != stored_.end() && count > 0; ++at, --count) {
+        scrubbed_ = at->first;
+        if (!sealer_.verify(at->first, at->second->view())) bad.push_back(at->first);
+    }
+    if (at == stored_.end()) scrubbed_ = {};
+    for (const kv::SegmentKey& key : bad) {
+        ++effects_.dropped;
+        drop(key);
+    }
+    return bad;
+}
+
 void KvStore::drop(const kv::SegmentKey& key) {
     stored_.erase(key);
     index_.erase(key);

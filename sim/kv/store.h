@@ -44,6 +44,9 @@ class KvStore final : public kv::Holdings {
     // Verified, unless `trusts`. Null is a miss; what does not verify is dropped.
     kv::SealedSegment get(WallTime now, const kv::SegmentKey& key, bool trusts);
 
+    // Verifies the next `count` in the order of keys, round and round; those that were bad, and are dropped.
+    std::vector<kv::SegmentKey> scrub(std::size_t count);
+
     void crash();
     // All that was held.
     std::vector<kv::SegmentKey> wipe();
@@ -68,6 +71,7 @@ class KvStore final : public kv::Holdings {
     std::map<kv::SegmentKey, kv::SealedSegment> stored_;
     std::map<kv::SegmentKey, kv::SealedSegment> writing_;
     bool misdirects_ = false;
+    kv::SegmentKey scrubbed_{};
     KvStoreEffects effects_;
 };
 

@@ -111,6 +111,7 @@ void collect_effects(const Scenario& scenario, const Cluster& cluster, const Dir
     outcome.faults["kv_acknowledged"] = segments.acknowledged;
     outcome.faults["kv_corrupt"] = segments.corrupt + stores.dropped;
     outcome.faults["kv_repaired"] = segments.repaired;
+    outcome.faults["kv_healed"] = segments.healed;
     outcome.faults["kv_evicted"] = stores.evicted;
     outcome.faults["kv_refused"] = stores.refused_full;
     outcome.faults["kv_lost"] = stores.lost;

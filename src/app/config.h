@@ -54,6 +54,7 @@ struct PeerConfig {
     std::string kv_durability = "wal";
     std::uint32_t kv_ttl_hours = 24;
     std::uint32_t kv_tenant_quota_gb = 0;
+    std::uint32_t kv_scrub_mb = 16;
     std::string kv_resp_listen;
     std::uint32_t kv_resp_memory_mb = 256;
 

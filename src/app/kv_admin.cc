@@ -121,7 +121,12 @@ openai::ApiResult<KvOrder> parse_kv_order(std::string_view body) {
         return openai::out_of_range("action", *action, "locate, get, put, delete, verify, quota or migrate");
     KvOrder order;
     order.action = static_cast<KvAction>(name - names.begin());
-    if (order.action == KvAction::verify) return order;
+    if (order.action == KvAction::verify) {
+        BOOST_OUTCOME_TRY(const auto after, fields.text("after"));
+        if (!after) return order;
+        BOOST_OUTCOME_TRY(order.after, parse_key(*after));
+        return order;
+    }
     if (order.action == KvAction::quota) {
         BOOST_OUTCOME_TRY(auto tenant, fields.text("tenant"));
         order.tenant = std::move(tenant).value_or("");
@@ -213,10 +218,10 @@ openai::ApiResult<json::value> KvAdmin::execute(const KvOrder& order) const {
         case KvAction::erase:
             return json::object{{"key", kv::to_string(order.key)}, {"deleted", service_->erase(order.key)}};
         case KvAction::verify: {
-            const io::ScrubReport report =
-                service_->disk() ? service_->disk()->scrub(verify_count) : io::ScrubReport{.finished = true};
-            return json::object{
-                {"checked", report.checked}, {"dropped", report.dropped}, {"finished", report.finished}};
+            const io::ScrubReport report = service_->scrub(order.after, verify_count);
+            return json::object{{"checked", report.checked},
+                                {"dropped", report.dropped},
+                                {"next", report.next ? json::value(kv::to_string(*report.next)) : json::value()}};
         }
         case KvAction::quota:
             return quota(order);

@@ -9,8 +9,8 @@
 //                        {"action":"get","key"}               {"key","parent","tenant","tokens","kind","payload"}
 //                        {"action":"put","key","payload"}     {"key","outcome"}
 //                        {"action":"delete","key"}            {"key","deleted"}
-//                        {"action":"verify"}                  {"checked","dropped","finished"}: the next part of a
-//                        round
+//                        {"action":"verify"[,"after"]}         {"checked","dropped","next"}: a part of a round over
+//                        the disk; "after" is the "next" of the part before, which is null at the end
 //                        {"action":"quota","tenant"[,"gib"]}  {"tenant","bytes"}: what is there; with "gib" from now on
 //                        {"action":"migrate","keys":[...],"to"}  {"queued"}: as many of them are stored here and on
 //                        their way to the peer of that id
@@ -48,6 +48,7 @@ struct KvOrder {
     std::optional<std::uint64_t> session;  // locate
     std::optional<ReplicaId> replica;      // locate
     std::optional<std::string> value;      // locate
+    std::optional<kv::SegmentKey> after;   // verify
     Bytes payload;                         // put
     std::string tenant;                    // locate by request or value, quota
     std::optional<std::uint32_t> gib;      // quota; nothing: only tell

@@ -33,7 +33,9 @@ class StoreDisk final : public KvDisk {
         return store_->erase_version(key, stamp);
     }
     void maintain(WallTime now) override { store_->maintain(now); }
-    io::ScrubReport scrub(std::size_t count) override { return store_->scrub(count); }
+    io::ScrubReport scrub(const std::optional<kv::SegmentKey>& after, std::size_t count) override {
+        return store_->scrub(after, count);
+    }
     io::StoreStats stats() const override { return store_->stats(); }
     void set_quota(std::uint64_t tenant, std::uint64_t bytes) override { store_->set_quota(tenant, bytes); }
     std::uint64_t tenant_bytes(std::uint64_t tenant) const override { return store_->tenant_bytes(tenant); }

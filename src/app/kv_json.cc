@@ -56,6 +56,11 @@ json::value kv_json(const std::optional<KvStats>& stats) {
         {"refused", stats->refused},
         {"loads", stats->loads},
         {"misses", stats->misses},
+        {"scrub",
+         {{"checked", stats->scrubbed},
+          {"dropped", stats->scrub_dropped},
+          {"rounds", stats->scrub_rounds},
+          {"recovered", stats->recovered}}},
         {"hits", {{"memory", stats->hits_memory}, {"disk", stats->hits_disk}, {"peers", stats->hits_peers}}},
         {"disk", stats->disk ? disk_json(*stats->disk) : json::value(nullptr)},
         {"peers", stats->peers ? peers_json(*stats->peers) : json::value(nullptr)}};

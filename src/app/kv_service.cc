@@ -438,6 +438,32 @@ void KvService::keep(const kv::SealedSegment& segment) {
     queue_filled_.notify_one();
 }
 
+// It was on the disk, and is bad there.
+void KvService::recover(const kv::SegmentKey& key) {
+    if (peers_ == nullptr) return;
+    peers_->load({key}, {false}, [this](std::size_t, kv::SealedSegment segment) {
+        if (!segment) return false;
+        keep(segment);
+        const std::lock_guard lock(mutex_);
+        --counts_.hits_peers;  // nobody had asked for it
+        ++counts_.recovered;
+        return true;
+    });
+}
+
+io::ScrubReport KvService::scrub(const std::optional<kv::SegmentKey>& after, std::size_t count) {
+    if (!disk_) return {};
+    io::ScrubReport report = disk_->scrub(after, count);
+    {
+        const std::lock_guard lock(mutex_);
+        counts_.scrubbed += report.checked;
+        counts_.scrub_dropped += report.dropped;
+        counts_.scrub_rounds += report.next ? 0 : 1;
+    }
+    for (const kv::SegmentKey& key : report.lost) recover(key);
+    return report;
+}
+
 void KvService::count_miss() {
     const std::lock_guard lock(mutex_);
     ++counts_.misses;

@@ -49,6 +49,11 @@ struct KvStats {
     std::uint64_t hits_disk = 0;
     std::uint64_t hits_peers = 0;
     std::uint64_t misses = 0;  // loads that ended before their last segment
+    // Read on the disk to be verified; of these, bad ones; rounds over the whole disk.
+    std::uint64_t scrubbed = 0;
+    std::uint64_t scrub_dropped = 0;
+    std::uint64_t scrub_rounds = 0;
+    std::uint64_t recovered = 0;  // that were bad on the disk and came from peers
     std::optional<io::StoreStats> disk{};
     std::optional<KvPeersStats> peers{};
     std::optional<KvValuesStats> values{};
@@ -124,6 +129,8 @@ class KvService {
     io::PutOutcome take(const kv::SealedSegment& segment);
     // Whether it was here.
     bool erase(const kv::SegmentKey& key);
+    // As SegmentStore::scrub(); what was bad is looked for at peers.
+    io::ScrubReport scrub(const std::optional<kv::SegmentKey>& after, std::size_t count);
     // Null: there is none.
     KvDisk* disk() { return disk_.get(); }
 
@@ -162,6 +169,7 @@ class KvService {
     bool take_from_peers(const std::shared_ptr<Assembly>& assembly, std::size_t place, kv::SealedSegment segment);
     void assemble(const std::shared_ptr<Assembly>& assembly, const std::stop_token& stopping);
     void keep(const kv::SealedSegment& segment);
+    void recover(const kv::SegmentKey& key);
     void count_miss();
     kv::SealedSegment find(const kv::SegmentKey& key, const std::stop_token& stopping);
     kv::SealedSegment find_value(const kv::SegmentKey& key);

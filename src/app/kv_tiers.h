@@ -129,7 +129,7 @@ class KvDisk {
     // Only if it is of that stamp.
     virtual bool erase_version(const kv::SegmentKey& key, std::uint64_t stamp) = 0;
     virtual void maintain(WallTime now) = 0;
-    virtual io::ScrubReport scrub(std::size_t count) = 0;
+    virtual io::ScrubReport scrub(const std::optional<kv::SegmentKey>& after, std::size_t count) = 0;
     virtual io::StoreStats stats() const = 0;
     // As of io::SegmentStore.
     virtual void set_quota(std::uint64_t tenant, std::uint64_t bytes) = 0;

@@ -237,6 +237,9 @@ void add_kv(Families& families, const KvStats& kv) {
     families.counter("kv_disk_evicted_total", "Segments that made room for others.", kv.disk->evicted);
     families.counter("kv_disk_expired_total", "Segments that nobody used for too long.", kv.disk->expired);
     families.counter("kv_disk_corrupt_total", "Segments dropped because they did not verify.", kv.disk->corrupt);
+    families.counter("kv_scrubbed_total", "Segments read on disk only to be verified.", kv.scrubbed);
+    families.counter("kv_scrub_rounds_total", "Times that all of the disk was read for that.", kv.scrub_rounds);
+    families.counter("kv_recovered_total", "Segments that were bad on disk and came back from peers.", kv.recovered);
     families.counter("kv_disk_errors_total", "Errors of the disk.", kv.disk->disk_errors);
 }
 

@@ -42,6 +42,7 @@
 #include "app/key_gate.h"
 #include "app/key_store.h"
 #include "app/kv_mesh.h"
+#include "app/kv_scrubber.h"
 #include "app/kv_start.h"
 #include "app/resp_start.h"
 #include "io/crypto/openssl_crypto.h"
@@ -465,6 +466,8 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
         kv->set_peers(*mesh);
     }
     const MeshStop stop_mesh(mesh.get());
+    std::optional<KvScrubber> scrubber;
+    if (kv) scrubber.emplace(*kv, KvScrubConfig{.bytes_per_second = std::uint64_t{config.kv_scrub_mb} << 20});
     std::vector<std::unique_ptr<DataPlane>> planes;
     Control control({.identity = identity,
                      .replicas = replicas,

@@ -66,17 +66,18 @@ Outcome<std::string> verify(const KvOptions& options) {
     const AdminClient client = client_of(options.target);
     std::int64_t checked = 0;
     std::int64_t dropped = 0;
-    bool finished = false;
-    while (!finished) {
-        BOOST_OUTCOME_TRY(const auto reply, client.post("kv", json::object{{"action", "verify"}}));
+    json::object order{{"action", "verify"}};
+    for (bool finished = false; !finished;) {
+        BOOST_OUTCOME_TRY(const auto reply, client.post("kv", order));
         const auto number = [&](std::string_view name) {
             const json::value* value = member(reply, name);
             return value != nullptr && value->is_int64() ? value->get_int64() : 0;
         };
         checked += number("checked");
         dropped += number("dropped");
-        // A part in which there was nothing to check ends it too.
-        finished = field_text(reply, "finished") != "false" || number("checked") == 0;
+        const json::value* const next = member(reply, "next");
+        finished = next == nullptr || next->is_null();
+        if (!finished) order["after"] = *next;
     }
     if (options.target.json) return json::serialize(json::object{{"checked", checked}, {"dropped", dropped}}) + "\n";
     return std::to_string(checked) + " segments verified, " + std::to_string(dropped) + " dropped\n";

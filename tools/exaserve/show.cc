@@ -282,6 +282,9 @@ std::string kv_text(const json::value& reply, Style) {
                                   " segments looked at, " + text(repair, "offered") + " offered in the latest");
     }
     if (disk.is_null()) return out;
+    const json::value& scrub = at(reply, "scrub");
+    out += line("verified", text(scrub, "checked") + " on disk, " + text(scrub, "rounds") + " rounds; " +
+                                text(scrub, "dropped") + " bad, " + text(scrub, "recovered") + " came back from peers");
     return out +
            line("gone from disk", text(disk, "evicted") + " for room, " + text(disk, "expired") + " unused, " +
                                       text(disk, "corrupt") + " that did not verify") +

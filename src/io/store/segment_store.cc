@@ -120,7 +120,7 @@ class SegmentStore::Impl {
     void set_quota(std::uint64_t tenant, std::uint64_t bytes);
     std::uint64_t tenant_bytes(std::uint64_t tenant) const;
     void maintain(WallTime now);
-    ScrubReport scrub(std::size_t count);
+    ScrubReport scrub(const std::optional<kv::SegmentKey>& after, std::size_t count);
     StoreStats stats() const;
 
   private:
@@ -154,9 +154,6 @@ class SegmentStore::Impl {
     std::int64_t flushed_us_ = 0;
     bool is_full_ = false;  // as last said in the log
     WallTime last_now_;
-
-    std::mutex scrub_mutex_;
-    std::optional<kv::SegmentKey> scrubbed_;
 };
 
 void SegmentStore::Impl::restore(WallTime now) {
@@ -483,10 +480,9 @@ void SegmentStore::Impl::report_full(std::string_view what) {
                {{"reason", std::string(what)}});
 }
 
-ScrubReport SegmentStore::Impl::scrub(std::size_t count) {
-    const std::lock_guard one_at_a_time(scrub_mutex_);
+ScrubReport SegmentStore::Impl::scrub(const std::optional<kv::SegmentKey>& after, std::size_t count) {
     ScrubReport report;
-    const std::vector<StoreEntry> page = db_->page(scrubbed_, count);
+    const std::vector<StoreEntry> page = db_->page(after, count);
     for (const StoreEntry& named : page) {
         std::optional<StoreEntry> entry;
         {
@@ -495,15 +491,13 @@ ScrubReport SegmentStore::Impl::scrub(std::size_t count) {
         }
         if (!entry) continue;
         ++report.checked;
+        report.bytes += entry->bytes;
         if (read(*entry)) continue;
         ++report.dropped;
+        report.lost.push_back(entry->key);
         drop_bad(*entry);
     }
-    report.finished = page.size() < count;
-    if (report.finished)
-        scrubbed_.reset();
-    else
-        scrubbed_ = page.back().key;
+    if (page.size() == count) report.next = page.back().key;
     return report;
 }
 
@@ -588,8 +582,8 @@ std::uint64_t SegmentStore::tenant_bytes(std::uint64_t tenant) const {
 void SegmentStore::maintain(WallTime now) {
     impl_->maintain(now);
 }
-ScrubReport SegmentStore::scrub(std::size_t count) {
-    return impl_->scrub(count);
+ScrubReport SegmentStore::scrub(const std::optional<kv::SegmentKey>& after, std::size_t count) {
+    return impl_->scrub(after, count);
 }
 StoreStats SegmentStore::stats() const {
     return impl_->stats();

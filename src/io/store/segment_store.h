@@ -72,7 +72,10 @@ struct StoreStats {
 struct ScrubReport {
     std::uint64_t checked = 0;
     std::uint64_t dropped = 0;
-    bool finished = false;  // the round has come to its end; the next call begins another
+    std::uint64_t bytes = 0;           // read
+    std::vector<kv::SegmentKey> lost;  // those dropped
+    // Where the next call goes on; nothing: the round has come to its end.
+    std::optional<kv::SegmentKey> next;
 };
 
 class SegmentStore {
@@ -120,8 +123,9 @@ class SegmentStore {
     // the disk.
     void maintain(WallTime now);
 
-    // Reads and verifies the next `count` entries in the order of keys and drops what is bad. The caller paces.
-    ScrubReport scrub(std::size_t count);
+    // Reads and verifies the `count` entries behind `after`, in the order of keys, and drops what is bad; nothing: a
+    // round begins. The caller paces.
+    ScrubReport scrub(const std::optional<kv::SegmentKey>& after, std::size_t count);
 
     StoreStats stats() const;
 

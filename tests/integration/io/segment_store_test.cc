@@ -319,16 +319,18 @@ BOOST_AUTO_TEST_CASE(scrubbing_finds_and_drops_what_is_bad) {
     for (std::uint64_t n = 0; n < 25; ++n) put(*store, segment(n));
     for (const std::uint64_t n : {3u, 17u}) BOOST_TEST(damage(config.directory, segment(n), 5'000) == 1u);
     std::uint64_t checked = 0, dropped = 0, calls = 0;
+    std::optional<kv::SegmentKey> next;
     for (bool finished = false; !finished && calls < 10; ++calls) {
-        const ScrubReport report = store->scrub(10);
+        const ScrubReport report = store->scrub(next, 10);
         checked += report.checked;
         dropped += report.dropped;
-        finished = report.finished;
+        next = report.next;
+        finished = !next;
     }
     BOOST_TEST(checked == 25u);
     BOOST_TEST(dropped == 2u);
     BOOST_TEST(calls == 3u);
-    BOOST_TEST(store->scrub(100).checked == 23u);
+    BOOST_TEST(store->scrub(std::nullopt, 100).checked == 23u);
     BOOST_TEST(store->stats().corrupt == 2u);
 }
 
@@ -423,7 +425,7 @@ BOOST_AUTO_TEST_CASE(many_threads_see_only_whole_segments) {
                 const auto found = store->get(at(0), mine ? key_of((id + t) % 90) : key_of(0));
                 if (found && !equal(found, segment((id + t) % 90, mib - 1000))) ++wrong;
                 if (n % 8 == t) store->maintain(at(0));
-                if (n % 16 == t) store->scrub(5);
+                if (n % 16 == t) store->scrub(std::nullopt, 5);
             }
         });
     }

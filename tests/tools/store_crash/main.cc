@@ -94,10 +94,12 @@ int main(int argc, char** argv) {
         if (!std::ranges::equal(found->view().subspan(16), wanted->view().subspan(16))) say("corrupt ", n);
         held.push_back(n);
     }
+    std::optional<exa::kv::SegmentKey> scrubbed;
     for (bool finished = false; !finished;) {
-        const exa::io::ScrubReport report = store.scrub(100);
+        const exa::io::ScrubReport report = store.scrub(scrubbed, 100);
         if (strict && report.dropped != 0) say("dropped ", report.dropped);
-        finished = report.finished;
+        scrubbed = report.next;
+        finished = !scrubbed;
     }
     say("ready ", held.size());
 

@@ -1,6 +1,7 @@
 // A disk and peers of a KvService that tests hold in their hands.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <future>
 #include <map>
@@ -35,7 +36,17 @@ inline std::pair<kv::SegmentHead, std::shared_ptr<kv::SegmentBuffer>> segment_of
     return {head, std::move(buffer)};
 }
 
-inline kv::SealedSegment sealed(std::uint8_t n, std::size_t bytes = 100) {
+inline kv::SealedSegment sealed(std::uint8_t n, std::size_t bytes = 100);
+// As sealed(n), with one bit of it changed.
+inline kv::SealedSegment rotten(std::uint8_t n) {
+    const auto good = sealed(n);
+    auto bad = std::make_shared<kv::SegmentBuffer>(good->size());
+    std::ranges::copy(good->view(), bad->bytes().begin());
+    bad->bytes().back() ^= 1;
+    return bad;
+}
+
+inline kv::SealedSegment sealed(std::uint8_t n, std::size_t bytes) {
     auto [head, buffer] = segment_of(n, bytes);
     sealer.seal(head, *buffer);
     return buffer;
@@ -105,7 +116,23 @@ class FakeDisk final : public KvDisk {
         return found && found->stamp == stamp && erase({&key, 1}) > 0;
     }
     void maintain(WallTime) override {}
-    io::ScrubReport scrub(std::size_t count) override { return {.checked = count, .dropped = 1, .finished = true}; }
+    // One page: those that are bad go.
+    io::ScrubReport scrub(const std::optional<kv::SegmentKey>&, std::size_t) override {
+        io::ScrubReport report;
+        const std::lock_guard lock(mutex_);
+        for (auto at = segments_.begin(); at != segments_.end();) {
+            ++report.checked;
+            report.bytes += at->second->size();
+            if (sealer.verify(at->first, at->second->view())) {
+                ++at;
+                continue;
+            }
+            ++report.dropped;
+            report.lost.push_back(at->first);
+            at = segments_.erase(at);
+        }
+        return report;
+    }
     io::StoreStats stats() const override { return {}; }
     void set_quota(std::uint64_t tenant, std::uint64_t bytes) override { quotas[tenant] = bytes; }
     std::uint64_t tenant_bytes(std::uint64_t) const override { return 77; }

@@ -26,10 +26,16 @@ BOOST_AUTO_TEST_CASE(every_count_stands_under_its_name) {
     stats.hits_memory = 10;
     stats.hits_disk = 11;
     stats.hits_peers = 12;
-    BOOST_TEST(json::serialize(kv_json(stats)) ==
-               R"({"enabled":true,"memory":{"segments":1,"bytes":2},"queue":{"segments":3,"bytes":4},"finished":5,)"
-               R"("dropped":6,"refused":7,"loads":8,"misses":9,"hits":{"memory":10,"disk":11,"peers":12},"disk":null,)"
-               R"("peers":null})");
+    stats.scrubbed = 13;
+    stats.scrub_dropped = 14;
+    stats.scrub_rounds = 15;
+    stats.recovered = 16;
+    BOOST_TEST(
+        json::serialize(kv_json(stats)) ==
+        R"({"enabled":true,"memory":{"segments":1,"bytes":2},"queue":{"segments":3,"bytes":4},"finished":5,)"
+        R"("dropped":6,"refused":7,"loads":8,"misses":9,"scrub":{"checked":13,"dropped":14,"rounds":15,"recovered":16},)"
+        R"("hits":{"memory":10,"disk":11,"peers":12},"disk":null,)"
+        R"("peers":null})");
     stats.disk = exa::io::StoreStats{.entries = 1, .physical_bytes = 3, .capacity_bytes = 4, .disk_errors = 5};
     const json::value value = kv_json(stats);
     BOOST_TEST(value.at("disk").at("segments").as_uint64() == 1U);

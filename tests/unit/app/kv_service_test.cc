@@ -260,6 +260,28 @@ BOOST_AUTO_TEST_CASE(where_a_segment_is_can_be_told_without_using_it) {
     BOOST_TEST(f.disk->wait_for_gets(0) == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(what_scrubbing_finds_bad_comes_back_from_a_peer) {
+    Fixture f;
+    FakePeers peers;
+    peers.have = {2};
+    f.service->set_peers(peers);
+    f.keep({1});
+    f.disk->keep(rotten(2));
+    f.disk->keep(rotten(3));
+    const io::ScrubReport report = f.service->scrub(std::nullopt, 10);
+    BOOST_TEST(report.checked == 3U);
+    BOOST_TEST((report.lost == keys_of({2, 3})));
+    f.disk->wait_for_puts(1);
+    BOOST_TEST(sealer.verify(key_of(2), f.disk->get({}, key_of(2))->view()).has_value());
+    BOOST_TEST((f.disk->get({}, key_of(3)) == nullptr));
+    const KvStats stats = f.service->stats();
+    BOOST_TEST(stats.scrubbed == 3U);
+    BOOST_TEST(stats.scrub_dropped == 2U);
+    BOOST_TEST(stats.recovered == 1U);
+    BOOST_TEST(stats.hits_peers == 0U);
+    f.service->stop();
+}
+
 BOOST_AUTO_TEST_CASE(without_a_disk_memory_is_all_there_is) {
     KvService service({}, sealer, nullptr, [] { return WallTime{}; });
     auto [head, buffer] = segment_of(1);

@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(what_one_life_stored_the_next_one_finds) {
     BOOST_TEST(basket.wait() == std::vector<int>{1}, boost::test_tools::per_element());
     BOOST_TEST(service->stats().disk.value().hits == 1U);
     BOOST_TEST(service->stats().disk.value().capacity_bytes == 1ull << 30);
-    BOOST_TEST(service->disk()->scrub(10).checked == 1U);
+    BOOST_TEST(service->disk()->scrub(std::nullopt, 10).checked == 1U);
     BOOST_TEST(service->erase(key_of(1)));
     BOOST_TEST(!service->disk()->find(key_of(1)).has_value());
 }
