@@ -203,7 +203,8 @@ BOOST_AUTO_TEST_CASE(url_is_taken_apart) {
     BOOST_TEST(parts("h") == "h 80 /");
     BOOST_TEST(parts("[::1]:82") == "::1 82 /");
     BOOST_TEST(parts("http://[::1]/x") == "::1 80 /x");
-    for (const char* url : {"", "http://", "h:0", "h:x", "h:70000", "https://", "https://h:x", "ftp://h", "foo bar", "a@h"})
+    for (const char* url :
+         {"", "http://", "h:0", "h:x", "h:70000", "https://", "https://h:x", "ftp://h", "foo bar", "a@h"})
         BOOST_TEST(parts(url) == "refused");
 }
 
