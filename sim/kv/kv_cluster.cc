@@ -15,7 +15,9 @@ namespace {
 
 constexpr std::chrono::milliseconds look_period{200};
 // Segments, with every look.
-constexpr std::size_t scrubbed_at_once = 2;
+constexpr std::size_t scrubbed_at_once = 4;
+// As an hour of production is to a day.
+constexpr std::chrono::seconds repair_period{100};
 // Of one question or answer that holds no segments.
 constexpr std::size_t small_message = 200;
 // The event's `arg` of a turn; others are numbers of messages.
@@ -78,7 +80,9 @@ KvCluster::Service* KvCluster::service_of(Host host) {
     if (!peer.is_up()) return nullptr;
     if (!service.exchange) {
         service.boot = peer.boot;
-        service.exchange = std::make_unique<kv::Exchange>(peer.id, *service.store, kv::ExchangeConfig{});
+        kv::ExchangeConfig config;
+        config.repair.period = repair_period;
+        service.exchange = std::make_unique<kv::Exchange>(peer.id, *service.store, config);
         hosts_[peer.id] = host;
     }
     return &service;

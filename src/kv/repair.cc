@@ -35,14 +35,18 @@ void Repair::begin(TimePoint now) {
 
 void Repair::handle_timeout(TimePoint now, const Holdings& holdings, Spread& spread) {
     if (now < next_step_) return;
-    if (!progress_.is_running) begin(now);
+    if (!progress_.is_running) {
+        if (now >= next_round_) returned_ = in_reach_;
+        begin(now);
+    }
     next_step_ = now + config_.step;
     if (!step(holdings, spread)) return;
     repaired_ = placement_;
     returned_.clear();
     progress_.is_running = false;
     ++progress_.passes;
-    next_step_ = time_never;
+    if (config_.period > Duration{0}) next_round_ = now + config_.period;
+    next_step_ = next_round_;
 }
 
 // True at the end of the pass.

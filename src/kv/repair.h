@@ -2,8 +2,9 @@
 // lack.
 //
 // Everybody who holds a segment does so; the owner fetches it from who offers it first and tells the others that it has
-// it. Who came back within reach has missed what was written meanwhile, and is offered all that it owns. A pass is
-// paced, and one that a change of owners overtakes begins again.
+// it. Who came back within reach has missed what was written meanwhile, and is offered all that it owns. Now and then
+// everybody is: an owner may have lost to its disk what it said it had. A pass is paced, and one that a change of
+// owners overtakes begins again.
 #pragma once
 
 #include <cstddef>
@@ -24,6 +25,9 @@ struct RepairConfig {
     Duration step = std::chrono::milliseconds{50};
     std::size_t step_items = 512;         // that are looked at
     std::uint64_t step_bytes = 16 << 20;  // that are offered; one segment may exceed it
+    // From the end of a pass to one in which everybody is offered what it owns; an offer of what is there costs no more
+    // than its key. 0: never.
+    Duration period = std::chrono::hours{1};
 };
 
 struct RepairProgress {
@@ -57,6 +61,7 @@ class Repair {
     std::set<PeerId> returned_;  // within reach again since that pass
     std::optional<SegmentKey> after_;
     TimePoint next_step_ = time_never;
+    TimePoint next_round_ = time_never;  // of offers to everybody
     RepairProgress progress_;
 };
 

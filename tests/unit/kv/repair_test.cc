@@ -26,7 +26,7 @@ struct World {
     }
 
     void run() {
-        while (repair.next_timeout() != time_never) {
+        while (repair.next_timeout() < now + std::chrono::minutes{30}) {
             now = std::max(now, repair.next_timeout());
             repair.handle_timeout(now, holdings, spread);
             ++steps;
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_pass_is_paced_in_items_and_in_bytes) {
 }
 
 BOOST_AUTO_TEST_CASE(a_reminder_has_everybody_offered_everything_again_when_it_is_due) {
-    World world;
+    World world({.period = {}});
     const auto placement = placement_of(5);
     world.place(placement);
     world.run();
@@ -168,8 +168,23 @@ BOOST_AUTO_TEST_CASE(a_reminder_has_everybody_offered_everything_again_when_it_i
     BOOST_TEST((world.repair.next_timeout() == time_never));
 }
 
+BOOST_AUTO_TEST_CASE(after_a_while_everybody_is_offered_again_what_it_owns) {
+    World world({.period = std::chrono::hours{2}});
+    world.place(placement_of(5));
+    world.run();
+    const auto first = world.offered();
+    BOOST_TEST(!first.empty());
+    const TimePoint round = world.repair.next_timeout();
+    BOOST_TEST((round > world.now + std::chrono::minutes{119}));
+    BOOST_TEST((round <= world.now + std::chrono::hours{2}));
+    world.now = round;
+    world.run();
+    BOOST_TEST((world.offered() == first));
+    BOOST_TEST(world.repair.progress().passes == 2U);
+}
+
 BOOST_AUTO_TEST_CASE(it_waits_where_a_queue_is_full) {
-    World world({}, 50, {.queue_items = 8});
+    World world({.period = {}}, 50, {.queue_items = 8});
     const auto placement = placement_of(2);
     world.place(placement);
     std::set<std::pair<PeerId, SegmentKey>> offered;
