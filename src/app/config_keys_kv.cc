@@ -57,11 +57,12 @@ constexpr std::array keys = {
               "Hours after its last use that a segment stays on disk. Default: 24. Range: 1 to 87600, or 0: until its "
               "room is needed.",
               set_number<&PeerConfig::kv_ttl_hours, 0, 87'600>},
-    ConfigKey{"kv.scrub_mb", "MB",
-              "MiB a second that are read of kv.directory to verify all of it, once an hour at most; what is bad is "
-              "dropped, and comes back from other peers. Default: 16. Range: 1 to 65536, or 0: what nobody needs is not "
-              "read.",
-              set_number<&PeerConfig::kv_scrub_mb, 0, 65'536>},
+    ConfigKey{
+        "kv.scrub_mb", "MB",
+        "MiB a second that are read of kv.directory to verify all of it, once an hour at most; what is bad is "
+        "dropped, and comes back from other peers. Default: 16. Range: 1 to 65536, or 0: what nobody needs is not "
+        "read.",
+        set_number<&PeerConfig::kv_scrub_mb, 0, 65'536>},
     ConfigKey{"kv.tenant_quota_gb", "GB",
               "What the segments of one tenant may take of kv.directory at most, in GiB. Default: 0, no bound but "
               "kv.capacity_gb. Range: 0 to 1048576.",
