@@ -39,6 +39,7 @@ constexpr std::array infos = std::to_array<MutantInfo>({
     {Mutant::tenants_share_salt, "tenants-share-salt", "all tenants' keys are salted alike", "hot-prefix"},
     {Mutant::mac_unchecked, "mac-unchecked", "segments are taken as they come, unverified", "bit-rot"},
     {Mutant::early_publish, "early-publish", "a segment is acknowledged before it is on the disk", "disk-stall"},
+    {Mutant::values_unasked, "values-unasked", "what a peer has of a value is taken for the last version", "kv-values"},
     {Mutant::lost_repair, "lost-repair", "offers of a repair are never made", "rack-loss-during-repair"},
     {Mutant::places_leak, "places-leak", "a place given back while the batch is full is sometimes lost", "load-spike"},
 });

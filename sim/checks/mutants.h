@@ -39,6 +39,7 @@ enum class Mutant : std::uint8_t {
     mac_unchecked,             // segments are taken as they come, from the disk and from others
     early_publish,             // a segment is acknowledged before it is on the disk
     lost_repair,               // offers of a repair are taken for settled without being made
+    values_unasked,            // a peer that has a value answers it without asking its owners
     places_leak,               // a place that is given back while the batch is full is sometimes lost
 };
 

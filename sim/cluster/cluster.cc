@@ -170,6 +170,7 @@ void Cluster::handle(const Event& event) {
             break;
         case EventKind::step:
         case EventKind::kv:
+        case EventKind::values:
             if (event.boot != 0)
                 deliver(event);
             else
@@ -263,6 +264,7 @@ void Cluster::act(Peer& peer, const Event& event) {
             break;
         case EventKind::step:
         case EventKind::kv:
+        case EventKind::values:
             call_handler(event);
             // A step takes nothing from the node; what it gave to it has been carried out.
             return;

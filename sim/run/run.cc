@@ -11,6 +11,7 @@
 
 #include "io/crypto/openssl_crypto.h"
 #include "sim/kv/kv_cluster.h"
+#include "sim/kv/value_cluster.h"
 #include "sim/scenarios/director.h"
 
 namespace exa::sim {
@@ -75,7 +76,8 @@ void freeze(Cluster& cluster, const std::vector<Host>& core, Rng& rng) {
         if (!std::ranges::binary_search(core, host) && rng.below(2) == 0) cluster.crash(host);
 }
 
-bool settle(const Scenario& scenario, Cluster& cluster, Oracles& oracles, KvCluster& kv, Outcome& outcome) {
+bool settle(const Scenario& scenario, Cluster& cluster, Oracles& oracles, KvCluster& kv, ValueCluster& values,
+            Outcome& outcome) {
     Rng rng = cluster.streams().stream("core");
     const std::vector<Host> core = pick_core(cluster, rng);
     freeze(cluster, core, rng);
@@ -83,7 +85,10 @@ bool settle(const Scenario& scenario, Cluster& cluster, Oracles& oracles, KvClus
     std::uint32_t looks = 0;
     while (cluster.now() - start < scenario.bounds.settle) {
         if (!cluster.run_until(cluster.now() + sweep_period)) return false;
-        looks = oracles.is_settled(core, outcome.liveness) && kv.is_settled(core, outcome.liveness) ? looks + 1 : 0;
+        looks = oracles.is_settled(core, outcome.liveness) && kv.is_settled(core, outcome.liveness) &&
+                        values.is_settled(core, outcome.liveness)
+                    ? looks + 1
+                    : 0;
         if (looks < settled_looks) continue;
         oracles.measured().settle = seconds_of(cluster.now() - start - sweep_period * (settled_looks - 1));
         outcome.liveness.clear();
@@ -94,7 +99,7 @@ bool settle(const Scenario& scenario, Cluster& cluster, Oracles& oracles, KvClus
 }
 
 void collect_effects(const Scenario& scenario, const Cluster& cluster, const Director& director, const Traffic& traffic,
-                     const KvCluster& kv, Outcome& outcome) {
+                     const KvCluster& kv, const ValueCounters& values, Outcome& outcome) {
     outcome.faults = director.effects_by_kind();
     outcome.faults["restart_refused"] = cluster.boots_refused();
     outcome.faults["refused"] = cluster.lives_refused();
@@ -115,6 +120,14 @@ void collect_effects(const Scenario& scenario, const Cluster& cluster, const Dir
     outcome.faults["kv_evicted"] = stores.evicted;
     outcome.faults["kv_refused"] = stores.refused_full;
     outcome.faults["kv_lost"] = stores.lost;
+    outcome.faults["values_set"] = values.sets;
+    outcome.faults["values_removed"] = values.removed;
+    outcome.faults["values_got"] = values.got;
+    outcome.faults["values_from_peers"] = values.from_peers;
+    outcome.faults["values_missed"] = values.misses;
+    outcome.faults["values_unsure"] = values.unsure;
+    outcome.faults["values_checked"] = values.checked;
+    outcome.faults["values_agreed"] = values.agreed;
     outcome.faults["stranger"] = outcome.measured.strangers;
     outcome.faults["placement"] = outcome.measured.placements;
     outcome.faults["control_behind_data"] = cluster.fabric().control_behind_data();
@@ -140,11 +153,15 @@ Outcome run(const Scenario& scenario, const RunOptions& options) {
     Director director(scenario, cluster, oracles, options.mutant);
     Traffic traffic(scenario, cluster, oracles, options.mutant);
     KvCluster kv(scenario, cluster, oracles, crypto, options.mutant);
+    ValueCluster values(scenario, cluster, oracles, options.mutant);
     director.drive_kv(
         [&](Host host, const Fault& fault) {
             return fault.kind == FaultKind::kv_rot ? kv.rot(host, fault.chance) : kv.misdirect(host);
         },
-        [&](Host host) { kv.wipe(host); });
+        [&](Host host) {
+            kv.wipe(host);
+            values.wipe(host);
+        });
     director.drive_clients([&](double factor) { traffic.set_factor(factor); },
                            [&](double share) { return traffic.disconnect(share); });
     cluster.watch(&oracles);
@@ -171,6 +188,7 @@ Outcome run(const Scenario& scenario, const RunOptions& options) {
     director.start();
     traffic.start();
     kv.start();
+    values.start();
 
     Outcome outcome;
     bool whole = cluster.run_until(WorldTime{scenario.measure_from});
@@ -191,7 +209,8 @@ Outcome run(const Scenario& scenario, const RunOptions& options) {
     oracles.end_measuring();
     traffic.stop();
     kv.stop();
-    if (whole) whole = settle(scenario, cluster, oracles, kv, outcome);
+    values.stop();
+    if (whole) whole = settle(scenario, cluster, oracles, kv, values, outcome);
     // Requests under way have their time to end, too.
     const WorldTime last = cluster.now() + scenario.load.deadline + 10 * sweep_period;
     while (whole && traffic.under_way() > 0 && cluster.now() < last)
@@ -209,7 +228,7 @@ Outcome run(const Scenario& scenario, const RunOptions& options) {
     outcome.violation_count = oracles.violation_count();
     outcome.measured = oracles.measured();
     outcome.traffic = traffic.counters();
-    collect_effects(scenario, cluster, director, traffic, kv, outcome);
+    collect_effects(scenario, cluster, director, traffic, kv, values.counters(), outcome);
     if (outcome.violation_count > 0)
         outcome.verdict = Verdict::invariant;
     else if (!outcome.liveness.empty())

@@ -49,6 +49,9 @@ constexpr std::array checks = std::to_array<std::string_view>({"M1",
                                                                "K4",
                                                                "K5",
                                                                "K6",
+                                                               "V1",
+                                                               "V2",
+                                                               "V3",
                                                                "leave",
                                                                "no-false-deaths",
                                                                "no-false-suspicions"});
@@ -274,6 +277,14 @@ Result<void> read_load(const toml::table& table, Load& load) {
     return reader.finish();
 }
 
+Result<void> read_values(const toml::table& table, ValueLoad& values) {
+    Reader reader(table, "values.");
+    reader.number("rate", values.rate, 0, 1e4);
+    reader.time("from_s", values.from, s);
+    reader.integer("keys", values.keys, 1, 10'000);
+    return reader.finish();
+}
+
 Result<void> read_kv(const toml::table& table, KvLoad& kv) {
     Reader reader(table, "kv.");
     reader.number("rate", kv.rate, 0, 1e4);
@@ -439,6 +450,10 @@ Result<Scenario> parse_scenario(std::string_view name, std::string_view text, st
     if (const auto* table = reader.table("kv")) {
         EXA_TRY(read_kv(*table, scenario.kv));
         scenario.cluster.kv = scenario.kv.rate > 0;
+    }
+    if (const auto* table = reader.table("values")) {
+        EXA_TRY(read_values(*table, scenario.values));
+        scenario.cluster.kv = scenario.cluster.kv || scenario.values.rate > 0;
     }
     if (const auto* table = reader.table("load")) {
         EXA_TRY(read_load(*table, scenario.load));

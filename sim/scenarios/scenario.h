@@ -101,6 +101,12 @@ struct KvLoad {
     std::uint32_t capacity_segments = 16'384;  // of one store
 };
 
+struct ValueLoad {
+    double rate = 0;  // sets, gets and removals a second; 0: no values
+    Duration from{0};
+    std::uint32_t keys = 50;
+};
+
 struct Bounds {
     Duration detect{0};  // M2; 0: what membership promises for this many peers, and 2 s for the news
     Duration settle = std::chrono::seconds{60};
@@ -123,6 +129,7 @@ struct Scenario {
     std::vector<Fault> plan;
     Load load;
     KvLoad kv;
+    ValueLoad values;
     Bounds bounds;
     std::vector<std::string> watch;
     std::vector<std::string> must_happen;

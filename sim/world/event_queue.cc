@@ -46,6 +46,8 @@ const char* to_string(EventKind kind) {
             return "step";
         case EventKind::kv:
             return "kv";
+        case EventKind::values:
+            return "values";
         case EventKind::sweep:
             return "sweep";
     }

@@ -27,6 +27,7 @@ enum class EventKind : std::uint8_t {
     arrival,        // a client's request; `arg`: its number
     step,           // of a request; `arg`: which request, attempt and what
     kv,             // of a KV service; `arg`: number of the message
+    values,         // of the values of the Redis port, likewise
     sweep,          // the oracles look at what is overdue
 };
 

@@ -477,7 +477,8 @@ void RespKeyspace::forget_older(const kv::SegmentKey& key, const kv::ValueVerdic
     clock_.observe(parts_.wall(), verdict.stamp);
     const auto* entry = memory_.find(key);
     if (entry == nullptr || verdict.is_local) return;
-    if (entry->version.stamp <= verdict.stamp) memory_.forget(key);
+    // Of the same stamp it is only not vouched for, and may be the next time.
+    if (entry->version.stamp < verdict.stamp || verdict.is_sure) memory_.forget(key);
 }
 
 // Whoever wrote meanwhile is newer.

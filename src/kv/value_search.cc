@@ -41,7 +41,6 @@ void ValueSearch::answered(const Asks& asks, std::span<const Item> items) {
             finding.is_sure = false;
             continue;
         }
-        ++finding.answers;
         if (item.stamp == 0 || item.stamp < finding.last.stamp) continue;
         if (item.stamp > finding.last.stamp) {
             finding.last = item;
@@ -73,7 +72,7 @@ ValueVerdict ValueSearch::verdict(const KnownValue& known, const Finding& findin
     const Item& mine = known.item;
     verdict.stamp = std::max(mine.stamp, finding.last.stamp);
     if (verdict.stamp == 0) return verdict;
-    const bool counts = finding.owns || known.is_unsettled || finding.answers == 0;
+    const bool counts = finding.owns || known.is_unsettled;
     verdict.is_local = mine.stamp == verdict.stamp && (counts || finding.last.stamp == mine.stamp);
     if (finding.last.stamp == verdict.stamp) {
         verdict.is_removal = finding.last.bytes == 0;

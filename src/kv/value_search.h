@@ -2,10 +2,10 @@
 //
 // Values are mutable: under one key there are versions, told apart by their stamps, and the latest one counts, also
 // when it is a removal. The owners of a key are asked all at the same time, each once for all of its keys. What this
-// peer has counts beside their answers when it is an owner itself, when its version may not have come to the owners
-// yet, or when no owner answers; otherwise only as far as an owner vouches for it: it may have been written over, and
-// what wrote it over may have expired or been evicted since. Somebody's older version is never taken for one that is
-// known to be lost: that is a miss.
+// peer has counts beside their answers when it is an owner itself, or when its version may not have come to the owners
+// yet; otherwise only as far as an owner vouches for it: it may have been written over, and what wrote it over may have
+// expired or been evicted since. Somebody's older version is never taken for one that is known to be lost: that is a
+// miss.
 #pragma once
 
 #include <cstdint>
@@ -68,10 +68,9 @@ class ValueSearch {
 
   private:
     struct Finding {
-        bool owns = false;          // this peer does
-        std::uint32_t answers = 0;  // of other owners
+        bool owns = false;  // this peer does
         bool is_sure = true;
-        Item last;  // of them
+        Item last;  // of the other owners
         std::vector<PeerId> holders;
     };
 

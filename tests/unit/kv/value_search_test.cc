@@ -104,10 +104,12 @@ BOOST_FIXTURE_TEST_CASE(a_copy_on_its_way_to_the_owners_counts, Case) {
     BOOST_TEST(!run(outside, {version(0, 5), true}, {{first, nothing.item}, {second, version(0, 7)}}).is_local);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_copy_counts_when_no_owner_answers, Case) {
+BOOST_FIXTURE_TEST_CASE(a_copy_is_a_miss_when_no_owner_answers_and_ones_own_write_is_not, Case) {
     const auto verdict = run(outside, {version(0, 5)}, {});
-    BOOST_TEST(verdict.is_local);
+    BOOST_TEST(!verdict.is_found());
     BOOST_TEST(!verdict.is_sure);
+    BOOST_TEST(run(outside, {version(0, 5), true}, {}).is_local);
+    BOOST_TEST(run(first, {version(0, 5)}, {}).is_local);
 }
 
 BOOST_FIXTURE_TEST_CASE(one_silent_owner_makes_it_unsure_and_no_miss, Case) {
