@@ -422,13 +422,18 @@ void KvService::assemble(const std::shared_ptr<Assembly>& assembly, const std::s
 }
 
 // What came from a peer is kept like what was made here, but for telling peers of it.
+// Under the lock. A value may be written over, and what is in memory is not looked for on the disk.
+void KvService::remember(const kv::SegmentHead& head, const kv::SealedSegment& segment) {
+    if (head.kind == kv::SegmentKind::segment) memory_.put(head.key, segment);
+}
+
 void KvService::keep(const kv::SealedSegment& segment) {
     const auto head = kv::parse_segment(segment->view());
     if (!head) return;
     {
         const std::lock_guard lock(mutex_);
         ++counts_.hits_peers;
-        memory_.put(head.value().key, segment);
+        remember(head.value(), segment);
         const bool has_room = counts_.queued_bytes + segment->size() <= config_.queue_bytes_max;
         if (stopped_ || !disk_ || !has_room || !queued_.insert(head.value().key).second) return;
         ++counts_.queued_segments;
@@ -488,9 +493,7 @@ kv::SealedSegment KvService::find(const kv::SegmentKey& key, const std::stop_tok
         reading_.erase(key);
         if (segment) {
             ++counts_.hits_disk;
-            // A value may be written over, and what is in memory is not looked for on the disk.
-            const auto head = kv::parse_segment(segment->view());
-            if (head && head.value().kind == kv::SegmentKind::segment) memory_.put(key, segment);
+            if (const auto head = kv::parse_segment(segment->view())) remember(head.value(), segment);
         }
     }
     arrived_.notify_all();

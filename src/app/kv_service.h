@@ -168,6 +168,7 @@ class KvService {
     void load_with_peers(std::vector<kv::SegmentKey> keys, KvSink sink);
     bool take_from_peers(const std::shared_ptr<Assembly>& assembly, std::size_t place, kv::SealedSegment segment);
     void assemble(const std::shared_ptr<Assembly>& assembly, const std::stop_token& stopping);
+    void remember(const kv::SegmentHead& head, const kv::SealedSegment& segment);
     void keep(const kv::SealedSegment& segment);
     void recover(const kv::SegmentKey& key);
     void count_miss();
