@@ -33,7 +33,8 @@ struct LoadPlan {
 using HeaderFields = std::vector<std::pair<std::string, std::string>>;
 
 // `url`: "http://host:port", or with the path that stands before /chat/completions ("/v1" when there is none). A name
-// is looked up once, and its first address taken. `headers` go with every request. io::errc::name_not_resolved.
+// is looked up once, and its first address taken. `headers` go with every request. io::errc::bad_address,
+// name_not_resolved.
 Result<LoadTarget> make_load_target(std::string_view url, bench::Api api, const HeaderFields& headers);
 
 }  // namespace exa::app

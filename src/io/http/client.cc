@@ -267,8 +267,9 @@ Result<HttpCall> parse_http_url(std::string_view url) {
     }
     if (authority.size() > 2 && authority.front() == '[' && authority.back() == ']')
         authority = authority.substr(1, authority.size() - 2);
-    if (authority.empty() || authority.find_first_of(" []@") != std::string_view::npos)
-        return error(errc::bad_address, whole + ": expected http://HOST:PORT");
+    if (authority.empty()) return error(errc::bad_address, whole + ": no host; expected http://HOST:PORT");
+    if (authority.find_first_of(" []@") != std::string_view::npos)
+        return error(errc::bad_address, whole + ": characters that no host has; expected http://HOST:PORT");
     call.host = std::string(authority);
     return call;
 }
