@@ -207,6 +207,7 @@ void KvCluster::pump(Host host) {
 void KvCluster::carry_out(Host host, kv::Exchange::Output output) {
     using Exchange = kv::Exchange;
     std::visit(Overloaded{[&](const Exchange::Send& send) { ask(host, send); }, [](const Exchange::Drop&) {},
+                          [](const Exchange::LookCold&) {}, [](const Exchange::ReadCold&) {},
                           [&](const Exchange::Give& give) {
                               if (const auto healed = heals_.find({host, give.id}); healed != heals_.end()) {
                                   const auto bytes = static_cast<std::uint32_t>(give.segment->size());

@@ -248,52 +248,52 @@ void ValueCluster::pump(Host host) {
 void ValueCluster::carry_out(Host host, kv::Exchange::Output output) {
     using Exchange = kv::Exchange;
     Service& service = services_[host];
-    std::visit(Overloaded{[&](const Exchange::Send& asked) {
-                              const auto to = hosts_.find(asked.to);
-                              if (to == hosts_.end() || cluster_.peer(to->second).id != asked.to)
-                                  return later(host, std::chrono::milliseconds{1}, Failed{asked.id});
-                              send(host, to->second, small_message, Question{asked.id, asked.question}, asked.id);
-                          },
-                          [&](const Exchange::Drop&) { service.trouble = cluster_.now(); },
-                          [&](const Exchange::Give& give) {
-                              const auto operation = operations_.find({host, give.id.value});
-                              if (operation == operations_.end()) return;
-                              operation->second.fetched =
-                                  give.segment->size() == removal_bytes ? 0 : stamp_in(*give.segment);
-                          },
-                          [&](const Exchange::LoadOver& over) {
-                              auto operation = operations_.extract({host, over.id.value});
-                              if (operation.empty()) return;
-                              const std::uint64_t stamp = operation.mapped().fetched;
-                              if (stamp == 0) return end(std::move(operation.mapped()), 0);
-                              ++counters_.from_peers;
-                              const kv::SegmentKey& key = keys_[operation.mapped().number];
-                              if (known(service, key).item.stamp < stamp)
-                                  service.memory[key] = {{key, stamp, value_bytes}, false};
-                              end(std::move(operation.mapped()), stamp);
-                          },
-                          [&](const Exchange::Store& store) {
-                              if (!cluster_.peer(host).disk.takes_writes())
-                                  return service.exchange->handle_stored(cluster_.local_now(cluster_.peer(host)),
-                                                                         store.item, kv::OfferOutcome::refused);
-                              later(host, cluster_.peer(host).disk.faults().sync_time, Written{store.item, false});
-                          },
-                          [&](const Exchange::Answer& answer) {
-                              const auto offer = offers_.extract({host, answer.id});
-                              if (offer.empty()) return;
-                              const auto [to, id] = offer.mapped();
-                              send(host, to, small_message, Outcomes{id, answer.outcomes}, std::nullopt);
-                          },
-                          [](const Exchange::Kept&) {},
-                          [&](const Exchange::Spare& spare) {
-                              const auto memory = service.memory.find(spare.item.key);
-                              if (memory != service.memory.end() && memory->second.item.stamp == spare.item.stamp)
-                                  memory->second.is_unsettled = false;
-                              const auto stored = service.disk.find(spare.item.key);
-                              if (stored && stored->stamp == spare.item.stamp) service.disk.items.erase(spare.item.key);
-                          },
-                          [&](const Exchange::Found& one) { found(host, one); }},
-               std::move(output));
+    std::visit(
+        Overloaded{[&](const Exchange::Send& asked) {
+                       const auto to = hosts_.find(asked.to);
+                       if (to == hosts_.end() || cluster_.peer(to->second).id != asked.to)
+                           return later(host, std::chrono::milliseconds{1}, Failed{asked.id});
+                       send(host, to->second, small_message, Question{asked.id, asked.question}, asked.id);
+                   },
+                   [&](const Exchange::Drop&) { service.trouble = cluster_.now(); },
+                   [&](const Exchange::Give& give) {
+                       const auto operation = operations_.find({host, give.id.value});
+                       if (operation == operations_.end()) return;
+                       operation->second.fetched = give.segment->size() == removal_bytes ? 0 : stamp_in(*give.segment);
+                   },
+                   [&](const Exchange::LoadOver& over) {
+                       auto operation = operations_.extract({host, over.id.value});
+                       if (operation.empty()) return;
+                       const std::uint64_t stamp = operation.mapped().fetched;
+                       if (stamp == 0) return end(std::move(operation.mapped()), 0);
+                       ++counters_.from_peers;
+                       const kv::SegmentKey& key = keys_[operation.mapped().number];
+                       if (known(service, key).item.stamp < stamp)
+                           service.memory[key] = {{key, stamp, value_bytes}, false};
+                       end(std::move(operation.mapped()), stamp);
+                   },
+                   [&](const Exchange::Store& store) {
+                       if (!cluster_.peer(host).disk.takes_writes())
+                           return service.exchange->handle_stored(cluster_.local_now(cluster_.peer(host)), store.item,
+                                                                  kv::OfferOutcome::refused);
+                       later(host, cluster_.peer(host).disk.faults().sync_time, Written{store.item, false});
+                   },
+                   [&](const Exchange::Answer& answer) {
+                       const auto offer = offers_.extract({host, answer.id});
+                       if (offer.empty()) return;
+                       const auto [to, id] = offer.mapped();
+                       send(host, to, small_message, Outcomes{id, answer.outcomes}, std::nullopt);
+                   },
+                   [](const Exchange::Kept&) {}, [](const Exchange::LookCold&) {}, [](const Exchange::ReadCold&) {},
+                   [&](const Exchange::Spare& spare) {
+                       const auto memory = service.memory.find(spare.item.key);
+                       if (memory != service.memory.end() && memory->second.item.stamp == spare.item.stamp)
+                           memory->second.is_unsettled = false;
+                       const auto stored = service.disk.find(spare.item.key);
+                       if (stored && stored->stamp == spare.item.stamp) service.disk.items.erase(spare.item.key);
+                   },
+                   [&](const Exchange::Found& one) { found(host, one); }},
+        std::move(output));
 }
 
 void ValueCluster::found(Host host, const kv::Exchange::Found& found) {

@@ -30,11 +30,12 @@ void Exchange::handle_placement(TimePoint now, std::shared_ptr<const Placement> 
     repair_.handle_placement(now, placement_);
 }
 
-void Exchange::load(TimePoint now, LoadId id, std::vector<SegmentKey> chain, std::vector<bool> held) {
-    const auto [at, is_new] =
-        loads_.try_emplace(id, std::move(chain), std::move(held), self_, *placement_, config_.load);
+void Exchange::load(TimePoint now, LoadId id, std::vector<SegmentKey> chain, std::vector<bool> held,
+                    const LoadTerms& terms) {
+    const auto [at, is_new] = loads_.try_emplace(
+        id, Loading{Load(std::move(chain), std::move(held), self_, *placement_, config_.load), terms});
     EXA_CHECK(is_new);
-    Load& load = at->second;
+    Load& load = at->second.load;
     while (auto look = load.next_look()) {
         Question question{QuestionKind::look, {}};
         for (const std::uint32_t place : look->places) question.items.push_back({load.key(place)});
@@ -55,8 +56,9 @@ void Exchange::cancel(TimePoint, LoadId id) {
         const auto* look = std::get_if<LoadLook>(&at->second.purpose);
         const auto* fetch = std::get_if<LoadFetch>(&at->second.purpose);
         const auto* value = std::get_if<ValueFetch>(&at->second.purpose);
+        const auto* cold = std::get_if<ColdLook>(&at->second.purpose);
         if ((look == nullptr || look->load != id) && (fetch == nullptr || fetch->load != id) &&
-            (value == nullptr || value->load != id)) {
+            (value == nullptr || value->load != id) && (cold == nullptr || cold->load != id)) {
             ++at;
             continue;
         }
@@ -109,6 +111,13 @@ void Exchange::handle_items(TimePoint now, AskId id, std::span<const Item> items
         finds_.at(find).answered(finding->asks, items);
         end(at);
         return end_find(find);
+    }
+    if (const auto* cold = std::get_if<ColdLook>(&at->second.purpose)) {
+        if (items.size() != cold->places.size()) return fail(now, at);
+        const LoadId load = cold->load;
+        if (Load* found = find_load(load)) found->looked_cold(cold->places, items);
+        end(at);
+        return pump_load(now, load);
     }
     const auto* look = std::get_if<LoadLook>(&at->second.purpose);
     if (look == nullptr || items.size() != look->asks.places.size()) return fail(now, at);
@@ -202,10 +211,14 @@ std::optional<Exchange::Output> Exchange::poll_output() {
 }
 
 void Exchange::ask(TimePoint now, PeerId to, Question question, decltype(Ask::purpose) purpose, Duration patience) {
+    outputs_.push_back(Send{begin(now, to, std::move(purpose), patience), to, std::move(question)});
+}
+
+AskId Exchange::begin(TimePoint now, PeerId to, decltype(Ask::purpose) purpose, Duration patience) {
     const AskId id{++last_ask_};
     const auto at = asks_.emplace(id, Ask{to, std::move(purpose), 0, now + patience}).first;
     deadlines_.emplace(at->second.deadline, id);
-    outputs_.push_back(Send{id, to, std::move(question)});
+    return id;
 }
 
 void Exchange::set_deadline(Asks::iterator ask, TimePoint deadline) {
@@ -239,6 +252,10 @@ void Exchange::fail(TimePoint now, Asks::iterator at) {
                               finds_.at(finding.find).failed(finding.asks);
                               end_find(finding.find);
                           },
+                          [&](const ColdLook& look) {
+                              if (Load* load = find_load(look.load)) load->cold_look_failed();
+                              pump_load(now, look.load);
+                          },
                           [&](const IntakeFetch& fetch) {
                               for (std::size_t i = ask.arrived; i < fetch.items.size(); ++i)
                                   intake_.settle(fetch.items[i], OfferOutcome::failed);
@@ -254,18 +271,35 @@ void Exchange::fail(TimePoint now, Asks::iterator at) {
 
 Load* Exchange::find_load(LoadId id) {
     const auto at = loads_.find(id);
-    return at != loads_.end() ? &at->second : nullptr;
+    return at != loads_.end() ? &at->second.load : nullptr;
+}
+
+void Exchange::begin_fetch(TimePoint now, LoadId id, Load& load, Load::Asks asks) {
+    std::vector<SegmentKey> keys;
+    for (const std::uint32_t place : asks.places) keys.push_back(load.key(place));
+    const PeerId from = asks.to;
+    const AskId ask = begin(now, from, LoadFetch{id, std::move(asks)}, config_.fetch_patience);
+    if (from == self_) {
+        outputs_.push_back(ReadCold{ask, std::move(keys)});
+        return;
+    }
+    Question question{QuestionKind::fetch, {}};
+    for (const SegmentKey& key : keys) question.items.push_back({key});
+    outputs_.push_back(Send{ask, from, std::move(question)});
 }
 
 void Exchange::pump_load(TimePoint now, LoadId id) {
     Load* load = find_load(id);
     if (load == nullptr) return;
-    while (auto given = load->next_given()) outputs_.push_back(Give{id, given->place, std::move(given->segment)});
-    while (auto fetch = load->next_fetch()) {
-        Question question{QuestionKind::fetch, {}};
-        for (const std::uint32_t place : fetch->places) question.items.push_back({load->key(place)});
-        const PeerId to = fetch->to;
-        ask(now, to, std::move(question), LoadFetch{id, std::move(*fetch)}, config_.fetch_patience);
+    while (auto given = load->next_given())
+        outputs_.push_back(Give{id, given->place, std::move(given->segment), given->is_cold});
+    while (auto asks = load->next_fetch()) begin_fetch(now, id, *load, std::move(*asks));
+    if (auto places = load->next_cold_look()) {
+        LookCold look;
+        for (const std::uint32_t place : *places) look.keys.push_back(load->key(place));
+        look.terms = loads_.at(id).terms;
+        look.id = begin(now, self_, ColdLook{id, std::move(*places)}, config_.cold_look_patience);
+        outputs_.push_back(std::move(look));
     }
     if (!load->is_over()) return;
     const std::uint32_t given = load->given();

@@ -24,6 +24,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "kv/cold_cost.h"
 #include "kv/holdings.h"
 #include "kv/intake.h"
 #include "kv/load.h"
@@ -66,6 +67,8 @@ struct ExchangeConfig {
     Duration avoidance = std::chrono::seconds{1};
     // More searches at a time find nothing.
     std::size_t finds_max = 1024;
+    // The same for a look in the cold tier.
+    Duration cold_look_patience = std::chrono::milliseconds{200};
     // Between two segments of a fetch. Of an answer to an offer, for which the other side fetches and stores.
     Duration fetch_patience = std::chrono::seconds{5};
     Duration offer_patience = std::chrono::seconds{60};
@@ -91,6 +94,7 @@ class Exchange {
         LoadId id;
         std::uint32_t place;
         SealedSegment segment;
+        bool is_cold = false;  // this peer has read it from the cold tier
     };
     // Everything below `given` is here or was given.
     struct LoadOver {
@@ -121,7 +125,18 @@ class Exchange {
         FindId id;
         std::vector<ValueVerdict> verdicts;
     };
-    using Output = std::variant<Send, Drop, Give, LoadOver, Store, Answer, Kept, Spare, Found>;
+    // Which of these are in the cold tier, and worth reading? Answered as a look is.
+    struct LookCold {
+        AskId id;
+        std::vector<SegmentKey> keys;
+        LoadTerms terms;
+    };
+    // To be read from the cold tier. Answered as a fetch is.
+    struct ReadCold {
+        AskId id;
+        std::vector<SegmentKey> keys;
+    };
+    using Output = std::variant<Send, Drop, Give, LoadOver, Store, Answer, Kept, Spare, Found, LookCold, ReadCold>;
 
     // `holdings` outlives it.
     Exchange(PeerId self, const Holdings& holdings, const ExchangeConfig& config);
@@ -129,7 +144,8 @@ class Exchange {
     void handle_placement(TimePoint now, std::shared_ptr<const Placement> placement);
 
     // Brings what is missing of `chain`: `held` says, place by place, what is not. Ends with a LoadOver.
-    void load(TimePoint now, LoadId id, std::vector<SegmentKey> chain, std::vector<bool> held);
+    void load(TimePoint now, LoadId id, std::vector<SegmentKey> chain, std::vector<bool> held,
+              const LoadTerms& terms = {});
     // Brings one segment of this stamp or a later one from whichever holder has it, asked one after the other. As of a
     // load of one place.
     void fetch(TimePoint now, LoadId id, const Item& item, std::vector<PeerId> holders);
@@ -184,6 +200,10 @@ class Exchange {
         FindId find;
         ValueSearch::Asks asks;
     };
+    struct ColdLook {
+        LoadId load;
+        std::vector<std::uint32_t> places;
+    };
     struct IntakeFetch {
         std::vector<Item> items;
     };
@@ -192,17 +212,24 @@ class Exchange {
     };
     struct Ask {
         PeerId to;
-        std::variant<LoadLook, LoadFetch, ValueFetch, Finding, IntakeFetch, Offering> purpose;
+        std::variant<LoadLook, LoadFetch, ColdLook, ValueFetch, Finding, IntakeFetch, Offering> purpose;
         std::size_t arrived = 0;  // items of a fetch
         TimePoint deadline;
     };
     using Asks = std::map<AskId, Ask>;
 
+    struct Loading {
+        Load load;
+        LoadTerms terms;
+    };
+
     void ask(TimePoint now, PeerId to, Question question, decltype(Ask::purpose) purpose, Duration patience);
+    AskId begin(TimePoint now, PeerId to, decltype(Ask::purpose) purpose, Duration patience);
     void set_deadline(Asks::iterator ask, TimePoint deadline);
     Asks::iterator end(Asks::iterator ask);
     void fail(TimePoint now, Asks::iterator ask);
     Load* find_load(LoadId id);
+    void begin_fetch(TimePoint now, LoadId id, Load& load, Load::Asks asks);
     void pump_load(TimePoint now, LoadId id);
     void fetch_next(TimePoint now, ValueFetch fetch);
     void end_find(FindId id);
@@ -213,7 +240,7 @@ class Exchange {
     const Holdings& holdings_;
     const ExchangeConfig config_;
     std::shared_ptr<const Placement> placement_ = std::make_shared<const Placement>();
-    std::map<LoadId, Load> loads_;
+    std::map<LoadId, Loading> loads_;
     std::map<FindId, ValueSearch> finds_;
     std::map<PeerId, TimePoint> avoided_;  // until when
     Spread spread_;

@@ -10,7 +10,7 @@ namespace exa::kv {
 
 Load::Load(std::vector<SegmentKey> chain, std::vector<bool> held, PeerId self, const Placement& placement,
            const LoadConfig& config)
-    : config_(config) {
+    : self_(self), config_(config) {
     EXA_CHECK(chain.size() == held.size());
     std::map<PeerId, std::vector<std::uint32_t>> by_owner;
     segments_.reserve(chain.size());
@@ -21,8 +21,13 @@ Load::Load(std::vector<SegmentKey> chain, std::vector<bool> held, PeerId self, c
             segment.state = State::held;
             continue;
         }
-        for (const PeerId owner : placement.owners(segment.key))
-            if (owner != self && placement.in_reach(owner)) by_owner[owner].push_back(place);
+        segment.reader = self;
+        bool has_reader = false;
+        for (const PeerId owner : placement.owners(segment.key)) {
+            if (owner != self && !placement.in_reach(owner)) continue;
+            if (!std::exchange(has_reader, true)) segment.reader = owner;
+            if (owner != self) by_owner[owner].push_back(place);
+        }
     }
     for (auto& [owner, places] : by_owner) {
         for (std::size_t first = 0; first < places.size(); first += question_items_max) {
@@ -65,6 +70,36 @@ void Load::find_reach() {
            (segments_[reach_].state != State::missing || !segments_[reach_].sources.empty()))
         ++reach_;
     while (next_ < reach_ && segments_[next_].state == State::held) ++next_;
+}
+
+std::optional<std::vector<std::uint32_t>> Load::next_cold_look() {
+    if (is_looking() || cold_look_open_ || !wants_cold_look()) return std::nullopt;
+    std::vector<std::uint32_t> places;
+    for (std::uint32_t place = reach_; place < segments_.size() && places.size() < question_items_max; ++place) {
+        Segment& segment = segments_[place];
+        if (segment.state != State::missing || !segment.sources.empty() || segment.is_cold_asked) continue;
+        segment.is_cold_asked = true;
+        places.push_back(place);
+    }
+    cold_look_open_ = true;
+    return places;
+}
+
+void Load::looked_cold(std::span<const std::uint32_t> places, std::span<const Item> items) {
+    EXA_CHECK(items.size() == places.size());
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        Segment& segment = segments_[places[i]];
+        if (items[i].bytes == 0 || items[i].key != segment.key) continue;
+        segment.cold_bytes = items[i].bytes;
+        segment.sources.push_back({segment.reader, segment.cold_bytes});
+    }
+    cold_look_failed();
+}
+
+void Load::cold_look_failed() {
+    EXA_CHECK(cold_look_open_);
+    cold_look_open_ = false;
+    find_reach();
 }
 
 std::optional<Load::Asks> Load::next_fetch() {
@@ -111,8 +146,11 @@ void Load::arrived(PeerId from, std::uint32_t place, SealedSegment segment) {
     if (segment != nullptr && place < reach_) {
         awaited.state = State::here;
         awaited.arrived = std::move(segment);
+        awaited.is_cold = from == self_;
         return;
     }
+    if (awaited.cold_bytes > 0 && from != self_)
+        awaited.sources.push_back({self_, std::exchange(awaited.cold_bytes, 0)});
     window_ -= std::exchange(awaited.bytes, 0);
     awaited.state = State::missing;
     if (place < reach_ && awaited.sources.empty()) find_reach();
@@ -121,7 +159,7 @@ void Load::arrived(PeerId from, std::uint32_t place, SealedSegment segment) {
 std::optional<Load::Given> Load::next_given() {
     if (next_ == reach_ || segments_[next_].state != State::here) return std::nullopt;
     Segment& segment = segments_[next_];
-    Given given{next_++, std::move(segment.arrived)};
+    Given given{next_++, std::move(segment.arrived), segment.is_cold};
     segment.state = State::given;
     window_ -= std::exchange(segment.bytes, 0);
     while (next_ < reach_ && segments_[next_].state == State::held) ++next_;

@@ -5,6 +5,10 @@
 // handed out in the chain's order. What fails is tried with another holder; when none is left, the run ends there. So
 // what is handed out is a prefix, always.
 //
+// With a cold tier, a directory that all peers share, the place where the run ends is looked for there, together with
+// what else nobody has; what is there goes on the run. Among peers that want it at the same time the first owner in
+// reach reads it for all, and keeps it: it is asked as if it had it. Only if that fails it is read here.
+//
 // Bytes that were asked for and not handed out yet stay within a window, so that one long chain does not fill the
 // memory.
 #pragma once
@@ -25,6 +29,7 @@ namespace exa::kv {
 struct LoadConfig {
     std::uint64_t window_bytes = 64 << 20;  // sealed, of one load; one segment may exceed it
     std::uint64_t fetch_bytes = 8 << 20;    // of one question
+    bool has_cold = false;
 };
 
 class Load {
@@ -48,7 +53,14 @@ class Load {
     void look_failed();
     bool is_looking() const { return looks_open_ > 0 || !looks_.empty(); }
 
-    // After the looks: what to fetch now. Ask again after each arrival.
+    // After the looks: which places to look for in the cold tier now. Ask again whenever something has arrived or
+    // failed.
+    std::optional<std::vector<std::uint32_t>> next_cold_look();
+    // The answer, an item for each of the places; without one, they are not there.
+    void looked_cold(std::span<const std::uint32_t> places, std::span<const Item> items);
+    void cold_look_failed();
+
+    // After the looks: what to fetch now; from this peer itself: from the cold tier. Ask again after each arrival.
     std::optional<Asks> next_fetch();
     // A verified segment, or null for one that is not there or not good. Each place of a fetch arrives or fails once.
     void arrived(PeerId from, std::uint32_t place, SealedSegment segment);
@@ -56,11 +68,12 @@ class Load {
     struct Given {
         std::uint32_t place;
         SealedSegment segment;
+        bool is_cold = false;  // read here from the cold tier
     };
     // In the order of the chain.
     std::optional<Given> next_given();
     // Everything that can be had has been handed out.
-    bool is_over() const { return !is_looking() && next_ == reach_; }
+    bool is_over() const { return !is_looking() && !cold_look_open_ && next_ == reach_ && !wants_cold_look(); }
     // Places below it are here or were handed out. After is_over(), the length of the prefix.
     std::uint32_t given() const { return next_; }
 
@@ -76,14 +89,23 @@ class Load {
         std::vector<Source> sources;  // that have it and were not tried yet
         std::uint32_t bytes = 0;      // of the window, while it is asked or here
         SealedSegment arrived;
+        PeerId reader;                 // who reads it from the cold tier
+        std::uint32_t cold_bytes = 0;  // 0: it is not there
+        bool is_cold_asked = false;
+        bool is_cold = false;  // it arrived from there
     };
 
     void find_reach();
+    bool wants_cold_look() const {
+        return config_.has_cold && reach_ < segments_.size() && !segments_[reach_].is_cold_asked;
+    }
 
+    const PeerId self_;
     const LoadConfig config_;
     std::vector<Segment> segments_;
     std::vector<Asks> looks_;  // to be sent, the last one first
     std::size_t looks_open_ = 0;
+    bool cold_look_open_ = false;
     std::uint32_t reach_ = 0;  // the run ends before this place
     std::uint32_t next_ = 0;   // to be handed out
     std::uint64_t window_ = 0;

@@ -11,6 +11,8 @@ namespace {
 
 // A use that moves an entry by less is not written down: the order of eviction after a restart is that coarse.
 constexpr std::uint32_t use_grain_s = 60;
+// Entries that one question for the next to go looks at: less than a millisecond.
+constexpr std::size_t visits_max = 16'384;
 
 std::uint32_t seconds(WallTime now) {
     return static_cast<std::uint32_t>(
@@ -52,6 +54,33 @@ bool StoreIndex::stands(const SegmentKey& key, std::uint64_t place) const {
 
 bool StoreIndex::expired(WallTime now, const StoreEntry& entry) const {
     return expired(entry.last_use_s, entry.expires_s, seconds(now));
+}
+
+std::vector<StoreEntry> StoreIndex::next_to_go(WallTime now, std::uint64_t lead_bytes, std::uint32_t lead_s,
+                                               std::size_t count) const {
+    std::vector<StoreEntry> entries;
+    const std::uint32_t soon_s = seconds(now) + lead_s;
+    const auto walk = [&](std::uint32_t oldest, std::uint32_t Node::* newer, std::uint64_t bytes, std::uint64_t room) {
+        std::size_t visits = 0;
+        for (std::uint32_t at = oldest; at != none && entries.size() < count && visits < visits_max; ++visits) {
+            const Node& node = nodes_[at];
+            const bool ends_soon = expired(node.last_use_s, 0, soon_s);
+            if (!ends_soon && bytes <= room) return;
+            bytes -= std::min<std::uint64_t>(bytes, whole_blocks(node.bytes));
+            const bool is_named = std::ranges::find(entries, node.key, &StoreEntry::key) != entries.end();
+            if (node.kind == SegmentKind::segment && !node.settled && !is_named) entries.push_back(entry_of(node));
+            at = node.*newer;
+        }
+    };
+    walk(all_.oldest, &Node::newer, physical_bytes() + lead_bytes, mark(limits_.low_water));
+    for (const Tenant& tenant : tenants_)
+        if (const std::uint64_t quota = quota_of(tenant); quota != 0)
+            walk(tenant.list.oldest, &Node::tenant_newer, tenant.bytes + std::min(lead_bytes, quota / 16), quota);
+    return entries;
+}
+
+void StoreIndex::settle(const SegmentKey& key) {
+    if (const std::uint32_t node = node_of(key); node != none) nodes_[node].settled = 1;
 }
 
 void StoreIndex::set_quota(std::uint64_t tenant, std::uint64_t bytes) {
@@ -192,13 +221,9 @@ void StoreIndex::make_room(WallTime now, std::size_t count, std::vector<StoreEnt
     end_leases(now);
     const std::uint32_t now_s = seconds(now);
     const std::size_t end = gone.size() + count;
-    const auto drop = [&](std::uint32_t node) {
-        gone.push_back(entry_of(nodes_[node]));
-        remove(node);
-    };
     while (gone.size() < end && !by_expiry_.empty() && by_expiry_.begin()->first <= now_s)
-        drop(by_expiry_.begin()->second);
-    while (gone.size() < end && all_.oldest != none && expired(nodes_[all_.oldest], now_s)) drop(all_.oldest);
+        drop(by_expiry_.begin()->second, gone);
+    while (gone.size() < end && all_.oldest != none && expired(nodes_[all_.oldest], now_s)) drop(all_.oldest, gone);
     for (std::uint32_t i = 0; i < tenants_.size(); ++i) {
         const std::uint64_t quota = quota_of(tenants_[i]);
         while (gone.size() < end && quota != 0 && tenants_[i].bytes > quota)
@@ -395,9 +420,14 @@ bool StoreIndex::drop_oldest(WallTime now, std::uint32_t tenant, std::vector<Sto
     std::uint32_t node = tenant == none ? all_.oldest : tenants_[tenant].list.oldest;
     while (node != none && leased(node, now)) node = tenant == none ? nodes_[node].newer : nodes_[node].tenant_newer;
     if (node == none) return false;
+    drop(node, gone);
+    return true;
+}
+
+void StoreIndex::drop(std::uint32_t node, std::vector<StoreEntry>& gone) {
+    if (nodes_[node].kind == SegmentKind::segment && !nodes_[node].settled) ++gone_unsettled_;
     gone.push_back(entry_of(nodes_[node]));
     remove(node);
-    return true;
 }
 
 }  // namespace exa::kv

@@ -69,6 +69,12 @@ class StoreIndex {
     // Whether the entry is there and stands at that place.
     bool stands(const SegmentKey& key, std::uint64_t place) const;
     bool expired(WallTime now, const StoreEntry& entry) const;
+    // Segments (no values) that are the next to go, the longest unused first, and are not settled: at most `count` of
+    // those that would have to go if `lead_bytes` more came, or whose time ends within `lead_s`.
+    std::vector<StoreEntry> next_to_go(WallTime now, std::uint64_t lead_bytes, std::uint32_t lead_s,
+                                       std::size_t count) const;
+    // Segments that went, for room or because their time had come, without having been settled.
+    std::uint64_t gone_unsettled() const { return gone_unsettled_; }
 
     // Commands.
     void set_overhead(std::uint64_t bytes) { overhead_bytes_ = bytes; }
@@ -93,6 +99,8 @@ class StoreIndex {
     // entry.
     bool lease(WallTime now, const SegmentKey& key);
     std::optional<StoreEntry> erase(const SegmentKey& key);
+    // It is kept elsewhere too. Not written down: after a restart it is to be settled again.
+    void settle(const SegmentKey& key);
 
     // Drops what has expired and, above the high-water mark, the least recently used down to the low-water mark, and
     // what is over its tenant's quota: at most `count` entries, appended to `gone`.
@@ -117,6 +125,7 @@ class StoreIndex {
         std::uint32_t tenant_newer, tenant_older;
         SegmentKind kind : 8;
         std::uint32_t touched : 1;
+        std::uint32_t settled : 1;
     };
 
     struct List {
@@ -161,6 +170,7 @@ class StoreIndex {
     Admission find_room(WallTime now, std::uint32_t tenant, std::uint64_t wanted, std::vector<StoreEntry>& gone);
     // Drops the least recently used entry that may go, of all or of one tenant. False when there is none.
     bool drop_oldest(WallTime now, std::uint32_t tenant, std::vector<StoreEntry>& gone);
+    void drop(std::uint32_t node, std::vector<StoreEntry>& gone);
     std::uint64_t mark(double share) const;
 
     StoreLimits limits_;
@@ -181,6 +191,7 @@ class StoreIndex {
     std::uint64_t entry_bytes_ = 0;
     std::uint64_t reserved_bytes_ = 0;
     std::uint64_t overhead_bytes_ = 0;
+    std::uint64_t gone_unsettled_ = 0;
     bool evicting_ = false;  // between the crossing of the high-water mark and the reaching of the low-water mark
 };
 

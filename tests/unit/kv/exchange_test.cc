@@ -274,4 +274,69 @@ BOOST_AUTO_TEST_CASE(answers_of_the_wrong_kind_or_length_end_the_question_and_no
     BOOST_TEST(exchange.waiting() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(what_no_peer_has_comes_from_the_cold_tier_read_once_for_all) {
+    ExchangeConfig config;
+    config.load.has_cold = true;
+    Mesh mesh(6, config);
+    for (const std::uint64_t n : numbers(20)) mesh.put(1, n);
+    mesh.run();
+    for (std::uint64_t n = 20; n < 40; ++n) mesh.cold[key(n)] = body(n);
+    // A peer that owns none of them, so that it reads none itself.
+    mesh.lost.insert(PeerId{6});
+    mesh.place();
+    empty(mesh.node(6));
+    mesh.load(6, 1, numbers(50));
+    mesh.run();
+    BOOST_TEST(mesh.node(6).over.at({1}) == 40U);
+    BOOST_TEST(std::ranges::is_sorted(mesh.node(6).given.at({1})));
+    BOOST_TEST(mesh.cold_looks == 1U);
+    BOOST_TEST(mesh.cold_reads == 20U);
+    // Their owners have them now.
+    mesh.load(6, 2, numbers(50));
+    mesh.run();
+    BOOST_TEST(mesh.node(6).over.at({2}) == 40U);
+    BOOST_TEST(mesh.cold_reads == 20U);
+}
+
+BOOST_AUTO_TEST_CASE(a_cold_tier_that_does_not_answer_costs_its_patience_and_no_more) {
+    ExchangeConfig config;
+    config.load.has_cold = true;
+    MapHoldings none;
+    Exchange exchange(PeerId{1}, none, config);
+    TimePoint now{std::chrono::seconds{5}};
+    exchange.load(now, {1}, {key(1)}, {false}, {now + seconds{1}, milliseconds{3}});
+    const auto look = std::get<Exchange::LookCold>(*exchange.poll_output());
+    BOOST_TEST((look.terms.deadline == now + seconds{1}));
+    BOOST_TEST((*look.terms.compute == milliseconds{3}));
+    BOOST_TEST(!exchange.poll_output().has_value());
+    BOOST_TEST((exchange.next_timeout() == now + config.cold_look_patience));
+    now = exchange.next_timeout();
+    exchange.handle_timeout(now);
+    BOOST_TEST((std::get<Exchange::Drop>(*exchange.poll_output()).id == look.id));
+    BOOST_TEST(std::get<Exchange::LoadOver>(*exchange.poll_output()).given == 0U);
+    // Late, or of another number than was asked for.
+    exchange.handle_items(now, look.id, {{item(1)}});
+    BOOST_TEST(!exchange.poll_output().has_value());
+    exchange.load(now, {2}, {key(1)}, {false});
+    const auto second = std::get<Exchange::LookCold>(*exchange.poll_output());
+    exchange.handle_items(now, second.id, {});
+    BOOST_TEST(std::get<Exchange::LoadOver>(*exchange.poll_output()).given == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_cancelled_load_drops_its_cold_reads) {
+    ExchangeConfig config;
+    config.load.has_cold = true;
+    MapHoldings none;
+    Exchange exchange(PeerId{1}, none, config);
+    const TimePoint now{std::chrono::seconds{5}};
+    exchange.load(now, {1}, {key(1)}, {false});
+    const auto look = std::get<Exchange::LookCold>(*exchange.poll_output());
+    exchange.handle_items(now, look.id, {{item(1)}});
+    const auto read = std::get<Exchange::ReadCold>(*exchange.poll_output());
+    exchange.cancel(now, {1});
+    BOOST_TEST((std::get<Exchange::Drop>(*exchange.poll_output()).id == read.id));
+    exchange.handle_segment(now, read.id, body(1));
+    BOOST_TEST(!exchange.poll_output().has_value());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

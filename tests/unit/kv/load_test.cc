@@ -198,4 +198,97 @@ BOOST_AUTO_TEST_CASE(with_nobody_to_ask_it_is_over_at_once_with_what_is_here) {
     BOOST_TEST(load.given() == 2U);
 }
 
+BOOST_AUTO_TEST_CASE(what_nobody_has_is_looked_for_in_the_cold_tier_and_taken_from_the_first_owner) {
+    LoadConfig config;
+    config.has_cold = true;
+    Load load = load_of(30, {}, config);
+    answer_looks(load, {4, 7, 8, 20});
+    // What others have is fetched meanwhile.
+    std::vector<std::uint32_t> warm;
+    while (auto fetch = load.next_fetch())
+        for (const std::uint32_t place : fetch->places) {
+            warm.push_back(place);
+            load.arrived(fetch->to, place, body(place));
+        }
+    BOOST_TEST(warm.size() == 4U);
+    BOOST_TEST(given(load) == upto(4), boost::test_tools::per_element());
+    BOOST_TEST(!load.is_over());
+    const auto places = load.next_cold_look();
+    BOOST_REQUIRE(places.has_value());
+    BOOST_TEST(*places == (std::vector<std::uint32_t>{4, 7, 8, 20}), boost::test_tools::per_element());
+    BOOST_TEST(!load.next_cold_look().has_value());
+    BOOST_TEST(!load.is_over());
+    load.looked_cold(*places, std::vector<Item>{item(4), item(7), item(8), Item{key(20)}});
+    while (auto fetch = load.next_fetch()) {
+        for (const std::uint32_t place : fetch->places) {
+            BOOST_TEST(place < 20U);
+            if (place == 4 || place == 7 || place == 8)
+                BOOST_TEST((fetch->to == placement().owners(key(place)).front()));
+            load.arrived(fetch->to, place, body(place));
+        }
+    }
+    while (auto one = load.next_given()) {
+        const bool is_own = placement().owners(key(one->place)).front() == me;
+        BOOST_TEST(one->is_cold == (is_own && (one->place == 4 || one->place == 7 || one->place == 8)));
+    }
+    BOOST_TEST(load.is_over());
+    BOOST_TEST(load.given() == 20U);
+}
+
+BOOST_AUTO_TEST_CASE(a_reader_that_fails_is_followed_by_this_peer_and_then_the_run_ends) {
+    LoadConfig config;
+    config.has_cold = true;
+    Load load = load_of(12, {}, config);
+    answer_looks(load, upto(12));
+    const auto places = load.next_cold_look();
+    BOOST_REQUIRE(places.has_value());
+    std::vector<Item> items;
+    for (const std::uint32_t place : *places) items.push_back(item(place));
+    load.looked_cold(*places, items);
+    std::map<std::uint32_t, std::vector<PeerId>> asked;
+    while (auto fetch = load.next_fetch())
+        for (const std::uint32_t place : fetch->places) {
+            asked[place].push_back(fetch->to);
+            const bool is_good = fetch->to == me && place != 9;
+            load.arrived(fetch->to, place, is_good ? body(place) : nullptr);
+        }
+    for (const auto& [place, peers] : asked) {
+        BOOST_TEST((peers.back() == me));
+        BOOST_TEST(peers.size() == (placement().owners(key(place)).front() == me ? 1U : 2U));
+    }
+    BOOST_TEST(given(load) == upto(9), boost::test_tools::per_element());
+    BOOST_TEST(!load.next_cold_look().has_value());
+    BOOST_TEST(load.is_over());
+}
+
+BOOST_AUTO_TEST_CASE(a_holder_that_fails_is_followed_by_the_cold_tier) {
+    LoadConfig config;
+    config.has_cold = true;
+    Load load = load_of(6, {}, config);
+    answer_looks(load);
+    BOOST_TEST(!load.next_cold_look().has_value());
+    while (auto fetch = load.next_fetch())
+        for (const std::uint32_t place : fetch->places)
+            load.arrived(fetch->to, place, place == 2 ? nullptr : body(place));
+    given(load);
+    BOOST_TEST(!load.is_over());
+    const auto places = load.next_cold_look();
+    BOOST_REQUIRE(places.has_value());
+    BOOST_TEST(places->front() == 2U);
+    load.looked_cold(*places, std::vector<Item>(places->size()));
+    BOOST_TEST(load.is_over());
+    BOOST_TEST(load.given() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(a_cold_look_without_an_answer_ends_the_run) {
+    LoadConfig config;
+    config.has_cold = true;
+    Load load(chain(3), {true, false, false}, me, Placement(), config);
+    const auto places = load.next_cold_look();
+    BOOST_TEST(*places == (std::vector<std::uint32_t>{1, 2}), boost::test_tools::per_element());
+    load.cold_look_failed();
+    BOOST_TEST(load.is_over());
+    BOOST_TEST(load.given() == 1U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

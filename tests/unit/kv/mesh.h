@@ -133,6 +133,9 @@ class Mesh {
     double question_loss = 0;  // chance that a question fails
     double segment_loss = 0;   // chance that a segment does not verify
     std::uint64_t fetched = 0;
+    std::map<SegmentKey, SealedSegment> cold;  // what all share
+    std::uint64_t cold_looks = 0;
+    std::uint64_t cold_reads = 0;
     TimePoint now{std::chrono::seconds{100}};
 
   private:
@@ -186,6 +189,20 @@ class Mesh {
             later(to, [this, ask, outcomes = answer->outcomes](Node& at) {
                 act(at, [&](Exchange& exchange) { exchange.handle_outcomes(now, ask, outcomes); });
             });
+        } else if (auto* look = std::get_if<Exchange::LookCold>(&output)) {
+            later(node.id, [this, look = *look](Node& at) {
+                std::vector<Item> items;
+                for (const SegmentKey& one : look.keys) {
+                    const auto found = cold.find(one);
+                    if (found == cold.end()) break;
+                    items.push_back({one, 0, static_cast<std::uint32_t>(found->second->size())});
+                }
+                items.resize(look.keys.size());
+                ++cold_looks;
+                act(at, [&](Exchange& exchange) { exchange.handle_items(now, look.id, items); });
+            });
+        } else if (auto* read = std::get_if<Exchange::ReadCold>(&output)) {
+            read_cold(node.id, *read, 0);
         } else if (auto* kept = std::get_if<Exchange::Kept>(&output)) {
             BOOST_TEST(nodes.at(kept->by).bodies.contains(kept->item.key));
             node.kept.emplace_back(kept->by, kept->item);
@@ -194,6 +211,21 @@ class Mesh {
         } else if (auto* found = std::get_if<Exchange::Found>(&output)) {
             BOOST_TEST(node.found.emplace(found->id, found->verdicts).second);
         }
+    }
+
+    void read_cold(PeerId id, const Exchange::ReadCold& read, std::size_t place) {
+        if (place == read.keys.size()) return;
+        later(id, [this, read, place](Node& at) {
+            const SealedSegment segment = read_cold(read.keys[place]);
+            act(at, [&](Exchange& exchange) { exchange.handle_segment(now, read.id, segment); });
+            read_cold(at.id, read, place + 1);
+        });
+    }
+
+    SealedSegment read_cold(const SegmentKey& key) {
+        ++cold_reads;
+        const auto found = cold.find(key);
+        return found != cold.end() && rng.unit() >= segment_loss ? found->second : nullptr;
     }
 
     void question(PeerId from, const Exchange::Send& send) {
@@ -228,7 +260,12 @@ class Mesh {
         Node& node = nodes.at(send.to);
         const auto found = node.bodies.find(send.question.items[place].key);
         const bool is_lost = rng.unit() < segment_loss;
-        const SealedSegment segment = found != node.bodies.end() && !is_lost ? found->second : nullptr;
+        SealedSegment segment = found != node.bodies.end() && !is_lost ? found->second : nullptr;
+        // Whoever is asked for what it does not have reads it for all.
+        if (found == node.bodies.end() && config_.load.has_cold) {
+            segment = read_cold(send.question.items[place].key);
+            if (segment) node.bodies[send.question.items[place].key] = segment;
+        }
         ++fetched;
         later(from, [this, from, send, place, segment, life = node.life](Node& asker) {
             const Node& sender = nodes.at(send.to);

@@ -323,4 +323,58 @@ BOOST_AUTO_TEST_CASE(a_tenant_without_entries_is_forgotten_but_its_quota_is_not)
     put(index, at(0), entry(4, bob, 3 * mib));
 }
 
+BOOST_AUTO_TEST_CASE(what_is_next_to_go_is_named_oldest_first_until_it_is_settled) {
+    StoreIndex index(limits(10 * mib));
+    for (std::uint32_t n = 1; n <= 8; ++n) put(index, at(n), n == 2 ? value(n, 1) : entry(n));
+    const auto named = [&](std::uint64_t lead, std::size_t count = 10) {
+        Places places;
+        for (const StoreEntry& one : index.next_to_go(at(10), lead, 0, count)) places.push_back(one.place);
+        return places;
+    };
+    BOOST_TEST(named(2 * mib).empty());
+    // Two would go for four more; one of them is a value.
+    BOOST_TEST((named(4 * mib) == Places{1}));
+    BOOST_TEST((named(6 * mib) == Places{1, 3, 4}));
+    BOOST_TEST((named(6 * mib, 2) == Places{1, 3}));
+    index.settle(key(1));
+    index.settle(key(3));
+    index.settle(key(99));
+    BOOST_TEST((named(6 * mib) == Places{4}));
+    index.use(at(11), key(4));
+    BOOST_TEST((named(6 * mib) == Places{5}));
+}
+
+BOOST_AUTO_TEST_CASE(what_ends_soon_or_is_over_its_quota_is_next_to_go) {
+    StoreLimits some = limits(100 * mib);
+    some.ttl_s = 1000;
+    StoreIndex index(some);
+    put(index, at(0), entry(1));
+    put(index, at(500), entry(2));
+    const auto named = [&](std::int64_t now, std::uint32_t lead_s) {
+        Places places;
+        for (const StoreEntry& one : index.next_to_go(at(now), 16 * mib, lead_s, 10)) places.push_back(one.place);
+        return places;
+    };
+    BOOST_TEST(named(800, 100).empty());
+    BOOST_TEST((named(800, 300) == Places{1}));
+    for (std::uint32_t n = 3; n <= 20; ++n) put(index, at(801), entry(n, bob));
+    index.set_quota(bob, 18 * mib);
+    BOOST_TEST((named(802, 0) == Places{3, 4}));
+}
+
+BOOST_AUTO_TEST_CASE(segments_that_go_unsettled_are_counted) {
+    StoreIndex index(limits(3 * mib));
+    for (std::uint32_t n = 1; n <= 3; ++n) put(index, at(n), entry(n));
+    index.settle(key(1));
+    put(index, at(4), entry(4));
+    BOOST_TEST(index.gone_unsettled() == 0U);
+    put(index, at(5), entry(5));
+    BOOST_TEST(index.gone_unsettled() == 1U);
+    // One that comes again is to be settled again.
+    put(index, at(6), entry(1));
+    BOOST_TEST(index.gone_unsettled() == 2U);
+    for (std::uint32_t n = 6; n <= 8; ++n) put(index, at(n + 1), entry(n));
+    BOOST_TEST(index.gone_unsettled() == 5U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
