@@ -33,6 +33,9 @@ constexpr std::uint64_t volume_max = 256ull << 20;
 // What the index may grow by between two measurements: its log, its buffers on their way to the disk.
 constexpr std::uint64_t index_reserve = 8ull << 20;
 constexpr std::size_t entries_at_once = 256;
+// How far ahead of its going an entry is next to go: what an eviction takes, and time to write it elsewhere.
+constexpr std::uint64_t lead_bytes_max = 4ull << 30;
+constexpr std::uint32_t lead_s_max = 600;
 constexpr std::int64_t flush_period_us = 30'000'000;
 
 std::uint64_t volume_size(std::uint64_t capacity) {
@@ -117,6 +120,9 @@ class SegmentStore::Impl {
     std::size_t erase(std::span<const kv::SegmentKey> keys);
     bool erase_version(const kv::SegmentKey& key, std::uint64_t stamp);
     std::vector<StoredInfo> list(const std::optional<kv::SegmentKey>& after, std::size_t limit) const;
+    std::vector<kv::SegmentKey> next_to_go(WallTime now, std::size_t limit) const;
+    kv::SealedSegment peek(const kv::SegmentKey& key);
+    void settle(const kv::SegmentKey& key);
     void set_quota(std::uint64_t tenant, std::uint64_t bytes);
     std::uint64_t tenant_bytes(std::uint64_t tenant) const;
     void maintain(WallTime now);
@@ -412,6 +418,33 @@ std::vector<StoredInfo> SegmentStore::Impl::list(const std::optional<kv::Segment
     return infos;
 }
 
+std::vector<kv::SegmentKey> SegmentStore::Impl::next_to_go(WallTime now, std::size_t limit) const {
+    const std::uint64_t lead_bytes = std::min(config_.capacity_bytes / 16, lead_bytes_max);
+    const auto ttl_s = std::chrono::duration_cast<std::chrono::seconds>(config_.ttl).count();
+    const std::uint32_t lead_s = std::min(to_seconds(static_cast<std::uint64_t>(ttl_s)) / 8, lead_s_max);
+    std::vector<kv::SegmentKey> keys;
+    const std::lock_guard lock(mutex_);
+    for (const StoreEntry& entry : index_.next_to_go(now, lead_bytes, lead_s, limit)) keys.push_back(entry.key);
+    return keys;
+}
+
+kv::SealedSegment SegmentStore::Impl::peek(const kv::SegmentKey& key) {
+    std::optional<StoreEntry> entry;
+    {
+        const std::lock_guard lock(mutex_);
+        entry = index_.find(last_now_, key);
+    }
+    if (!entry) return nullptr;
+    kv::SealedSegment segment = read(*entry);
+    if (!segment) drop_bad(*entry);
+    return segment;
+}
+
+void SegmentStore::Impl::settle(const kv::SegmentKey& key) {
+    const std::lock_guard lock(mutex_);
+    index_.settle(key);
+}
+
 void SegmentStore::Impl::set_quota(std::uint64_t tenant, std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
     index_.set_quota(tenant, bytes);
@@ -509,6 +542,7 @@ StoreStats SegmentStore::Impl::stats() const {
     stats.physical_bytes = index_.physical_bytes();
     stats.capacity_bytes = config_.capacity_bytes;
     stats.leases = index_.leases();
+    stats.unsettled = index_.gone_unsettled();
     return stats;
 }
 
@@ -572,6 +606,15 @@ bool SegmentStore::erase_version(const kv::SegmentKey& key, std::uint64_t stamp)
 }
 std::vector<StoredInfo> SegmentStore::list(const std::optional<kv::SegmentKey>& after, std::size_t limit) const {
     return impl_->list(after, limit);
+}
+std::vector<kv::SegmentKey> SegmentStore::next_to_go(WallTime now, std::size_t limit) const {
+    return impl_->next_to_go(now, limit);
+}
+kv::SealedSegment SegmentStore::peek(const kv::SegmentKey& key) {
+    return impl_->peek(key);
+}
+void SegmentStore::settle(const kv::SegmentKey& key) {
+    impl_->settle(key);
 }
 void SegmentStore::set_quota(std::uint64_t tenant, std::uint64_t bytes) {
     impl_->set_quota(tenant, bytes);

@@ -64,7 +64,8 @@ struct StoreStats {
     std::uint64_t refused = 0;
     std::uint64_t evicted = 0;
     std::uint64_t expired = 0;
-    std::uint64_t corrupt = 0;  // entries dropped because they did not verify
+    std::uint64_t unsettled = 0;  // of the evicted and expired: segments that went before they were settled
+    std::uint64_t corrupt = 0;    // entries dropped because they did not verify
     std::uint64_t disk_errors = 0;
     std::uint64_t leases = 0;  // that hold now
 };
@@ -113,6 +114,14 @@ class SegmentStore {
 
     // Up to `limit` entries behind `after` in the order of keys (of all, without it): pages for repair and for people.
     std::vector<StoredInfo> list(const std::optional<kv::SegmentKey>& after, std::size_t limit) const;
+
+    // Segments that go next, for room or because nobody used them, and are not settled: up to `limit`, in the order in
+    // which they go.
+    std::vector<kv::SegmentKey> next_to_go(WallTime now, std::size_t limit) const;
+    // As get(), but neither used nor counted by that.
+    kv::SealedSegment peek(const kv::SegmentKey& key);
+    // It is kept elsewhere too: next_to_go() does not name it any more.
+    void settle(const kv::SegmentKey& key);
 
     // Bytes on the disk that a tenant may use; 0: the configured default. What is over goes at the next put or
     // maintain.
