@@ -127,6 +127,11 @@ Result<void> complete_config(PeerConfig& config, const Environment& environment)
     }
     if (config.http_certificate_file.empty() != config.http_key_file.empty())
         return error(errc::usage, "http.certificate_file and http.key_file are needed together");
+    if (!config.kv_cold_directory.empty() && (!*config.kv_enabled || config.kv_capacity_gb == 0))
+        return error(
+            errc::usage,
+            "kv.cold_directory: what ages on disk goes there; kv.enabled and kv.capacity_gb must say that there "
+            "is something");
     if (config.context_tokens != 0 && config.context_tokens > config.kv_tokens)
         return error(errc::usage, fmt::format("model.context_tokens: {} is more than model.kv_tokens, {}",
                                               config.context_tokens, config.kv_tokens));

@@ -55,6 +55,9 @@ struct PeerConfig {
     std::uint32_t kv_ttl_hours = 24;
     std::uint32_t kv_tenant_quota_gb = 0;
     std::uint32_t kv_scrub_mb = 16;
+    std::string kv_cold_directory;
+    std::uint32_t kv_cold_capacity_gb = 0;
+    std::uint32_t kv_cold_readers = 4;
     std::string kv_resp_listen;
     std::uint32_t kv_resp_memory_mb = 256;
 

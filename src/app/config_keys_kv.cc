@@ -67,6 +67,20 @@ constexpr std::array keys = {
               "What the segments of one tenant may take of kv.directory at most, in GiB. Default: 0, no bound but "
               "kv.capacity_gb. Range: 0 to 1048576.",
               set_number<&PeerConfig::kv_tenant_quota_gb, 0, 1'048'576>},
+    ConfigKey{"kv.cold_directory", "DIR",
+              "Directory on a file system that all peers mount (Lustre, GPFS, NFS), the same on every peer and this "
+              "cluster's alone; it must exist. Segments are written there before they leave kv.directory for room or "
+              "age, and read from there when no peer has them any more. Default: none.",
+              set_text<&PeerConfig::kv_cold_directory>},
+    ConfigKey{
+        "kv.cold_capacity_gb", "GB",
+        "What kv.cold_directory may hold, in GiB, the same on every peer; the longest unused segments go first. "
+        "Kept within what is written in some minutes. Default: 0, no bound but the file system's own. Range: 0 to "
+        "1073741824.",
+        set_number<&PeerConfig::kv_cold_capacity_gb, 0, 1'073'741'824>},
+    ConfigKey{"kv.cold_readers", "N",
+              "Segments that this peer reads from kv.cold_directory at the same time. Default: 4. Range: 1 to 64.",
+              set_number<&PeerConfig::kv_cold_readers, 1, 64>},
     ConfigKey{
         "kv.resp_listen", "HOST:PORT",
         "Where other engines' caches (LMCache) and clients of Redis reach this peer's store, in the Redis protocol, "

@@ -57,7 +57,7 @@ class FetchReply final : public ReplyReader, public std::enable_shared_from_this
         return data;
     }
 
-    // What is in memory is there at once; a disk is read by a thread of the service.
+    // What is in memory is there at once; anything else comes from a thread of the service.
     void read() {
         while (!is_reading_ && asked_ < items_.size() && ready_.size() < read_ahead) {
             const kv::SegmentKey& key = items_[asked_++].key;
@@ -71,7 +71,7 @@ class FetchReply final : public ReplyReader, public std::enable_shared_from_this
                 });
             };
             is_reading_ = true;
-            if (!service_.post([&service = service_, tell, key] { tell(service.get(key)); })) tell(nullptr);
+            service_.fetch(key, tell);
         }
     }
 

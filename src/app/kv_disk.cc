@@ -32,6 +32,11 @@ class StoreDisk final : public KvDisk {
     bool erase_version(const kv::SegmentKey& key, std::uint64_t stamp) override {
         return store_->erase_version(key, stamp);
     }
+    std::vector<kv::SegmentKey> next_to_go(WallTime now, std::size_t limit) const override {
+        return store_->next_to_go(now, limit);
+    }
+    kv::SealedSegment peek(const kv::SegmentKey& key) override { return store_->peek(key); }
+    void settle(const kv::SegmentKey& key) override { store_->settle(key); }
     void maintain(WallTime now) override { store_->maintain(now); }
     io::ScrubReport scrub(const std::optional<kv::SegmentKey>& after, std::size_t count) override {
         return store_->scrub(after, count);

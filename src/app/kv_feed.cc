@@ -33,9 +33,10 @@ void KvFeed::before_step(TimePoint now) {
             const std::lock_guard lock(inbox_->mutex);
             inbox_->waits.insert(want->id);
         }
-        service_->load(std::move(want->keys), [inbox = inbox_, id = want->id](kv::SealedSegment segment) {
-            return inbox->push(id, std::move(segment));
-        });
+        service_->load(
+            std::move(want->keys),
+            [inbox = inbox_, id = want->id](kv::SealedSegment segment) { return inbox->push(id, std::move(segment)); },
+            {.deadline = want->deadline, .compute = want->compute});
     }
     std::pair<engine::RestoreId, kv::SealedSegment> arrival;
     for (int gives = 0; gives < gives_max && inbox_->take(arrival); ++gives) {

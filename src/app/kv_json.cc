@@ -19,6 +19,7 @@ json::value disk_json(const io::StoreStats& disk) {
                         {"refused", disk.refused},
                         {"evicted", disk.evicted},
                         {"expired", disk.expired},
+                        {"unsettled", disk.unsettled},
                         {"corrupt", disk.corrupt},
                         {"errors", disk.disk_errors},
                         {"leases", disk.leases}};
@@ -43,27 +44,54 @@ json::value peers_json(const KvPeersStats& peers) {
                           {"bytes", peers.repair.bytes}}}};
 }
 
+json::value cold_json(const io::ColdStats& cold) {
+    return json::object{{"closed_off", cold.is_closed_off},
+                        {"full", cold.is_full},
+                        {"trouble", cold.trouble},
+                        {"files", cold.files},
+                        {"bytes", cold.bytes},
+                        {"share_bytes", cold.share_bytes},
+                        {"looks", cold.looks},
+                        {"found", cold.found},
+                        {"declined", cold.declined},
+                        {"reads", cold.reads},
+                        {"read_bytes", cold.read_bytes},
+                        {"bytes_per_s", cold.bytes_per_s},
+                        {"missing", cold.missing},
+                        {"refused", cold.refused},
+                        {"corrupt", cold.corrupt},
+                        {"written", cold.written},
+                        {"written_bytes", cold.written_bytes},
+                        {"present", cold.present},
+                        {"evicted", cold.evicted},
+                        {"errors", cold.errors}};
+}
+
 }  // namespace
 
 json::value kv_json(const std::optional<KvStats>& stats) {
     if (!stats) return json::object{{"enabled", false}};
-    return json::object{
-        {"enabled", true},
-        {"memory", {{"segments", stats->memory_segments}, {"bytes", stats->memory_bytes}}},
-        {"queue", {{"segments", stats->queued_segments}, {"bytes", stats->queued_bytes}}},
-        {"finished", stats->finished},
-        {"dropped", stats->dropped},
-        {"refused", stats->refused},
-        {"loads", stats->loads},
-        {"misses", stats->misses},
-        {"scrub",
-         {{"checked", stats->scrubbed},
-          {"dropped", stats->scrub_dropped},
-          {"rounds", stats->scrub_rounds},
-          {"recovered", stats->recovered}}},
-        {"hits", {{"memory", stats->hits_memory}, {"disk", stats->hits_disk}, {"peers", stats->hits_peers}}},
-        {"disk", stats->disk ? disk_json(*stats->disk) : json::value(nullptr)},
-        {"peers", stats->peers ? peers_json(*stats->peers) : json::value(nullptr)}};
+    return json::object{{"enabled", true},
+                        {"memory", {{"segments", stats->memory_segments}, {"bytes", stats->memory_bytes}}},
+                        {"queue", {{"segments", stats->queued_segments}, {"bytes", stats->queued_bytes}}},
+                        {"finished", stats->finished},
+                        {"dropped", stats->dropped},
+                        {"refused", stats->refused},
+                        {"loads", stats->loads},
+                        {"misses", stats->misses},
+                        {"scrub",
+                         {{"checked", stats->scrubbed},
+                          {"dropped", stats->scrub_dropped},
+                          {"rounds", stats->scrub_rounds},
+                          {"recovered", stats->recovered}}},
+                        {"hits",
+                         {{"memory", stats->hits_memory},
+                          {"disk", stats->hits_disk},
+                          {"peers", stats->hits_peers},
+                          {"cold", stats->hits_cold}}},
+                        {"disk", stats->disk ? disk_json(*stats->disk) : json::value(nullptr)},
+                        {"peers", stats->peers ? peers_json(*stats->peers) : json::value(nullptr)},
+                        {"cold", stats->cold ? cold_json(*stats->cold) : json::value(nullptr)}};
 }
 
 }  // namespace exa::app

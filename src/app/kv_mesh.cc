@@ -65,9 +65,19 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
     State(KvMeshParts given, const kv::ExchangeConfig& config)
         : parts(std::move(given)),
           holdings(parts.service),
-          exchange(parts.identity.peer, holdings, config),
+          exchange(parts.identity.peer, holdings, config_of(config, parts.service)),
           links(context, {}, parts.identity, parts.log, parts.sealing) {}
 
+    static kv::ExchangeConfig config_of(kv::ExchangeConfig config, const KvService& service) {
+        config.load.has_cold = service.cold() != nullptr;
+        return config;
+    }
+
+    // Reads from the cold tier, which come in any order and are handed on in that of the question.
+    struct Reading {
+        std::vector<std::optional<kv::SealedSegment>> arrived;
+        std::size_t next = 0;
+    };
     // An answer to a question of ours as it comes in.
     struct Answering {
         Exchange::Send send;
@@ -99,6 +109,7 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
     void carry_out(Exchange::Send send) { asio::co_spawn(context, ask(std::move(send)), asio::detached); }
 
     void carry_out(const Exchange::Drop& drop) {
+        readings.erase(drop.id);
         const auto stream = streams.find(drop.id);
         if (stream == streams.end()) return;
         stream->second->cancel();
@@ -107,14 +118,14 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
 
     void carry_out(Exchange::Give give) {
         const auto load = loads.find(give.id);
-        if (load == loads.end() || load->second(give.place, std::move(give.segment))) return;
+        if (load == loads.end() || load->second({give.place, std::move(give.segment), give.is_cold})) return;
         loads.erase(load);
         exchange.cancel(now(), give.id);
     }
 
     void carry_out(const Exchange::LoadOver& over) {
         const auto load = loads.extract(over.id);
-        if (!load.empty()) load.mapped()(over.given, nullptr);
+        if (!load.empty()) load.mapped()({over.given, nullptr});
     }
 
     void carry_out(Exchange::Store store) {
@@ -141,6 +152,45 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
     void carry_out(Exchange::Found found) {
         const auto find = finds.extract(found.id);
         if (!find.empty()) find.mapped()(std::move(found.verdicts));
+    }
+
+    void carry_out(Exchange::LookCold look) {
+        const auto tell = [self = shared_from_this(), id = look.id,
+                           keys = look.keys](std::vector<std::uint32_t> sizes) {
+            std::vector<kv::Item> items;
+            for (std::size_t i = 0; i < sizes.size(); ++i) items.push_back({keys[i], 0, sizes[i]});
+            asio::post(self->context, [self, id, items = std::move(items)] {
+                self->exchange.handle_items(self->now(), id, items);
+                self->pump();
+            });
+        };
+        parts.service.cold()->look(std::move(look.keys), look.terms, tell);
+    }
+
+    void carry_out(const Exchange::ReadCold& read) {
+        readings[read.id].arrived.resize(read.keys.size());
+        for (std::size_t place = 0; place < read.keys.size(); ++place) {
+            const auto tell = [self = shared_from_this(), id = read.id, place](kv::SealedSegment segment) {
+                asio::post(self->context, [self, id, place, segment = std::move(segment)]() mutable {
+                    self->take_read(id, place, std::move(segment));
+                });
+            };
+            parts.service.cold()->read(read.keys[place], tell);
+        }
+    }
+
+    void take_read(kv::AskId id, std::size_t place, kv::SealedSegment segment) {
+        auto reading = readings.find(id);
+        if (reading == readings.end()) return;
+        reading->second.arrived[place] = std::move(segment);
+        // What is handed on may end the load, and the reading with it.
+        while (reading != readings.end() && reading->second.arrived[reading->second.next]) {
+            kv::SealedSegment next = std::move(*reading->second.arrived[reading->second.next]);
+            if (++reading->second.next == reading->second.arrived.size()) readings.erase(reading);
+            exchange.handle_segment(now(), id, std::move(next));
+            pump();
+            reading = readings.find(id);
+        }
     }
 
     std::optional<Endpoint> link_of(PeerId peer) const {
@@ -235,6 +285,7 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
             has_others = std::ranges::any_of(exchange.placement().holders(), [this](const kv::Holder& holder) {
                 return holder.in_reach && holder.id != parts.identity.peer;
             });
+            tell_cold();
             pump();
         }
         view_timer.expires_after(view_period);
@@ -243,8 +294,18 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
         });
     }
 
+    // Who looks after the cold tier's directory: whoever keeps KV and is there.
+    void tell_cold() {
+        if (parts.service.cold() == nullptr) return;
+        std::vector<PeerId> peers;
+        for (const kv::Holder& holder : exchange.placement().holders())
+            if (holder.in_reach) peers.push_back(holder.id);
+        if (peers != caring) parts.service.cold()->set_peers(peers);
+        caring = std::move(peers);
+    }
+
     void end() {
-        for (auto& [id, sink] : std::exchange(loads, {})) sink(0, nullptr);
+        for (auto& [id, sink] : std::exchange(loads, {})) sink({0, nullptr});
         finds.clear();
         for (auto& [id, stream] : std::exchange(streams, {})) stream->cancel();
         links.close();
@@ -272,12 +333,14 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
     Exchange exchange;
     io::LinkPool links;
     std::map<kv::AskId, std::shared_ptr<io::LinkStream>> streams;
+    std::map<kv::AskId, Reading> readings;
     std::map<kv::LoadId, Sink> loads;
     std::map<kv::FindId, Found> finds;
     std::map<kv::OfferId, OutcomesSink> offers;
     std::atomic<std::uint64_t> last_id = 0;  // of loads, searches and offers
     std::atomic<bool> has_others = false;
     std::shared_ptr<const membership::View> placed_by;
+    std::vector<PeerId> caring;  // for the cold tier
     TimePoint armed_for = time_never;
     asio::steady_timer timer{context};
     asio::steady_timer view_timer{context};
@@ -306,14 +369,14 @@ void KvMesh::stop() {
     state_->thread.join();
 }
 
-void KvMesh::load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, Sink sink) {
-    asio::post(state_->context,
-               [state = state_, chain = std::move(chain), held = std::move(held), sink = std::move(sink)]() mutable {
-                   const kv::LoadId id{++state->last_id};
-                   state->loads.emplace(id, std::move(sink));
-                   state->exchange.load(state->now(), id, std::move(chain), std::move(held));
-                   state->pump();
-               });
+void KvMesh::load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, const kv::LoadTerms& terms, Sink sink) {
+    asio::post(state_->context, [state = state_, chain = std::move(chain), held = std::move(held), terms,
+                                 sink = std::move(sink)]() mutable {
+        const kv::LoadId id{++state->last_id};
+        state->loads.emplace(id, std::move(sink));
+        state->exchange.load(state->now(), id, std::move(chain), std::move(held), terms);
+        state->pump();
+    });
 }
 
 bool KvMesh::has_others() const {
@@ -333,8 +396,8 @@ void KvMesh::fetch(const kv::Item& item, std::vector<PeerId> holders, Fetched do
     asio::post(state_->context, [state = state_, item, holders = std::move(holders), done = std::move(done)]() mutable {
         const kv::LoadId id{++state->last_id};
         // At most one segment, then the end; whatever comes first is the answer.
-        state->loads.emplace(id, [done = std::move(done)](std::size_t, kv::SealedSegment segment) {
-            done(std::move(segment));
+        state->loads.emplace(id, [done = std::move(done)](Arrival arrival) {
+            done(std::move(arrival.segment));
             return false;
         });
         state->exchange.fetch(state->now(), id, item, std::move(holders));

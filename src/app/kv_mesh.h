@@ -43,7 +43,8 @@ class KvMesh final : public KvPeers {
 
     // The rest is thread-safe.
 
-    void load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, Sink sink) override;
+    void load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, const kv::LoadTerms& terms,
+              Sink sink) override;
     void handle_stored(const kv::SegmentHead& head, kv::SealedSegment segment) override;
     void move(PeerId to, std::vector<kv::SegmentKey> keys, Moved done) override;
     bool has_others() const override;

@@ -16,15 +16,17 @@ constexpr std::chrono::seconds maintain_interval{1};
 }  // namespace
 
 KvService::KvService(const KvServiceConfig& config, const kv::SegmentSealer& sealer, std::unique_ptr<KvDisk> disk,
-                     WallClock wall)
+                     WallClock wall, std::unique_ptr<io::ColdStore> cold)
     : config_(config),
       sealer_(sealer),
       disk_(std::move(disk)),
       wall_(std::move(wall)),
+      cold_(std::move(cold)),
       memory_(config.memory_bytes),
       writer_([this](const std::stop_token& stopping) { write_behind(stopping); }) {
     for (std::uint32_t i = 0; i < config.loaders; ++i)
         loaders_.emplace_back([this](const std::stop_token& stopping) { run_loader(stopping); });
+    if (cold_ && disk_) cold_->begin_writing(aging_);
 }
 
 KvService::~KvService() {
@@ -36,6 +38,7 @@ void KvService::stop() {
         const std::lock_guard lock(mutex_);
         if (std::exchange(stopped_, true)) return;
     }
+    if (cold_) cold_->stop();
     for (std::jthread& loader : loaders_) loader.request_stop();
     for (std::jthread& loader : loaders_) loader.join();
     // Last: what loaders had from peers is stored too.
@@ -116,7 +119,7 @@ std::vector<kv::Item> KvService::list_stored(const std::optional<kv::SegmentKey>
     return items;
 }
 
-void KvService::load(std::vector<kv::SegmentKey> keys, KvSink sink) {
+void KvService::load(std::vector<kv::SegmentKey> keys, KvSink sink, const kv::LoadTerms& terms) {
     std::vector<kv::SealedSegment> found;
     bool stopped = false;
     bool queued = false;
@@ -146,10 +149,23 @@ void KvService::load(std::vector<kv::SegmentKey> keys, KvSink sink) {
         sink(nullptr);
         return;
     }
-    if (!add_work([this, keys = std::move(keys), sink](const std::stop_token& stopping) {
-            load_slowly(keys, sink, stopping);
+    if (!add_work([this, keys = std::move(keys), sink, terms](const std::stop_token& stopping) {
+            load_slowly(keys, sink, terms, stopping);
         }))
         sink(nullptr);
+}
+
+void KvService::fetch(const kv::SegmentKey& key, std::function<void(kv::SealedSegment)> done) {
+    const auto work = [this, key, done](const std::stop_token& stopping) {
+        kv::SealedSegment segment = find_value(key);
+        if (!segment) segment = find(key, stopping);
+        if (segment || !cold_) return done(std::move(segment));
+        cold_->read(key, [this, done](kv::SealedSegment read) {
+            if (read) keep(read);
+            done(std::move(read));
+        });
+    };
+    if (!add_work(work)) done(nullptr);
 }
 
 bool KvService::add_work(Work work) {
@@ -172,6 +188,7 @@ KvStats KvService::stats() const {
     }
     if (disk_) stats.disk = disk_->stats();
     if (peers_ != nullptr) stats.peers = peers_->stats();
+    if (cold_) stats.cold = cold_->stats();
     const std::shared_lock lock(values_mutex_);
     if (values_ != nullptr) stats.values = values_->stats();
     return stats;
@@ -340,7 +357,8 @@ void KvService::run_loader(const std::stop_token& stopping) {
     }
 }
 
-void KvService::load_slowly(std::vector<kv::SegmentKey> keys, KvSink sink, const std::stop_token& stopping) {
+void KvService::load_slowly(std::vector<kv::SegmentKey> keys, KvSink sink, const kv::LoadTerms& terms,
+                            const std::stop_token& stopping) {
     for (std::size_t i = 0; i < keys.size(); ++i) {
         kv::SealedSegment segment = stopping.stop_requested() ? nullptr : find(keys[i], stopping);
         if (segment) {
@@ -349,7 +367,7 @@ void KvService::load_slowly(std::vector<kv::SegmentKey> keys, KvSink sink, const
         }
         if (peers_ != nullptr && !stopping.stop_requested()) {
             keys.erase(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(i));
-            load_with_peers(std::move(keys), std::move(sink));
+            load_with_peers(std::move(keys), std::move(sink), terms);
             return;
         }
         count_miss();
@@ -358,24 +376,26 @@ void KvService::load_slowly(std::vector<kv::SegmentKey> keys, KvSink sink, const
     sink(nullptr);
 }
 
-void KvService::load_with_peers(std::vector<kv::SegmentKey> keys, KvSink sink) {
+void KvService::load_with_peers(std::vector<kv::SegmentKey> keys, KvSink sink, const kv::LoadTerms& terms) {
     const auto assembly = std::make_shared<Assembly>();
     for (const kv::SegmentKey& key : keys) assembly->held.push_back(disk_ && disk_->has(wall_(), key));
     assembly->keys = std::move(keys);
     assembly->sink = std::move(sink);
-    peers_->load(assembly->keys, assembly->held, [this, assembly](std::size_t place, kv::SealedSegment segment) {
-        return take_from_peers(assembly, place, std::move(segment));
-    });
+    peers_->load(assembly->keys, assembly->held, terms,
+                 [this, assembly](KvPeers::Arrival arrival) { return take_from_peers(assembly, std::move(arrival)); });
 }
 
-bool KvService::take_from_peers(const std::shared_ptr<Assembly>& assembly, std::size_t place,
-                                kv::SealedSegment segment) {
-    if (segment) keep(segment);
+bool KvService::take_from_peers(const std::shared_ptr<Assembly>& assembly, KvPeers::Arrival arrival) {
+    if (arrival.segment) {
+        keep(arrival.segment);
+        const std::lock_guard lock(mutex_);
+        ++(arrival.is_cold ? counts_.hits_cold : counts_.hits_peers);
+    }
     {
         const std::lock_guard lock(assembly->mutex);
         if (assembly->ended) return false;
-        if (segment)
-            assembly->arrivals.emplace_back(place, std::move(segment));
+        if (arrival.segment)
+            assembly->arrivals.push_back(std::move(arrival));
         else
             assembly->over = true;
         if (std::exchange(assembly->at_work, true)) return true;
@@ -400,8 +420,8 @@ void KvService::assemble(const std::shared_ptr<Assembly>& assembly, const std::s
                 assembly->at_work = false;
                 return;
             }
-            if (!assembly->arrivals.empty() && assembly->arrivals.front().first == assembly->next) {
-                segment = std::move(assembly->arrivals.front().second);
+            if (!assembly->arrivals.empty() && assembly->arrivals.front().place == assembly->next) {
+                segment = std::move(assembly->arrivals.front().segment);
                 assembly->arrivals.pop_front();
             }
         }
@@ -421,18 +441,17 @@ void KvService::assemble(const std::shared_ptr<Assembly>& assembly, const std::s
     assembly->sink(nullptr);
 }
 
-// What came from a peer is kept like what was made here, but for telling peers of it.
 // Under the lock. A value may be written over, and what is in memory is not looked for on the disk.
 void KvService::remember(const kv::SegmentHead& head, const kv::SealedSegment& segment) {
     if (head.kind == kv::SegmentKind::segment) memory_.put(head.key, segment);
 }
 
+// What came from a peer or the cold tier is kept like what was made here, but for telling peers of it.
 void KvService::keep(const kv::SealedSegment& segment) {
     const auto head = kv::parse_segment(segment->view());
     if (!head) return;
     {
         const std::lock_guard lock(mutex_);
-        ++counts_.hits_peers;
         remember(head.value(), segment);
         const bool has_room = counts_.queued_bytes + segment->size() <= config_.queue_bytes_max;
         if (stopped_ || !disk_ || !has_room || !queued_.insert(head.value().key).second) return;

@@ -1,5 +1,5 @@
 // KvService: the KV cache of one peer outside its replicas, shared by all of them: segments used lately in memory, then
-// the disk, then other peers.
+// the disk, then other peers, then a directory that all share (io/cold).
 //
 // Writing is behind the generation and never in its way: what replicas finish waits in a bounded queue for a thread
 // that seals and stores it; when the queue is full, the newest is not kept, which is legal. Loading has threads of its
@@ -24,6 +24,7 @@
 #include "app/kv_tiers.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "io/cold/cold_store.h"
 #include "kv/messages.h"
 #include "kv/segment.h"
 
@@ -48,7 +49,8 @@ struct KvStats {
     std::uint64_t hits_memory = 0;
     std::uint64_t hits_disk = 0;
     std::uint64_t hits_peers = 0;
-    std::uint64_t misses = 0;  // loads that ended before their last segment
+    std::uint64_t hits_cold = 0;  // read by this peer for itself; what an owner read for it is a peer's hit
+    std::uint64_t misses = 0;     // loads that ended before their last segment
     // Read on the disk to be verified; of these, bad ones; rounds over the whole disk.
     std::uint64_t scrubbed = 0;
     std::uint64_t scrub_dropped = 0;
@@ -57,15 +59,17 @@ struct KvStats {
     std::optional<io::StoreStats> disk{};
     std::optional<KvPeersStats> peers{};
     std::optional<KvValuesStats> values{};
+    std::optional<io::ColdStats> cold{};
 };
 
 class KvService {
   public:
     using WallClock = std::function<WallTime()>;
 
-    // `sealer` outlives the service; `wall` is thread-safe. Without a disk, memory is all there is.
+    // `sealer` outlives the service; `wall` is thread-safe. Without a disk, memory is all there is. `cold`, if not
+    // null, gets what ages on the disk.
     KvService(const KvServiceConfig& config, const kv::SegmentSealer& sealer, std::unique_ptr<KvDisk> disk,
-              WallClock wall);
+              WallClock wall, std::unique_ptr<io::ColdStore> cold = nullptr);
     ~KvService();  // stops
     KvService(const KvService&) = delete;
     KvService& operator=(const KvService&) = delete;
@@ -98,7 +102,10 @@ class KvService {
     std::optional<kv::Item> find_stored(const kv::SegmentKey& key) const;
     std::vector<kv::Item> list_stored(const std::optional<kv::SegmentKey>& after, std::size_t limit) const;
     // The longest run of `keys` that can be had. What is in memory comes within the call.
-    void load(std::vector<kv::SegmentKey> keys, KvSink sink);
+    void load(std::vector<kv::SegmentKey> keys, KvSink sink, const kv::LoadTerms& terms = {});
+    // For another peer: from memory, the disk, or else the cold tier. `done` is called once, here or from any thread,
+    // with null for what cannot be had; or never, when the service stops.
+    void fetch(const kv::SegmentKey& key, std::function<void(kv::SealedSegment)> done);
     KvStats stats() const;
 
     // The owners of this version of a value have it or a later one, and this peer is none of them: its disk need not
@@ -114,6 +121,8 @@ class KvService {
 
     // Null: none has been set.
     KvPeers* peers() const { return peers_; }
+    // Null: there is none.
+    io::ColdStore* cold() const { return cold_.get(); }
 
     // Where a segment is, without using it.
     struct Place {
@@ -149,7 +158,7 @@ class KvService {
         KvSink sink;
 
         std::mutex mutex;
-        std::deque<std::pair<std::size_t, kv::SealedSegment>> arrivals;
+        std::deque<KvPeers::Arrival> arrivals;
         bool over = false;     // no more come from peers
         bool at_work = false;  // a thread runs assemble()
         bool ended = false;    // the sink hears no more
@@ -158,15 +167,30 @@ class KvService {
     };
     using Work = std::function<void(const std::stop_token&)>;
 
+    // What of the disk is to be kept in the cold tier.
+    class Aging final : public io::AgingSegments {
+      public:
+        explicit Aging(KvService& service) : service_(service) {}
+        std::vector<kv::SegmentKey> next_to_go(std::size_t count) override {
+            return service_.disk_->next_to_go(service_.wall_(), count);
+        }
+        kv::SealedSegment peek(const kv::SegmentKey& key) override { return service_.disk_->peek(key); }
+        void settle(const kv::SegmentKey& key) override { service_.disk_->settle(key); }
+
+      private:
+        KvService& service_;
+    };
+
     bool add_work(Work work);
     void write_behind(const std::stop_token& stopping);
     void seal(Finished& finished);
     void seal_queued(const kv::SegmentKey& key);
     void store(std::vector<Finished> batch);
     void run_loader(const std::stop_token& stopping);
-    void load_slowly(std::vector<kv::SegmentKey> keys, KvSink sink, const std::stop_token& stopping);
-    void load_with_peers(std::vector<kv::SegmentKey> keys, KvSink sink);
-    bool take_from_peers(const std::shared_ptr<Assembly>& assembly, std::size_t place, kv::SealedSegment segment);
+    void load_slowly(std::vector<kv::SegmentKey> keys, KvSink sink, const kv::LoadTerms& terms,
+                     const std::stop_token& stopping);
+    void load_with_peers(std::vector<kv::SegmentKey> keys, KvSink sink, const kv::LoadTerms& terms);
+    bool take_from_peers(const std::shared_ptr<Assembly>& assembly, KvPeers::Arrival arrival);
     void assemble(const std::shared_ptr<Assembly>& assembly, const std::stop_token& stopping);
     void remember(const kv::SegmentHead& head, const kv::SealedSegment& segment);
     void keep(const kv::SealedSegment& segment);
@@ -179,6 +203,8 @@ class KvService {
     const kv::SegmentSealer& sealer_;
     const std::unique_ptr<KvDisk> disk_;  // null: none
     const WallClock wall_;
+    Aging aging_{*this};
+    const std::unique_ptr<io::ColdStore> cold_;  // null: none
     KvPeers* peers_ = nullptr;
     KvSessions sessions_;
     mutable std::shared_mutex values_mutex_;  // shared by whoever uses them

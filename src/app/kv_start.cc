@@ -4,6 +4,7 @@
 
 #include "app/errc.h"
 #include "app/kv_disk.h"
+#include "io/cold/cold_store.h"
 
 namespace exa::app {
 
@@ -26,7 +27,7 @@ io::StoreConfig store_config(const PeerConfig& config) {
 
 }  // namespace
 
-Result<std::shared_ptr<KvService>> start_kv(const PeerConfig& config, const kv::SegmentSealer& sealer,
+Result<std::shared_ptr<KvService>> start_kv(const PeerConfig& config, PeerId self, const kv::SegmentSealer& sealer,
                                             const io::SystemClock& clock, Log& log) {
     if (!config.kv_enabled.value_or(false)) return std::shared_ptr<KvService>();
     std::unique_ptr<KvDisk> disk;
@@ -37,9 +38,20 @@ Result<std::shared_ptr<KvService>> start_kv(const PeerConfig& config, const kv::
                          fmt::format("kv.directory: {}: {}", config.kv_directory, opened.error().message()));
         disk = std::move(opened).value();
     }
+    std::unique_ptr<io::ColdStore> cold;
+    if (!config.kv_cold_directory.empty()) {
+        io::ColdConfig cold_config;
+        cold_config.capacity_bytes = config.kv_cold_capacity_gb * gib;
+        cold_config.readers = config.kv_cold_readers;
+        cold_config.durably = config.kv_durability == "sync";
+        cold = std::make_unique<io::ColdStore>(
+            cold_config, self, io::cold_files(config.kv_cold_directory), sealer,
+            io::ColdClock{[] { return io::SystemClock().now(); }, [] { return io::SystemClock().wall(); }}, log);
+    }
     KvServiceConfig service;
     service.memory_bytes = config.kv_memory_mb * mib;
-    return std::make_shared<KvService>(service, sealer, std::move(disk), [&clock] { return clock.wall(); });
+    return std::make_shared<KvService>(
+        service, sealer, std::move(disk), [&clock] { return clock.wall(); }, std::move(cold));
 }
 
 }  // namespace exa::app

@@ -5,6 +5,7 @@
 
 #include "app/config.h"
 #include "app/kv_service.h"
+#include "base/ids.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "io/clock/system_clock.h"
@@ -14,7 +15,7 @@ namespace exa::app {
 
 // Null when the configuration wants none. errc::data_dir: the directory cannot be used; the detail names it. The
 // arguments outlive the service.
-Result<std::shared_ptr<KvService>> start_kv(const PeerConfig& config, const kv::SegmentSealer& sealer,
+Result<std::shared_ptr<KvService>> start_kv(const PeerConfig& config, PeerId self, const kv::SegmentSealer& sealer,
                                             const io::SystemClock& clock, Log& log);
 
 }  // namespace exa::app

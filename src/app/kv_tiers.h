@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "io/store/segment_store.h"
+#include "kv/cold_cost.h"
 #include "kv/messages.h"
 #include "kv/repair.h"
 #include "kv/segment_buffer.h"
@@ -38,13 +39,19 @@ class KvPeers {
   public:
     virtual ~KvPeers() = default;
 
-    // As a KvSink, with the place of each segment in the chain, ascending. Everything before the place that comes with
-    // the null segment is held or was brought.
-    using Sink = std::function<bool(std::size_t place, kv::SealedSegment)>;
+    struct Arrival {
+        std::size_t place = 0;  // in the chain
+        kv::SealedSegment segment;
+        bool is_cold = false;  // read here, from the cold tier
+    };
+    // As a KvSink, places ascending. Everything before the place that comes with the null segment is held or was
+    // brought.
+    using Sink = std::function<bool(Arrival)>;
 
-    // Brings what is missing of `chain`, verified: `held` says, place by place, what is not. Thread-safe; does not
-    // block.
-    virtual void load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, Sink sink) = 0;
+    // Brings what is missing of `chain`, verified, from peers and what they lack from the cold tier: `held` says, place
+    // by place, what is not missing. Thread-safe; does not block.
+    virtual void load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, const kv::LoadTerms& terms,
+                      Sink sink) = 0;
     // This peer has it now, and has stored it: others that should have it may want it. Thread-safe; does not block.
     virtual void handle_stored(const kv::SegmentHead& head, kv::SealedSegment segment) = 0;
     // How many of the keys are on their way; nothing: that peer is out of reach, or keeps no KV.
@@ -128,6 +135,10 @@ class KvDisk {
     virtual std::size_t erase(std::span<const kv::SegmentKey> keys) = 0;
     // Only if it is of that stamp.
     virtual bool erase_version(const kv::SegmentKey& key, std::uint64_t stamp) = 0;
+    // As of io::SegmentStore.
+    virtual std::vector<kv::SegmentKey> next_to_go(WallTime now, std::size_t limit) const = 0;
+    virtual kv::SealedSegment peek(const kv::SegmentKey& key) = 0;
+    virtual void settle(const kv::SegmentKey& key) = 0;
     virtual void maintain(WallTime now) = 0;
     virtual io::ScrubReport scrub(const std::optional<kv::SegmentKey>& after, std::size_t count) = 0;
     virtual io::StoreStats stats() const = 0;

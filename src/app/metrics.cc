@@ -229,6 +229,33 @@ void add_kv(Families& families, const KvStats& kv) {
     families.add({{"tier", "memory"}}, static_cast<double>(kv.hits_memory));
     families.add({{"tier", "disk"}}, static_cast<double>(kv.hits_disk));
     families.add({{"tier", "peers"}}, static_cast<double>(kv.hits_peers));
+    families.add({{"tier", "cold"}}, static_cast<double>(kv.hits_cold));
+    if (kv.cold) {
+        const io::ColdStats& cold = *kv.cold;
+        gauge("kv_cold_closed_off", "1 while the shared directory is not asked, because it fails or hangs.",
+              cold.is_closed_off ? 1 : 0);
+        gauge("kv_cold_full", "1 while nothing is written to the shared directory, because it took no more.",
+              cold.is_full ? 1 : 0);
+        gauge("kv_cold_files", "Segments in the part of the shared directory that this peer looks after.", cold.files);
+        gauge("kv_cold_bytes", "What they take.", cold.bytes);
+        gauge("kv_cold_share_bytes", "What they may take; 0: no bound.", cold.share_bytes);
+        gauge("kv_cold_bytes_per_second", "How fast the shared directory was read of late.", cold.bytes_per_s);
+        families.counter("kv_cold_reads_total", "Segments read from the shared directory, also for other peers.",
+                         cold.reads);
+        families.counter("kv_cold_read_bytes_total", "Of these.", cold.read_bytes);
+        families.counter("kv_cold_declined_total", "Segments found there that were sooner computed than read.",
+                         cold.declined);
+        families.counter("kv_cold_written_total", "Segments written there before they left the disk.", cold.written);
+        families.counter("kv_cold_written_bytes_total", "Of these.", cold.written_bytes);
+        families.counter("kv_cold_present_total", "Segments not written, because another peer had.", cold.present);
+        families.counter("kv_cold_evicted_total", "Segments removed from there for room.", cold.evicted);
+        families.counter("kv_cold_refused_total",
+                         "Segments that the shared directory was not asked for: it was closed off, or too many waited.",
+                         cold.refused);
+        families.counter("kv_cold_corrupt_total", "Segments there that did not verify, and were removed.",
+                         cold.corrupt);
+        families.counter("kv_cold_errors_total", "Errors of the shared directory.", cold.errors);
+    }
     if (kv.values) add_values(families, *kv.values);
     if (!kv.disk) return;
     gauge("kv_disk_segments", "Segments on disk.", kv.disk->entries);
@@ -236,6 +263,9 @@ void add_kv(Families& families, const KvStats& kv) {
     gauge("kv_disk_capacity_bytes", "What it may take.", kv.disk->capacity_bytes);
     families.counter("kv_disk_evicted_total", "Segments that made room for others.", kv.disk->evicted);
     families.counter("kv_disk_expired_total", "Segments that nobody used for too long.", kv.disk->expired);
+    families.counter("kv_disk_unsettled_total",
+                     "Of those that went for room or age, segments that were not in the shared directory.",
+                     kv.disk->unsettled);
     families.counter("kv_disk_corrupt_total", "Segments dropped because they did not verify.", kv.disk->corrupt);
     families.counter("kv_scrubbed_total", "Segments read on disk only to be verified.", kv.scrubbed);
     families.counter("kv_scrub_rounds_total", "Times that all of the disk was read for that.", kv.scrub_rounds);

@@ -405,7 +405,7 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
                                   ring.is_sealed() ? std::make_shared<const LinkKeys>(ring.link_keys()) : nullptr};
 
     const kv::SegmentSealer sealer(crypto, secret);
-    EXA_TRY(const std::shared_ptr<KvService> kv, start_kv(config, sealer, clock, *log));
+    EXA_TRY(const std::shared_ptr<KvService> kv, start_kv(config, directory.peer_id(), sealer, clock, *log));
     const auto replicas = std::make_shared<LocalReplicas>();
     const KvAdmin kv_admin(crypto, secret, kv, replicas);
     if (config.engine == "attach") {

@@ -74,7 +74,11 @@ void BatchReplica::begin_restore(TimePoint now, Sequence& sequence) {
                                      kv_.restore_wait_max);
     sequence.chain->extend(sequence.tokens);
     sequence.restore = Restore{.id = {++last_restore_}, .next = next, .end = end, .began = now, .deadline = now + wait};
-    KvWant want{.id = sequence.restore->id, .request = sequence.id, .keys = {}, .deadline = sequence.restore->deadline};
+    KvWant want{.id = sequence.restore->id,
+                .request = sequence.id,
+                .keys = {},
+                .deadline = sequence.restore->deadline,
+                .compute = cost_.prefill_time(kv_.segment_tokens)};
     for (std::uint32_t segment = next; segment < end; ++segment) want.keys.push_back(sequence.chain->key(segment));
     wants_.push_back(std::move(want));
 }

@@ -37,6 +37,8 @@ struct KvWant {
     RequestId request;
     std::vector<kv::SegmentKey> keys;  // one behind the other; the first is the first that is not there
     TimePoint deadline{};              // the wait ends by itself
+    // What computing one of them takes, as measured; nothing: not known.
+    std::optional<Duration> compute = {};
 };
 
 struct FinishedSegment {

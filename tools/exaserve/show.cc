@@ -249,6 +249,26 @@ std::string field_text(const json::value& reply, std::string_view name) {
     return text(reply, name);
 }
 
+std::string cold_text(const json::value& cold, const json::value& disk) {
+    const double share = number(cold, "share_bytes");
+    std::string state = text(cold, "files") + " segments, " + human_bytes(number(cold, "bytes")) +
+                        (share > 0 ? " of " + human_bytes(share) : "") + " in this peer's care";
+    if (text(cold, "closed_off") == "true")
+        state = "closed off: " + text(cold, "trouble");
+    else if (text(cold, "full") == "true")
+        state += "; full";
+    return line("shared", state) +
+           line("  read", text(cold, "reads") + " segments, " + human_bytes(number(cold, "read_bytes")) + ", " +
+                              human_bytes(number(cold, "bytes_per_s")) + "/s of late; " + text(cold, "declined") +
+                              " sooner computed, " + text(cold, "refused") + " not asked for, " +
+                              text(cold, "corrupt") + " that did not verify") +
+           line("  written", text(cold, "written") + " segments, " + human_bytes(number(cold, "written_bytes")) + ", " +
+                                 text(cold, "present") + " were there, " + text(disk, "unsettled") +
+                                 " left the disk unwritten; " + text(cold, "evicted") + " removed for room") +
+           line("  errors",
+                text(cold, "errors") + (text(cold, "trouble").empty() ? "" : ", the last: " + text(cold, "trouble")));
+}
+
 std::string kv_text(const json::value& reply, Style) {
     if (text(reply, "enabled") != "true") return "this peer keeps no KV outside its replicas (kv.enabled is false)\n";
     const auto held = [](const json::value& tier, std::string_view bytes) {
@@ -266,7 +286,7 @@ std::string kv_text(const json::value& reply, Style) {
                              text(reply, "refused") + " refused by the disk") +
         line("looked for", text(reply, "loads") + " prompts, " + text(reply, "misses") + " of them not to their end") +
         line("found", text(hits, "memory") + " in memory, " + text(hits, "disk") + " on disk, " + text(hits, "peers") +
-                          " at peers");
+                          " at peers, " + text(hits, "cold") + " in the shared directory");
     const json::value& peers = at(reply, "peers");
     if (!peers.is_null()) {
         const json::value& repair = at(peers, "repair");
@@ -281,6 +301,7 @@ std::string kv_text(const json::value& reply, Style) {
                                   text(repair, "passes") + " passes ended; " + text(repair, "looked_at") +
                                   " segments looked at, " + text(repair, "offered") + " offered in the latest");
     }
+    if (const json::value& cold = at(reply, "cold"); !cold.is_null()) out += cold_text(cold, disk);
     if (disk.is_null()) return out;
     const json::value& scrub = at(reply, "scrub");
     out += line("verified", text(scrub, "checked") + " on disk, " + text(scrub, "rounds") + " rounds; " +

@@ -115,6 +115,16 @@ class FakeDisk final : public KvDisk {
         const auto found = find(key);
         return found && found->stamp == stamp && erase({&key, 1}) > 0;
     }
+    std::vector<kv::SegmentKey> next_to_go(WallTime, std::size_t limit) const override {
+        const std::lock_guard lock(mutex_);
+        return {aging_.begin(), aging_.begin() + static_cast<std::ptrdiff_t>(std::min(limit, aging_.size()))};
+    }
+    kv::SealedSegment peek(const kv::SegmentKey& key) override { return get({}, key); }
+    void settle(const kv::SegmentKey& key) override {
+        const std::lock_guard lock(mutex_);
+        std::erase(aging_, key);
+        changed_.notify_all();
+    }
     void maintain(WallTime) override {}
     // One page: those that are bad go.
     io::ScrubReport scrub(const std::optional<kv::SegmentKey>&, std::size_t) override {
@@ -140,6 +150,15 @@ class FakeDisk final : public KvDisk {
     void keep(kv::SealedSegment segment) {
         const std::lock_guard lock(mutex_);
         segments_[kv::parse_segment(segment->view()).value().key] = std::move(segment);
+    }
+    // Is the next to go.
+    void age(const kv::SegmentKey& key) {
+        const std::lock_guard lock(mutex_);
+        aging_.push_back(key);
+    }
+    void wait_for_settled() {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return aging_.empty(); });
     }
     void hold_reads(bool held) { set(reads_held_, held); }
     void hold_writes(bool held) { set(writes_held_, held); }
@@ -170,6 +189,7 @@ class FakeDisk final : public KvDisk {
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::map<kv::SegmentKey, kv::SealedSegment> segments_;
+    std::vector<kv::SegmentKey> aging_;
     bool reads_held_ = false;
     bool writes_held_ = false;
     std::size_t puts_ = 0;
@@ -179,7 +199,7 @@ class FakeDisk final : public KvDisk {
 // Others that have nothing.
 class FakeKvPeers : public KvPeers {
   public:
-    void load(std::vector<kv::SegmentKey>, std::vector<bool>, Sink sink) override { sink(0, nullptr); }
+    void load(std::vector<kv::SegmentKey>, std::vector<bool>, const kv::LoadTerms&, Sink sink) override { sink({}); }
     void handle_stored(const kv::SegmentHead&, kv::SealedSegment) override {}
     void move(PeerId, std::vector<kv::SegmentKey>, Moved) override {}
     bool has_others() const override { return false; }

@@ -26,6 +26,7 @@ BOOST_AUTO_TEST_CASE(every_count_stands_under_its_name) {
     stats.hits_memory = 10;
     stats.hits_disk = 11;
     stats.hits_peers = 12;
+    stats.hits_cold = 17;
     stats.scrubbed = 13;
     stats.scrub_dropped = 14;
     stats.scrub_rounds = 15;
@@ -34,14 +35,23 @@ BOOST_AUTO_TEST_CASE(every_count_stands_under_its_name) {
         json::serialize(kv_json(stats)) ==
         R"({"enabled":true,"memory":{"segments":1,"bytes":2},"queue":{"segments":3,"bytes":4},"finished":5,)"
         R"("dropped":6,"refused":7,"loads":8,"misses":9,"scrub":{"checked":13,"dropped":14,"rounds":15,"recovered":16},)"
-        R"("hits":{"memory":10,"disk":11,"peers":12},"disk":null,)"
-        R"("peers":null})");
+        R"("hits":{"memory":10,"disk":11,"peers":12,"cold":17},"disk":null,)"
+        R"("peers":null,"cold":null})");
     stats.disk = exa::io::StoreStats{.entries = 1, .physical_bytes = 3, .capacity_bytes = 4, .disk_errors = 5};
     const json::value value = kv_json(stats);
     BOOST_TEST(value.at("disk").at("segments").as_uint64() == 1U);
     BOOST_TEST(value.at("disk").at("physical_bytes").as_uint64() == 3U);
     BOOST_TEST(value.at("disk").at("capacity_bytes").as_uint64() == 4U);
     BOOST_TEST(value.at("disk").at("errors").as_uint64() == 5U);
+    stats.cold = exa::io::ColdStats{
+        .is_closed_off = true, .trouble = "Input/output error", .files = 2, .reads = 3, .present = 4, .errors = 5};
+    const json::value cold = kv_json(stats).at("cold");
+    BOOST_TEST(cold.at("closed_off").as_bool());
+    BOOST_TEST(cold.at("trouble").as_string() == "Input/output error");
+    BOOST_TEST(cold.at("files").as_uint64() == 2U);
+    BOOST_TEST(cold.at("reads").as_uint64() == 3U);
+    BOOST_TEST(cold.at("present").as_uint64() == 4U);
+    BOOST_TEST(cold.at("errors").as_uint64() == 5U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

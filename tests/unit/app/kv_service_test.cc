@@ -1,9 +1,13 @@
 #include "app/kv_service.h"
 
+#include <stdlib.h>
+
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <filesystem>
 #include <set>
 
+#include "io/clock/system_clock.h"
 #include "kv_fakes.h"
 
 using namespace exa;
@@ -46,20 +50,24 @@ constexpr std::size_t sealed_bytes = kv::segment_header_size + 100;
 // Others that have some segments, and say so on the caller's thread.
 class FakePeers final : public FakeKvPeers {
   public:
-    void load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, Sink sink) override {
+    void load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, const kv::LoadTerms& terms,
+              Sink sink) override {
+        asked_on = terms;
         asked.push_back(chain);
         holdings.push_back(held);
         std::size_t place = 0;
         for (; place < chain.size(); ++place) {
             if (held[place]) continue;
             if (!have.contains(chain[place].bytes[0])) break;
-            if (!sink(place, sealed(chain[place].bytes[0]))) return;
+            if (!sink({place, sealed(chain[place].bytes[0]), cold.contains(chain[place].bytes[0])})) return;
         }
-        sink(place, nullptr);
+        sink({place, nullptr});
     }
     void handle_stored(const kv::SegmentHead& head, kv::SealedSegment) override { stored.push_back(head.key); }
 
     std::set<int> have;
+    std::set<int> cold;  // of these, what is read from the cold tier
+    kv::LoadTerms asked_on;
     std::vector<std::vector<kv::SegmentKey>> asked;
     std::vector<std::vector<bool>> holdings;
     std::vector<kv::SegmentKey> stored;
@@ -294,6 +302,61 @@ BOOST_AUTO_TEST_CASE(without_a_disk_memory_is_all_there_is) {
     BOOST_TEST(!service.stats().disk.has_value());
     BOOST_TEST(service.erase(head.key));
     BOOST_TEST((service.get(head.key) == nullptr));
+}
+
+BOOST_AUTO_TEST_CASE(what_ages_on_the_disk_goes_to_the_cold_tier_and_peers_can_fetch_it_from_there) {
+    std::string directory = "/var/tmp/exaserve-kv-service-XXXXXX";
+    BOOST_REQUIRE(::mkdtemp(directory.data()) != nullptr);
+    NullLog log;
+    auto owned = std::make_unique<FakeDisk>();
+    FakeDisk& disk = *owned;
+    const io::ColdClock clock{[] { return io::SystemClock().now(); }, [] { return WallTime{}; }};
+    io::ColdConfig config;
+    config.write_pause = std::chrono::milliseconds{1};
+    KvService service(
+        {}, sealer, std::move(owned), [] { return WallTime{}; },
+        std::make_unique<io::ColdStore>(config, PeerId{1}, io::cold_files(directory), sealer, clock, log));
+    const auto fetch = [&](std::uint8_t n) {
+        std::promise<kv::SealedSegment> promise;
+        service.fetch(key_of(n), [&](kv::SealedSegment segment) { promise.set_value(std::move(segment)); });
+        return promise.get_future().get() != nullptr;
+    };
+    for (std::uint8_t n = 1; n <= 2; ++n) {
+        disk.keep(sealed(n));
+        disk.age(key_of(n));
+    }
+    disk.wait_for_settled();
+    const auto keys = keys_of({1, 2});
+    disk.erase(keys);
+    BOOST_TEST(!service.has(key_of(1)));
+    BOOST_TEST(fetch(1));
+    BOOST_TEST(!fetch(3));
+    // It is here again, for the next one.
+    disk.wait_for_puts(1);
+    BOOST_TEST(disk.has({}, key_of(1)));
+    BOOST_TEST(!disk.has({}, key_of(2)));
+    BOOST_TEST(fetch(1));
+    service.stop();
+    BOOST_TEST(service.stats().cold->written == 2U);
+    BOOST_TEST(service.stats().cold->reads == 1U);
+    BOOST_TEST(service.stats().cold->missing == 1U);
+    std::filesystem::remove_all(directory);
+}
+
+BOOST_AUTO_TEST_CASE(what_others_read_from_the_cold_tier_and_what_was_read_here_are_counted_apart) {
+    Fixture f;
+    FakePeers peers;
+    peers.have = {1, 2, 3};
+    peers.cold = {2, 3};
+    f.service->set_peers(peers);
+    Basket basket;
+    const kv::LoadTerms terms{TimePoint{std::chrono::seconds{7}}, std::chrono::milliseconds{5}};
+    f.service->load(keys_of({1, 2, 3}), basket.sink(), terms);
+    BOOST_TEST(basket.wait().size() == 3U);
+    BOOST_TEST((peers.asked_on.deadline == terms.deadline));
+    BOOST_TEST((peers.asked_on.compute == terms.compute));
+    BOOST_TEST(f.service->stats().hits_peers == 1U);
+    BOOST_TEST(f.service->stats().hits_cold == 2U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

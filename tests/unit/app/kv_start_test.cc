@@ -22,7 +22,7 @@ struct Fixture {
     }
     ~Fixture() { std::filesystem::remove_all(directory); }
 
-    Result<std::shared_ptr<KvService>> start() const { return start_kv(config, sealer, clock, *log); }
+    Result<std::shared_ptr<KvService>> start() const { return start_kv(config, PeerId{1}, sealer, clock, *log); }
 
     const std::string directory =
         (std::filesystem::temp_directory_path() / ("exaserve-kv-start-" + std::to_string(::getpid()))).string();

@@ -115,15 +115,15 @@ class OtherPeer final : public FakeKvPeers {
     void fetch(const kv::Item& item, std::vector<PeerId>, Fetched done) override {
         start([this, key = item.key, done = std::move(done)] { done(bring(key)); });
     }
-    void load(std::vector<kv::SegmentKey> chain, std::vector<bool>, Sink sink) override {
+    void load(std::vector<kv::SegmentKey> chain, std::vector<bool>, const kv::LoadTerms&, Sink sink) override {
         start([this, chain = std::move(chain), sink = std::move(sink)] {
             std::size_t place = 0;
             for (; place < chain.size(); ++place) {
                 auto part = bring(chain[place]);
                 if (!part) break;
-                sink(place, std::move(part));
+                sink({place, std::move(part)});
             }
-            sink(place, nullptr);
+            sink({place, nullptr});
         });
     }
     void handle_stored(const kv::SegmentHead& head, kv::SealedSegment segment) override {

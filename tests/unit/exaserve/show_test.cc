@@ -131,8 +131,11 @@ BOOST_AUTO_TEST_CASE(status_shows_the_seal_and_its_alarms) {
 BOOST_AUTO_TEST_CASE(the_kv_cache_is_shown_by_tier) {
     const std::string text = kv_text(reply(R"({"enabled":true,"memory":{"segments":2,"bytes":3145728},
         "queue":{"segments":0,"bytes":0},"finished":5,"dropped":1,"refused":0,"loads":4,"misses":3,
-        "hits":{"memory":6,"disk":7,"peers":0},"disk":{"segments":9,"physical_bytes":2048,"capacity_bytes":1073741824,
-        "evicted":1,"expired":2,"corrupt":3,"errors":0},"peers":{"settled":false,"waiting":11,"held":12,"refused":0,
+        "hits":{"memory":6,"disk":7,"peers":0,"cold":21},"disk":{"segments":9,"physical_bytes":2048,"capacity_bytes":1073741824,
+        "evicted":1,"expired":2,"unsettled":22,"corrupt":3,"errors":0},"cold":{"closed_off":false,"full":true,
+        "trouble":"No space left on device","files":23,"bytes":2048,"share_bytes":4096,"reads":24,"read_bytes":1024,
+        "bytes_per_s":1048576,"declined":25,"refused":26,"corrupt":27,"written":28,"written_bytes":512,"present":29,
+        "evicted":30,"errors":31},"peers":{"settled":false,"waiting":11,"held":12,"refused":0,
         "dropped":13,"fetched":14,"fetched_bytes":2048,"corrupt":0,
         "repair":{"running":true,"passes":15,"looked_at":16,"offered":17}}})"),
                                      Style::plain);
@@ -144,6 +147,15 @@ BOOST_AUTO_TEST_CASE(the_kv_cache_is_shown_by_tier) {
     BOOST_TEST(has(text, "12 segments, 0 refused, 13 left"), text);
     BOOST_TEST(has(text, "14 segments, 2.0 KiB"), text);
     BOOST_TEST(has(text, "running, 15 passes ended; 16 segments looked at, 17 offered"), text);
+    BOOST_TEST(has(text, "21 in the shared directory"), text);
+    BOOST_TEST(has(text, "23 segments, 2.0 KiB of 4.0 KiB in this peer's care; full"), text);
+    BOOST_TEST(has(text, "24 segments, 1.0 KiB, 1.0 MiB/s of late; 25 sooner computed, 26 not asked for, 27 that"),
+               text);
+    BOOST_TEST(has(text, "28 segments, 512 B, 29 were there, 22 left the disk unwritten; 30 removed"), text);
+    BOOST_TEST(has(text, "31, the last: No space left"), text);
+    BOOST_TEST(has(
+        kv_text(reply(R"({"enabled":true,"cold":{"closed_off":true,"trouble":"Stale file handle"}})"), Style::plain),
+        "closed off: Stale file handle"));
     BOOST_TEST(
         has(kv_text(reply(R"({"enabled":true,"peers":{"settled":true}})"), Style::plain), "all that is on disk"));
     BOOST_TEST(has(kv_text(reply(R"({"enabled":false})"), Style::plain), "keeps no KV"));

@@ -1,0 +1,201 @@
+"""The cold tier: what has aged out of every peer's disk comes back from a directory that all share."""
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+
+import pytest
+import redis
+from cluster import Cluster, exaserve, free_port, make_tiny_model, wait_for
+from kv_chat import Chat, question
+
+TURNS = 10
+MIB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def long_model(tmp_path_factory):
+    """Noise, with room for a long chat."""
+    return make_tiny_model(tmp_path_factory.mktemp("model") / "long.gguf", layers=8, d=256, heads=4, kv_heads=2, ff=512,
+                           context=4096, type="q8_0")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory, long_model):
+    with Cluster(tmp_path_factory.mktemp("undisturbed"), long_model, peers=1, replicas=1,
+                 flags=["--kv-enabled=false"]) as cluster:
+        chat = Chat(cluster.model)
+        return [chat.ask(cluster.peers[0], question(turn)) for turn in range(TURNS + 2)]
+
+
+@contextlib.contextmanager
+def sharing(directory, model, cold, peers=3):
+    """Peers with disks of 1 GiB and a directory in common."""
+    with Cluster(directory, model, peers=peers, replicas=1,
+                 flags=["--kv-memory-mb=0", f"--kv-cold-directory={cold}", "--kv-cold-capacity-gb=10"]) as cluster:
+        yield cluster
+
+
+def settled(peer) -> bool:
+    cache = peer.admin("kv")
+    return cache["queue"]["segments"] == 0 and cache["peers"]["settled"]
+
+
+def resp_port(peer) -> int:
+    return next(int(flag.rsplit(":", 1)[1]) for flag in peer.flags if flag.startswith("--kv-resp-listen"))
+
+
+def age_out(peer, port) -> None:
+    """Fills the peer's disk until no segment is left on it; the shared directory keeps pace."""
+    value = os.urandom(8 * MIB)
+    before = peer.admin("kv")["disk"]["segments"]
+    with redis.Redis(port=port, socket_timeout=60) as client:
+        for number in range(200):
+            client.set(f"filler {number}", value)
+            cache = peer.admin("kv")["disk"]
+            if cache["physical_bytes"] > 920 * MIB:
+                wait_for(lambda: peer.admin("kv")["cold"]["written"] + peer.admin("kv")["cold"]["present"] > 0, 30,
+                         "what ages is written")
+            if cache["evicted"] > before:
+                return
+    raise AssertionError(cache)
+
+
+@pytest.fixture
+def cold(tmp_path):
+    (tmp_path / "shared").mkdir()
+    return tmp_path / "shared"
+
+
+def files(cold) -> list:
+    return [path for path in cold.rglob("*") if path.is_file()]
+
+
+def test_a_chat_that_has_left_every_disk_goes_on_from_the_shared_directory(tmp_path, long_model, undisturbed, cold):
+    with sharing(tmp_path, long_model, cold) as cluster:
+        ports = []
+        for peer in cluster.peers:
+            peer.kill()
+            held, port = free_port(socket.SOCK_STREAM)
+            held.close()
+            ports.append(port)
+            peer.flags.append(f"--kv-resp-listen=127.0.0.1:{port}")
+        for peer in cluster.peers:
+            peer.start()
+        cluster.wait_ready()
+        chat = Chat(cluster.model, session="a long chat")
+        assert [chat.ask(cluster.peers[0], question(turn)) for turn in range(TURNS)] == undisturbed[:TURNS]
+        wait_for(lambda: all(settled(peer) for peer in cluster.peers), 60, "everything is where it shall be")
+        assert files(cold) == []
+        for peer, port in zip(cluster.peers, ports):
+            age_out(peer, port)
+        stats = [peer.admin("kv") for peer in cluster.peers]
+        assert all(one["disk"]["unsettled"] == 0 for one in stats), stats
+        # Each segment was on two or three disks, and is in the directory once.
+        written = sum(one["cold"]["written"] for one in stats)
+        assert written == len(files(cold)) >= chat.usages[-1]["prompt_tokens"] // 64
+        assert sum(one["cold"]["present"] for one in stats) >= written
+
+        for peer in cluster.peers:
+            peer.kill()
+            shutil.rmtree(peer.directory / "data/kv")
+        for peer in cluster.peers:
+            peer.start()
+        cluster.wait_ready()
+        assert chat.ask(cluster.peers[1], question(TURNS)) == undisturbed[TURNS]
+        assert chat.cached_share >= 0.9, chat.usages[-1]
+        stats = [peer.admin("kv") for peer in cluster.peers]
+        # Nobody has read a segment that another one had read already.
+        assert sum(one["cold"]["reads"] for one in stats) <= written
+        assert sum(one["cold"]["corrupt"] for one in stats) == 0
+        assert sum(one["hits"]["cold"] + one["hits"]["peers"] for one in stats) * 64 >= \
+            0.8 * chat.usages[-1]["prompt_tokens"]
+        assert sum(peer.metric("kv_cold_reads_total") for peer in cluster.peers) > 0
+        shown = exaserve("kv", "stats", "--peer", cluster.peers[0].url)
+        assert "in this peer's care" in shown.stdout, shown.stdout + shown.stderr
+        assert len(files(cold)) == written
+
+
+def fill_from(source, cold) -> None:
+    shutil.rmtree(cold)
+    shutil.copytree(source, cold)
+
+
+@pytest.fixture(scope="module")
+def aged(tmp_path_factory, long_model, undisturbed):
+    """A shared directory with the segments of a chat, and the chat."""
+    directory = tmp_path_factory.mktemp("aged")
+    shared = directory / "shared"
+    shared.mkdir()
+    held, port = free_port(socket.SOCK_STREAM)
+    held.close()
+    with Cluster(directory, long_model, peers=1, replicas=1,
+                 flags=["--kv-memory-mb=0", f"--kv-cold-directory={shared}", f"--kv-resp-listen=127.0.0.1:{port}"]) as one:
+        chat = Chat(one.model)
+        assert [chat.ask(one.peers[0], question(turn)) for turn in range(TURNS)] == undisturbed[:TURNS]
+        wait_for(lambda: one.peers[0].admin("kv")["queue"]["segments"] == 0, 30, "everything is stored")
+        age_out(one.peers[0], port)
+    assert len(files(shared)) >= 16
+    return shared, chat
+
+
+def resumed(aged, cluster) -> Chat:
+    chat = Chat(cluster.model)
+    chat.messages = json.loads(json.dumps(aged[1].messages))
+    return chat
+
+
+def test_poisoned_files_are_computed_again_and_removed(tmp_path, long_model, undisturbed, aged, cold):
+    fill_from(aged[0], cold)
+    found = sorted(files(cold))
+    for number, path in enumerate(found):
+        content = bytearray(path.read_bytes())
+        match number % 5:
+            case 0:
+                content[len(content) // 2] ^= 1
+                path.write_bytes(content)
+            case 1:
+                path.write_bytes(content[:-1])
+            case 2:
+                path.write_bytes(found[(number + 1) % len(found)].read_bytes())
+            case 3:
+                path.unlink()
+                path.mkdir()
+            case 4:
+                path.unlink()
+                path.symlink_to("/etc/passwd")
+    with sharing(tmp_path, long_model, cold, peers=1) as cluster:
+        chat = resumed(aged, cluster)
+        peer = cluster.peers[0]
+        assert chat.ask(peer, question(TURNS)) == undisturbed[TURNS]
+        assert chat.usages[-1]["prompt_tokens_details"]["cached_tokens"] < 64
+        assert chat.ask(peer, question(TURNS + 1)) == undisturbed[TURNS + 1]
+        # A run ends at its first bad segment.
+        assert wait_for(lambda: peer.admin("kv")["cold"]["corrupt"], 10, "a bad file is counted") >= 1
+
+
+def test_a_directory_that_is_gone_or_full_or_forbidden_disturbs_nobody(tmp_path, long_model, undisturbed, aged, cold):
+    fill_from(aged[0], cold)
+    with sharing(tmp_path, long_model, cold, peers=1) as cluster:
+        peer = cluster.peers[0]
+        cold.rename(tmp_path / "away")
+        chat = resumed(aged, cluster)
+        assert chat.ask(peer, question(TURNS)) == undisturbed[TURNS]
+        assert chat.usages[-1]["prompt_tokens_details"]["cached_tokens"] == 0
+        (tmp_path / "away").rename(cold)
+        peer.kill()
+        shutil.rmtree(peer.directory / "data/kv")
+        peer.start()
+        cluster.wait_ready()
+        again = resumed(aged, cluster)
+        assert again.ask(peer, question(TURNS)) == undisturbed[TURNS]
+        assert again.cached_share >= 0.9
+
+
+def test_a_cold_directory_needs_a_disk(tmp_path):
+    done = exaserve("peer", f"--data-dir={tmp_path}", f"--kv-cold-directory={tmp_path}", "--kv-enabled=true",
+                    "--kv-capacity-gb=0", "--model-engine=null")
+    assert done.returncode == 2
+    assert "kv.cold_directory" in done.stderr
