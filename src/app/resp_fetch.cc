@@ -20,7 +20,8 @@ void fetch_rest(KvPeers& peers, RespVersion version, RespFetched done) {
     std::vector<kv::SegmentKey> chain(version.keys.begin() + 1, version.keys.end());
     std::vector<bool> held(chain.size());
     const auto bringing = std::make_shared<Bringing>(std::move(version), false, std::move(done));
-    peers.load(std::move(chain), std::move(held), [bringing](std::size_t, const kv::SealedSegment& part) {
+    peers.load(std::move(chain), std::move(held), {.may_be_cold = false}, [bringing](const KvPeers::Arrival& arrival) {
+        const kv::SealedSegment& part = arrival.segment;
         if (part) {
             bringing->failed = bringing->failed || !add_resp_part(bringing->version, part);
             return true;

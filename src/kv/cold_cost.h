@@ -17,6 +17,7 @@ namespace exa::kv {
 struct LoadTerms {
     TimePoint deadline = time_never;       // nothing is waited for after it
     std::optional<Duration> compute = {};  // what computing one segment takes; nothing: not known
+    bool may_be_cold = true;               // values of the Redis port are not in the cold tier
 };
 
 class ColdCost {

@@ -32,8 +32,10 @@ void Exchange::handle_placement(TimePoint now, std::shared_ptr<const Placement> 
 
 void Exchange::load(TimePoint now, LoadId id, std::vector<SegmentKey> chain, std::vector<bool> held,
                     const LoadTerms& terms) {
-    const auto [at, is_new] = loads_.try_emplace(
-        id, Loading{Load(std::move(chain), std::move(held), self_, *placement_, config_.load), terms});
+    LoadConfig config = config_.load;
+    config.has_cold = config.has_cold && terms.may_be_cold;
+    const auto [at, is_new] =
+        loads_.try_emplace(id, Loading{Load(std::move(chain), std::move(held), self_, *placement_, config), terms});
     EXA_CHECK(is_new);
     Load& load = at->second.load;
     while (auto look = load.next_look()) {

@@ -317,6 +317,8 @@ BOOST_AUTO_TEST_CASE(a_cold_tier_that_does_not_answer_costs_its_patience_and_no_
     // Late, or of another number than was asked for.
     exchange.handle_items(now, look.id, {{item(1)}});
     BOOST_TEST(!exchange.poll_output().has_value());
+    exchange.load(now, {3}, {key(1)}, {false}, {.may_be_cold = false});
+    BOOST_TEST(std::get<Exchange::LoadOver>(*exchange.poll_output()).given == 0U);
     exchange.load(now, {2}, {key(1)}, {false});
     const auto second = std::get<Exchange::LookCold>(*exchange.poll_output());
     exchange.handle_items(now, second.id, {});
