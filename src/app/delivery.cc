@@ -50,7 +50,8 @@ bool Delivery::send_what_goes() {
             waiting_ = std::move(part->value());
         }
         const bool is_end = std::holds_alternative<wire::End>(*waiting_);
-        if (!is_end && !stream_->has_room(std::holds_alternative<wire::Data>(*waiting_))) return true;
+        const bool is_head = std::holds_alternative<wire::Head>(*waiting_);
+        if (!is_end && !stream_->has_room(!is_head)) return true;
         if (!send(*std::exchange(waiting_, std::nullopt)) || is_end) return false;
     }
     reply_->cancel();
@@ -59,6 +60,8 @@ bool Delivery::send_what_goes() {
 
 bool Delivery::send(ReplyPart part) {
     if (auto* data = std::get_if<wire::Data>(&part)) return stream_->push_data(std::move(*data)).has_value();
+    if (auto* shared = std::get_if<SharedBytes>(&part))
+        return stream_->push_shared(shared->bytes, std::move(shared->owner)).has_value();
     if (auto* head = std::get_if<wire::Head>(&part)) return stream_->push_head(*head).has_value();
     return stream_->push_end(std::get<wire::End>(std::move(part))).has_value();
 }

@@ -14,14 +14,10 @@ namespace {
 
 namespace asio = boost::asio;
 
-// Of one piece of a segment: what a link cuts data into, so that nothing is copied twice.
-constexpr std::size_t piece_bytes = 64 * 1024;
+// Of one piece of a segment: long enough that frames cost little, short enough that streams take turns on the link.
+constexpr std::size_t piece_bytes = 256 * 1024;
 // Segments read ahead of the one that is being sent.
 constexpr std::size_t read_ahead = 2;
-
-std::string_view text_of(ByteView bytes) {
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 class FetchReply final : public ReplyReader, public std::enable_shared_from_this<FetchReply> {
   public:
@@ -49,12 +45,12 @@ class FetchReply final : public ReplyReader, public std::enable_shared_from_this
     void cancel() override { cancelled_ = true; }
 
   private:
-    wire::Data next_piece() {
+    SharedBytes next_piece() {
         const std::size_t count = std::min(piece_bytes, current_->size() - at_);
-        wire::Data data{0, {}, std::string(text_of(current_->view().subspan(at_, count)))};
+        SharedBytes piece{current_->view().subspan(at_, count), current_};
         at_ += count;
         if (at_ == current_->size()) current_ = nullptr;
-        return data;
+        return piece;
     }
 
     // What is in memory is there at once; anything else comes from a thread of the service.

@@ -8,6 +8,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -31,6 +32,9 @@ using Exchange = kv::Exchange;
 // How often the published view is looked at. A new owner that is known so much later costs nothing.
 constexpr std::chrono::milliseconds view_period{200};
 
+// A quarter of a millisecond a megabyte each: more than a link of 25 Gb/s brings.
+constexpr std::size_t verifier_threads = 2;
+
 kv::OfferOutcome outcome_of(io::PutOutcome put) {
     switch (put) {
         case io::PutOutcome::stored:
@@ -44,6 +48,27 @@ kv::OfferOutcome outcome_of(io::PutOutcome put) {
     }
     return kv::OfferOutcome::failed;
 }
+
+// Segments of a fetch, each in its place as soon as it is whole.
+class SegmentSink final : public io::DataSink {
+  public:
+    using Take = std::function<void(std::size_t place, kv::SealedSegment)>;
+
+    SegmentSink(std::size_t count, Take take) : reader_(count), take_(std::move(take)) {}
+
+    std::span<std::uint8_t> room() override { return reader_.room(); }
+    Result<void> filled(std::size_t count) override {
+        auto fine = reader_.filled(count);
+        while (auto segment = reader_.next()) take_(place_++, std::move(*segment));
+        return fine;
+    }
+    bool whole() const { return reader_.whole(); }
+
+  private:
+    kv::SegmentReader reader_;
+    const Take take_;
+    std::size_t place_ = 0;
+};
 
 class StoredHoldings final : public kv::Holdings {
   public:
@@ -73,7 +98,7 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
         return config;
     }
 
-    // Reads from the cold tier, which come in any order and are handed on in that of the question.
+    // Segments of a fetch, or of the cold tier, as they come to be verified: handed on in the order of the question.
     struct Reading {
         std::vector<std::optional<kv::SealedSegment>> arrived;
         std::size_t next = 0;
@@ -81,9 +106,8 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
     // An answer to a question of ours as it comes in.
     struct Answering {
         Exchange::Send send;
-        std::string body;                         // of a look or an offer
-        std::optional<kv::SegmentReader> reader;  // of a fetch
-        std::size_t segments = 0;                 // that were handed on
+        std::string body;                   // of a look or an offer
+        std::shared_ptr<SegmentSink> sink;  // of a fetch
     };
 
     TimePoint now() const { return parts.clock.now(); }
@@ -202,7 +226,10 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
         const kv::AskId id = send.id;
         const bool whole = co_await read_answer(std::move(send));
         streams.erase(id);
-        if (!whole) exchange.handle_failed(now(), id);
+        if (!whole) {
+            readings.erase(id);
+            exchange.handle_failed(now(), id);
+        }
         pump();
     }
 
@@ -217,9 +244,11 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
         if (!opened) co_return false;
         const std::shared_ptr<io::LinkStream> stream = std::move(opened).value();
         stream->give_way();
-        Answering answering{std::move(send), {}, {}, 0};
-        if (answering.send.question.kind == kv::QuestionKind::fetch)
-            answering.reader.emplace(answering.send.question.items.size());
+        Answering answering{std::move(send), {}, nullptr};
+        if (answering.send.question.kind == kv::QuestionKind::fetch) {
+            answering.sink = make_sink(answering.send);
+            stream->read_into(answering.sink);
+        }
         streams.emplace(answering.send.id, stream);
         for (;;) {
             auto frame = co_await stream->read();
@@ -233,24 +262,33 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
 
     // False for what no honest peer sends.
     bool take(Answering& answering, std::string_view bytes) {
-        if (!answering.reader) {
-            answering.body += bytes;
-            return answering.body.size() <= kv::answer_bytes_max(answering.send.question.items.size());
-        }
-        if (!answering.reader->feed(bytes)) return false;
-        while (auto segment = answering.reader->next()) {
-            const kv::Item& asked = answering.send.question.items[answering.segments++];
-            exchange.handle_segment(now(), answering.send.id, verified(asked, std::move(*segment)));
-            pump();
-        }
-        return true;
+        answering.body += bytes;
+        return answering.body.size() <= kv::answer_bytes_max(answering.send.question.items.size());
+    }
+
+    // What has come is verified by other threads while the next comes.
+    std::shared_ptr<SegmentSink> make_sink(const Exchange::Send& send) {
+        readings[send.id].arrived.resize(send.question.items.size());
+        const auto take = [self = weak_from_this(), id = send.id, items = send.question.items](
+                              std::size_t place, kv::SealedSegment segment) {
+            const auto state = self.lock();
+            if (!state) return;
+            asio::post(state->verifiers, [state, id, place, item = items[place],
+                                          segment = std::move(segment)]() mutable {
+                auto good = state->verified(item, std::move(segment));
+                asio::post(state->context, [id, place, weak = std::weak_ptr(state), good = std::move(good)]() mutable {
+                    if (const auto there = weak.lock()) there->take_read(id, place, std::move(good));
+                });
+            });
+        };
+        return std::make_shared<SegmentSink>(send.question.items.size(), take);
     }
 
     bool take_end(const Answering& answering) {
         const std::size_t count = answering.send.question.items.size();
         switch (answering.send.question.kind) {
             case kv::QuestionKind::fetch:
-                return answering.reader->whole();
+                return answering.sink->whole();
             case kv::QuestionKind::look: {
                 const auto items = kv::decode_items(answering.body, count);
                 if (items) exchange.handle_items(now(), answering.send.id, items.value());
@@ -266,6 +304,7 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
         return false;
     }
 
+    // By any thread.
     kv::SealedSegment verified(const kv::Item& asked, kv::SealedSegment segment) {
         if (!segment) return nullptr;
         const auto head = parts.sealer.verify(asked.key, segment->view());
@@ -330,6 +369,7 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
     const KvMeshParts parts;
     const StoredHoldings holdings;
     asio::io_context context;
+    asio::thread_pool verifiers{verifier_threads};
     Exchange exchange;
     io::LinkPool links;
     std::map<kv::AskId, std::shared_ptr<io::LinkStream>> streams;
@@ -367,6 +407,7 @@ void KvMesh::stop() {
     if (!state_->thread.joinable()) return;
     asio::post(state_->context, [state = state_.get()] { state->end(); });
     state_->thread.join();
+    state_->verifiers.join();
 }
 
 void KvMesh::load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, const kv::LoadTerms& terms, Sink sink) {

@@ -465,11 +465,10 @@ void KvService::keep(const kv::SealedSegment& segment) {
 // It was on the disk, and is bad there.
 void KvService::recover(const kv::SegmentKey& key) {
     if (peers_ == nullptr) return;
-    peers_->load({key}, {false}, [this](std::size_t, kv::SealedSegment segment) {
-        if (!segment) return false;
-        keep(segment);
+    peers_->load({key}, {false}, {}, [this](const KvPeers::Arrival& arrival) {
+        if (!arrival.segment) return false;
+        keep(arrival.segment);
         const std::lock_guard lock(mutex_);
-        --counts_.hits_peers;  // nobody had asked for it
         ++counts_.recovered;
         return true;
     });

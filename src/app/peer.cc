@@ -44,6 +44,7 @@
 #include "app/kv_mesh.h"
 #include "app/kv_scrubber.h"
 #include "app/kv_start.h"
+#include "app/memory.h"
 #include "app/resp_start.h"
 #include "io/crypto/openssl_crypto.h"
 #include "io/errc.h"
@@ -177,6 +178,7 @@ wire::PeerRecord first_record(const PeerConfig& config, const DataDir& directory
 // HttpConfig and LinkConfig allow.
 void prepare_process() {
     std::signal(SIGPIPE, SIG_IGN);
+    keep_freed_memory();
     rlimit files{};
     if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
     files.rlim_cur = files.rlim_max;

@@ -13,7 +13,13 @@ class LinkReply final : public ReplyReader {
   public:
     explicit LinkReply(std::shared_ptr<io::LinkStream> stream) : stream_(std::move(stream)) {}
 
-    std::optional<Result<ReplyPart>> poll() override { return stream_->poll(); }
+    std::optional<Result<ReplyPart>> poll() override {
+        auto frame = stream_->poll();
+        if (!frame) return std::nullopt;
+        if (!*frame) return Result<ReplyPart>(frame->error());
+        return std::visit([](auto&& part) { return Result<ReplyPart>(std::forward<decltype(part)>(part)); },
+                          std::move(*frame).value());
+    }
     void on_ready(std::function<void()> handler) override { stream_->on_ready(std::move(handler)); }
     void cancel() override { stream_->cancel(); }
 

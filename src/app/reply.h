@@ -9,14 +9,22 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <variant>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/result.h"
 #include "io/link/link.h"
 
 namespace exa::app {
 
-using ReplyPart = io::StreamFrame;
+// Bytes that are passed on from where they are. Only answers to other peers' questions about KV have such parts.
+struct SharedBytes {
+    ByteView bytes;  // of one frame: less than 1 MiB
+    std::shared_ptr<const void> owner;
+};
+
+using ReplyPart = std::variant<wire::Head, wire::Data, wire::End, SharedBytes>;
 
 class ReplyReader {
   public:

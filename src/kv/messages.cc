@@ -15,7 +15,6 @@ namespace {
 constexpr std::uint8_t version = 1;
 constexpr std::size_t question_head = 8;
 constexpr std::size_t item_bytes = sizeof(SegmentKey::bytes) + 8 + 4;
-constexpr std::size_t prefix_bytes = 4;
 static_assert(answer_bytes_max(1) == item_bytes);
 
 template <class T>
@@ -117,39 +116,44 @@ std::string segment_prefix(std::size_t sealed_bytes) {
     return out;
 }
 
-Result<void> SegmentReader::feed(std::string_view bytes) {
-    auto fed = take(bytes);
-    failed_ = failed_ || !fed;
-    return fed;
+std::span<std::uint8_t> SegmentReader::room() {
+    return current_ ? current_->bytes().subspan(filled_) : std::span<std::uint8_t>(prefix_).subspan(filled_);
 }
 
-Result<void> SegmentReader::take(std::string_view bytes) {
+Result<void> SegmentReader::filled(std::size_t count) {
+    EXA_CHECK(count <= room().size());
+    if (failed_ || (!current_ && seen_ == count_)) {
+        failed_ = true;
+        return error(errc::malformed, "bytes behind the last segment");
+    }
+    filled_ += count;
+    if (!room().empty()) return success();
+    filled_ = 0;
+    if (current_) {
+        ready_.push_back(std::move(current_));
+        return success();
+    }
+    std::string_view prefix = as_text(prefix_);
+    const auto size = take_le<std::uint32_t>(prefix);
+    ++seen_;
+    if (size == 0) {
+        ready_.push_back(nullptr);
+    } else if (plausible_sealed_size(size)) {
+        current_ = std::make_shared<SegmentBuffer>(size);
+    } else {
+        failed_ = true;
+        return error(errc::malformed, "the size of a segment");
+    }
+    return success();
+}
+
+Result<void> SegmentReader::feed(std::string_view bytes) {
     while (!bytes.empty()) {
-        if (current_) {
-            const std::size_t count = std::min(bytes.size(), current_->size() - filled_);
-            std::memcpy(current_->bytes().data() + filled_, bytes.data(), count);
-            bytes.remove_prefix(count);
-            filled_ += count;
-            if (filled_ == current_->size()) ready_.push_back(std::move(current_));
-            continue;
-        }
-        if (prefix_.empty() && seen_ == count_) return error(errc::malformed, "bytes behind the last segment");
-        const std::size_t count = std::min(bytes.size(), prefix_bytes - prefix_.size());
-        prefix_.append(bytes.substr(0, count));
+        const std::span<std::uint8_t> into = room();
+        const std::size_t count = std::min(bytes.size(), into.size());
+        std::memcpy(into.data(), bytes.data(), count);
         bytes.remove_prefix(count);
-        if (prefix_.size() < prefix_bytes) break;
-        std::string_view prefix = prefix_;
-        const auto size = take_le<std::uint32_t>(prefix);
-        prefix_.clear();
-        ++seen_;
-        if (size == 0) {
-            ready_.push_back(nullptr);
-        } else if (plausible_sealed_size(size)) {
-            current_ = std::make_shared<SegmentBuffer>(size);
-            filled_ = 0;
-        } else {
-            return error(errc::malformed, "the size of a segment");
-        }
+        EXA_TRY(filled(count));
     }
     return success();
 }

@@ -16,6 +16,7 @@
 // Integers are little-endian. Decoding takes any bytes: errc::malformed, never a crash, in memory bounded by them.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -80,23 +81,24 @@ class SegmentReader {
   public:
     explicit SegmentReader(std::size_t count) : count_(count) {}
 
-    // errc::malformed for a size that no segment has, or bytes behind the last one; nothing more is read then.
+    // Where the next bytes go, at least one, and that so many of them are there. errc::malformed for a size that no
+    // segment has, or bytes behind the last one; nothing more is read then.
+    std::span<std::uint8_t> room();
+    Result<void> filled(std::size_t count);
     Result<void> feed(std::string_view bytes);
     // What has arrived whole, in order; null for one that the other side does not have. Not verified yet.
     std::optional<SealedSegment> next();
     // How many have begun to arrive or are whole.
     std::size_t seen() const { return seen_; }
-    bool whole() const { return !failed_ && seen_ == count_ && !current_ && prefix_.empty(); }
+    bool whole() const { return !failed_ && seen_ == count_ && !current_ && filled_ == 0; }
 
   private:
-    Result<void> take(std::string_view bytes);
-
     const std::size_t count_;
     std::size_t seen_ = 0;
     bool failed_ = false;
-    std::string prefix_;
-    std::shared_ptr<SegmentBuffer> current_;
-    std::size_t filled_ = 0;
+    std::array<std::uint8_t, 4> prefix_{};
+    std::shared_ptr<SegmentBuffer> current_;  // null: the prefix of the next one comes
+    std::size_t filled_ = 0;                  // bytes of the one or the other
     std::vector<SealedSegment> ready_;
     std::size_t taken_ = 0;
 };

@@ -170,6 +170,23 @@ void FrameReader::commit(std::size_t count) {
     end_ += count;
 }
 
+std::optional<FramePart> FrameReader::coming() const {
+    const std::size_t available = end_ - begin_;
+    if (available < frame_header_size) return std::nullopt;
+    const std::uint8_t* at = buffer_.data() + begin_;
+    const auto header = decode_frame_header(std::span<const std::uint8_t, frame_header_size>(at, frame_header_size));
+    if (!header) return std::nullopt;
+    const std::size_t there = std::min<std::size_t>(available - frame_header_size, header.value().length);
+    return FramePart{header.value(), {at + frame_header_size, there}, header.value().length - there};
+}
+
+FramePart FrameReader::take_coming() {
+    const auto part = coming();
+    EXA_CHECK(part.has_value());
+    begin_ += frame_header_size + part->payload.size();
+    return *part;
+}
+
 Result<std::optional<FrameView>> FrameReader::next() {
     const std::size_t available = end_ - begin_;
     if (available < frame_header_size) return std::optional<FrameView>{};

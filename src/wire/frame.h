@@ -71,6 +71,13 @@ struct FrameView {
     ByteView payload;
 };
 
+// The begin of a frame that is still coming.
+struct FramePart {
+    FrameHeader header;
+    ByteView payload;         // what of it is there
+    std::size_t missing = 0;  // bytes
+};
+
 // Cuts a byte stream into frames. Usage: read into prepare(), commit() what arrived, then next() until it is empty.
 // Memory follows what really arrived: a header that announces much does not allocate it.
 class FrameReader {
@@ -85,6 +92,10 @@ class FrameReader {
     // The next whole frame, nothing when more bytes are needed, or why the stream cannot go on (every later call
     // answers the same). The payload is valid until the next prepare().
     Result<std::optional<FrameView>> next();
+    // After next() had nothing: the header of the frame that is coming and what of its payload is there.
+    std::optional<FramePart> coming() const;
+    // Gives up that frame: whoever asks reads the missing bytes itself. The payload is valid until the next prepare().
+    FramePart take_coming();
 
   private:
     Bytes buffer_;

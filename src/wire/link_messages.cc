@@ -31,7 +31,7 @@ constexpr std::size_t message_bytes_max = 1024;
 constexpr std::size_t name_bytes_max = 255;
 
 // Data payload: offset u32 | count u16 | token ids u32[count] | bytes to the end.
-constexpr std::size_t data_fixed_size = 6;
+constexpr std::size_t data_fixed_size = bare_data_payload_size(0);
 
 template <class Int>
 void put_int(Bytes& out, Int value) {
@@ -371,6 +371,20 @@ Result<Head> decode_head(ByteView payload) {
         EXA_TRY(check(head));
         return head;
     });
+}
+
+Bytes encode_bare_data(std::uint32_t stream, std::size_t bytes) {
+    const auto size = static_cast<std::uint32_t>(bare_data_payload_size(bytes));
+    const auto header = encode_frame_header({FrameType::data, stream, size});
+    Bytes begin(header.begin(), header.end());
+    begin.resize(begin.size() + data_fixed_size);
+    return begin;
+}
+
+Result<ByteView> decode_bare_data(ByteView payload) {
+    if (payload.size() < data_fixed_size) return error(errc::truncated, "data frame");
+    if (get_int<std::uint16_t>(payload, 4) != 0) return error(errc::malformed, "tokens in bare data");
+    return payload.subspan(data_fixed_size);
 }
 
 Bytes encode_data(std::uint32_t stream, const Data& data) {

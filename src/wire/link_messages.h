@@ -151,6 +151,11 @@ Result<Bytes> encode_open(std::uint32_t stream, const Open& open);
 Bytes encode_head(std::uint32_t stream, const Head& head);
 // data_payload_size must be within frame_payload_max.
 Bytes encode_data(std::uint32_t stream, const Data& data);
+// The begin of a data frame without tokens: so many bytes are to follow it.
+Bytes encode_bare_data(std::uint32_t stream, std::size_t bytes);
+constexpr std::size_t bare_data_payload_size(std::size_t bytes) {
+    return 6 + bytes;
+}
 Bytes encode_end(std::uint32_t stream, const End& end);
 Bytes encode_cancel(std::uint32_t stream);
 Bytes encode_credit(std::uint32_t stream, std::uint32_t bytes);
@@ -161,6 +166,8 @@ Result<Open> decode_open(ByteView payload);
 Result<Head> decode_head(ByteView payload);
 // `choice` is the frame header's.
 Result<Data> decode_data(ByteView payload, std::uint16_t choice = 0);
+// The bytes of what encode_bare_data() began, as far as they are there. errc::malformed when there are tokens.
+Result<ByteView> decode_bare_data(ByteView payload);
 Result<End> decode_end(ByteView payload);
 Result<std::uint32_t> decode_credit(ByteView payload);
 Result<Goodbye> decode_goodbye(ByteView payload);

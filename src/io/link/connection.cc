@@ -23,6 +23,9 @@ namespace {
 constexpr std::size_t batch_bytes_max = 256 * 1024;
 constexpr std::size_t batch_frames_max = 64;
 
+// What the acceptor may send to a sink beyond the credit that every stream has.
+constexpr std::uint32_t sink_credit = 1024 * 1024;
+
 // Sync messages that wait for a peer that does not read.
 constexpr std::size_t control_bytes_max = 32 * 1024 * 1024;
 
@@ -233,6 +236,10 @@ Awaitable<void> Link::read_loop() {
             co_return;
         }
         if (next.value()) continue;
+        if (is_sinking()) {
+            if (!co_await read_into_sink()) co_return;
+            continue;
+        }
         const auto done = co_await transport_->read_some(reader_.prepare());
         if (done.code) {
             finish(!goodbye_);
@@ -247,7 +254,7 @@ Awaitable<void> Link::read_loop() {
 
 Awaitable<void> Link::write_loop() {
     while (!finished_) {
-        std::vector<Bytes> batch = take_batch();
+        std::vector<Outgoing> batch = take_batch();
         if (batch.empty()) {
             if (goodbye_sent_) {
                 co_await transport_->shutdown_send();
@@ -257,8 +264,11 @@ Awaitable<void> Link::write_loop() {
             continue;
         }
         std::vector<asio::const_buffer> buffers;
-        buffers.reserve(batch.size());
-        for (const Bytes& frame : batch) buffers.push_back(asio::buffer(frame));
+        buffers.reserve(2 * batch.size());
+        for (const Outgoing& one : batch) {
+            buffers.push_back(asio::buffer(one.frame));
+            if (!one.rest.empty()) buffers.push_back(asio::buffer(one.rest.data(), one.rest.size()));
+        }
         const auto done = co_await transport_->write(std::move(buffers));
         ++context_->stats.writes;
         context_->stats.bytes_sent += done.bytes;
@@ -343,7 +353,8 @@ Result<void> Link::handle(const wire::FrameView& frame) {
 }
 
 Result<void> Link::handle_as_dialler(const wire::FrameView& frame) {
-    const auto [type, id, length, choice] = frame.header;
+    const FrameType type = frame.header.type;
+    const std::uint32_t id = frame.header.stream;
     if (type != FrameType::head && type != FrameType::data && type != FrameType::end)
         return error(wire::errc::malformed, std::string(to_string(type)) + " from an acceptor");
     if (id > last_stream_) return error(wire::errc::malformed, "stream " + std::to_string(id) + " was never opened");
@@ -354,11 +365,7 @@ Result<void> Link::handle_as_dialler(const wire::FrameView& frame) {
         EXA_TRY(auto head, wire::decode_head(frame.payload));
         stream->inbox.emplace_back(std::move(head));
     } else if (type == FrameType::data) {
-        if (stream->credit <= 0) return error(wire::errc::malformed, "data beyond its credit");
-        stream->answered = true;
-        stream->credit -= length;
-        EXA_TRY(auto data, wire::decode_data(frame.payload, choice));
-        stream->inbox.emplace_back(std::move(data));
+        return handle_data(*stream, frame);
     } else {
         EXA_TRY(auto end, wire::decode_end(frame.payload));
         stream->inbox.emplace_back(std::move(end));
@@ -367,6 +374,89 @@ Result<void> Link::handle_as_dialler(const wire::FrameView& frame) {
     stream->notify();
     if (stream->ended) forget(streams_.at(id));
     return success();
+}
+
+Result<void> Link::handle_data(StreamState& stream, const wire::FrameView& frame) {
+    if (stream.sink) {
+        EXA_TRY(begin_sinking(stream, frame.header.length, frame.payload));
+        consume(stream, frame.header.length);
+        return success();
+    }
+    if (stream.credit <= 0) return error(wire::errc::malformed, "data beyond its credit");
+    EXA_TRY(auto data, wire::decode_data(frame.payload, frame.header.choice));
+    stream.answered = true;
+    stream.credit -= frame.header.length;
+    stream.inbox.emplace_back(std::move(data));
+    stream.notify();
+    return success();
+}
+
+bool Link::is_sinking() const {
+    const auto part = reader_.coming();
+    if (role_ != Role::dialler || goodbye_ || !part || part->header.type != FrameType::data) return false;
+    const auto at = streams_.find(part->header.stream);
+    return at != streams_.end() && at->second->sink && part->payload.size() >= wire::bare_data_payload_size(0);
+}
+
+Result<void> Link::begin_sinking(StreamState& stream, std::uint32_t length, ByteView payload) {
+    if (stream.credit <= 0) return error(wire::errc::malformed, "data beyond its credit");
+    EXA_TRY(const ByteView bytes, wire::decode_bare_data(payload));
+    // Whoever wants data as it comes wants more of it on its way than one frame.
+    if (!std::exchange(stream.answered, true)) {
+        stream.credit += sink_credit;
+        queue_control(wire::encode_credit(stream.id, sink_credit));
+    }
+    stream.credit -= length;
+    sink(streams_.at(stream.id), bytes);
+    return success();
+}
+
+void Link::sink(const std::shared_ptr<StreamState>& state, ByteView bytes) {
+    // Whoever is told may let go of it.
+    while (const std::shared_ptr<DataSink> sink = bytes.empty() ? nullptr : state->sink) {
+        const std::span<std::uint8_t> room = sink->room();
+        const std::size_t count = std::min(room.size(), bytes.size());
+        std::copy_n(bytes.begin(), count, room.begin());
+        bytes = bytes.subspan(count);
+        if (!sink->filled(count)) cancel(state);
+    }
+}
+
+// The reader of a stream without a sink does this as it reads.
+void Link::consume(StreamState& stream, std::uint32_t bytes) {
+    stream.ungranted += bytes;
+    if (stream.ended || stream.broken || stream.cancelled || stream.ungranted < wire::stream_credit_initial / 2) return;
+    stream.credit += stream.ungranted;
+    queue_control(wire::encode_credit(stream.id, std::exchange(stream.ungranted, 0)));
+}
+
+Awaitable<bool> Link::read_into_sink() {
+    const wire::FramePart part = reader_.take_coming();
+    const auto state = streams_.at(part.header.stream);
+    if (const auto begun = begin_sinking(*state, part.header.length, part.payload); !begun) {
+        ++context_->stats.malformed;
+        context_->warn_of_stranger("a peer broke the link protocol", remote(), begun.error());
+        close(wire::GoodbyeCode::malformed, begun.error().message());
+    }
+    std::array<std::uint8_t, 4096> unwanted{};
+    std::size_t missing = part.missing;
+    while (missing > 0) {
+        // Kept for as long as the network may write to it, whatever becomes of the stream.
+        const std::shared_ptr<DataSink> sink = state->sink;
+        const std::span<std::uint8_t> room = sink ? sink->room() : std::span<std::uint8_t>(unwanted);
+        const auto done = co_await transport_->read_some(room.first(std::min(room.size(), missing)));
+        if (done.code) {
+            finish(!goodbye_);
+            co_return false;
+        }
+        context_->stats.bytes_received += done.bytes;
+        heard_ = Clock::now();
+        pings_unanswered_ = 0;
+        missing -= done.bytes;
+        if (sink && state->sink && !sink->filled(done.bytes)) cancel(state);
+    }
+    consume(*state, part.header.length);
+    co_return !finished_;
 }
 
 Result<void> Link::handle_as_acceptor(const wire::FrameView& frame) {
@@ -438,40 +528,40 @@ void Link::queue_control(Bytes frame) {
     work_.notify();
 }
 
-void Link::queue_bulk(Bytes frame, const std::shared_ptr<StreamState>& state) {
-    bulk_bytes_ += frame.size();
+void Link::queue_bulk(Outgoing outgoing, const std::shared_ptr<StreamState>& state) {
+    bulk_bytes_ += outgoing.size();
     ++state->queued_frames;
-    bulk_.push_back({std::move(frame), state});
+    bulk_.push_back({std::move(outgoing), state});
     work_.notify();
 }
 
-std::vector<Bytes> Link::take_batch() {
-    std::vector<Bytes> batch;
+std::vector<Link::Outgoing> Link::take_batch() {
+    std::vector<Outgoing> batch;
     std::size_t bytes = 0;
     auto full = [&] { return batch.size() >= batch_frames_max || bytes >= batch_bytes_max; };
-    auto take = [&](Bytes&& frame) {
-        bytes += frame.size();
-        batch.push_back(std::move(frame));
+    auto take = [&](Outgoing&& outgoing) {
+        bytes += outgoing.size();
+        batch.push_back(std::move(outgoing));
     };
-    if (pong_) take(std::move(*std::exchange(pong_, std::nullopt)));
+    if (pong_) take({std::move(*std::exchange(pong_, std::nullopt)), {}, nullptr});
     while (!control_.empty() && !full()) {
         control_bytes_ -= control_.front().size();
-        take(std::move(control_.front()));
+        take({std::move(control_.front()), {}, nullptr});
         control_.pop_front();
     }
     while (!bulk_.empty() && !full()) {
         Queued& queued = bulk_.front();
-        bulk_bytes_ -= queued.frame.size();
+        bulk_bytes_ -= queued.outgoing.size();
         --queued.stream->queued_frames;
         if (!queued.stream->cancelled) {
             queued.stream->open_sent = true;
-            take(std::move(queued.frame));
+            take(std::move(queued.outgoing));
         }
         bulk_.pop_front();
     }
     if (batch.empty() && goodbye_ && !goodbye_sent_) {
         goodbye_sent_ = true;
-        take(Bytes(*goodbye_));
+        take({*goodbye_, {}, nullptr});
     }
     return batch;
 }

@@ -55,6 +55,7 @@ class StreamState {
     bool answered = false;        // a head or data came
     bool open_sent = false;       // the request left the queue
     std::uint32_t ungranted = 0;  // bytes consumed since the last credit frame
+    std::shared_ptr<DataSink> sink;
 
     // What the other side may still send (dialler) or this side may (acceptor).
     std::int64_t credit = wire::stream_credit_initial;
@@ -108,14 +109,23 @@ class Link : public std::enable_shared_from_this<Link> {
     std::optional<Result<StreamFrame>> poll(StreamState& state);
     Awaitable<Result<void>> write(std::shared_ptr<StreamState> state, Bytes frame, std::size_t credit);
     Result<void> push(const std::shared_ptr<StreamState>& state, Bytes frame, std::size_t credit);
+    Result<void> push_shared(const std::shared_ptr<StreamState>& state, ByteView bytes,
+                             std::shared_ptr<const void> owner);
     bool has_room(const std::shared_ptr<StreamState>& state, bool for_data);
     void write_end(const std::shared_ptr<StreamState>& state, const wire::End& end);
     void cancel(const std::shared_ptr<StreamState>& state);
     void release(const std::shared_ptr<StreamState>& state);
 
   private:
-    struct Queued {
+    // A frame, the rest of which may be somebody's.
+    struct Outgoing {
         Bytes frame;
+        ByteView rest;
+        std::shared_ptr<const void> owner;
+        std::size_t size() const { return frame.size() + rest.size(); }
+    };
+    struct Queued {
+        Outgoing outgoing;
         std::shared_ptr<StreamState> stream;
     };
 
@@ -133,12 +143,20 @@ class Link : public std::enable_shared_from_this<Link> {
     Result<void> handle_as_dialler(const wire::FrameView& frame);
     Result<void> handle_as_acceptor(const wire::FrameView& frame);
     Result<void> handle_open(const wire::FrameView& frame);
+    Result<void> handle_data(StreamState& stream, const wire::FrameView& frame);
+    // Data for a sink: takes it into account, and hands on what is there of it.
+    Result<void> begin_sinking(StreamState& stream, std::uint32_t length, ByteView payload);
+    void sink(const std::shared_ptr<StreamState>& state, ByteView bytes);
+    void consume(StreamState& stream, std::uint32_t bytes);
+    // Reads the rest of a frame of data straight into its stream's sink. False when the link has ended.
+    Awaitable<bool> read_into_sink();
+    bool is_sinking() const;
     void handle_cancel(std::uint32_t id);
 
     void room_is_there();
     void queue_control(Bytes frame);
-    void queue_bulk(Bytes frame, const std::shared_ptr<StreamState>& state);
-    std::vector<Bytes> take_batch();
+    void queue_bulk(Outgoing outgoing, const std::shared_ptr<StreamState>& state);
+    std::vector<Outgoing> take_batch();
     void forget(std::shared_ptr<StreamState> state);
     StreamState* find(std::uint32_t id);
 

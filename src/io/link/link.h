@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <variant>
 
 #include "base/bytes.h"
@@ -32,6 +33,16 @@ class StreamState;
 
 // What a dialler reads: head (at most once, first), data, end (last).
 using StreamFrame = std::variant<wire::Head, wire::Data, wire::End>;
+
+// Takes the data of a stream as it comes off the network, to where it stays.
+class DataSink {
+  public:
+    virtual ~DataSink() = default;
+    // Where the next bytes go: at least one; valid until filled() has returned.
+    virtual std::span<std::uint8_t> room() = 0;
+    // So many of them are there. An error cancels the stream.
+    virtual Result<void> filled(std::size_t count) = 0;
+};
 
 // One request on a link. The dialler reads and may cancel; the acceptor writes and may be cancelled. Dropping the last
 // reference before the end cancels on the dialler's side and ends with EndCode::failed on the acceptor's.
@@ -58,6 +69,8 @@ class LinkStream {
     // (dialler), or has_room() one that is better (acceptor); it must do no more than wake whoever asks. Dropped when
     // the LinkStream goes away.
     void on_ready(std::function<void()> handler);
+    // Dialler, before the first read(): data goes there and not to read(), as fast as it comes. It may carry no tokens.
+    void read_into(std::shared_ptr<DataSink> sink);
     // Dialler. The acceptor is told before any queued data; frames on their way are dropped. Idempotent.
     void cancel();
 
@@ -72,6 +85,8 @@ class LinkStream {
     Result<void> push_head(const wire::Head& head);
     Result<void> push_data(wire::Data data);
     Result<void> push_end(const wire::End& end);
+    // Data without tokens that is sent from where it is, in one frame; `owner` keeps it there, unchanged.
+    Result<void> push_shared(ByteView bytes, std::shared_ptr<const void> owner);
     // Acceptor. False while the link's write queue is full, or, for data, credit is used up.
     bool has_room(bool for_data) const;
 

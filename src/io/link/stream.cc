@@ -53,7 +53,7 @@ Result<std::shared_ptr<LinkStream>> Link::open_now(const wire::Open& open) {
     streams_.emplace(state->id, state);
     ++context_->stats.streams_now;
     ++context_->stats.streams_opened;
-    queue_bulk(std::move(frame).value(), state);
+    queue_bulk({std::move(frame).value(), {}, nullptr}, state);
     return std::make_shared<LinkStream>(shared_from_this(), state);
 }
 
@@ -110,7 +110,18 @@ Result<void> Link::push(const std::shared_ptr<StreamState>& state, Bytes frame, 
     if (state->broken || finished_) return broken_error(*this);
     EXA_CHECK(!state->ended);
     state->credit -= static_cast<std::int64_t>(credit);
-    queue_bulk(std::move(frame), state);
+    queue_bulk({std::move(frame), {}, nullptr}, state);
+    return success();
+}
+
+Result<void> Link::push_shared(const std::shared_ptr<StreamState>& state, ByteView bytes,
+                               std::shared_ptr<const void> owner) {
+    EXA_CHECK(role_ == Role::acceptor);
+    if (state->cancelled) return error(errc::cancelled, "by " + to_string(peer_));
+    if (state->broken || finished_) return broken_error(*this);
+    EXA_CHECK(!state->ended);
+    state->credit -= static_cast<std::int64_t>(wire::bare_data_payload_size(bytes.size()));
+    queue_bulk({wire::encode_bare_data(state->id, bytes.size()), bytes, std::move(owner)}, state);
     return success();
 }
 
@@ -126,20 +137,20 @@ void Link::write_end(const std::shared_ptr<StreamState>& state, const wire::End&
     state->on_cancel = nullptr;
     Bytes frame = wire::encode_end(state->id, end);
     if (state->queued_frames > 0)
-        queue_bulk(std::move(frame), state);
+        queue_bulk({std::move(frame), {}, nullptr}, state);
     else
         queue_control(std::move(frame));
     forget(state);
 }
 
 void Link::cancel(const std::shared_ptr<StreamState>& state) {
+    state->sink = nullptr;
+    state->inbox.clear();
     if (state->cancelled || state->ended || state->broken) {
         state->cancelled = true;
-        state->inbox.clear();
         return;
     }
     state->cancelled = true;
-    state->inbox.clear();
     ++context_->stats.streams_cancelled;
     forget(state);
     state->notify();
@@ -185,6 +196,10 @@ void LinkStream::give_way() {
     link_->give_way();
 }
 
+void LinkStream::read_into(std::shared_ptr<DataSink> sink) {
+    state_->sink = std::move(sink);
+}
+
 void LinkStream::cancel() {
     link_->cancel(state_);
 }
@@ -228,6 +243,13 @@ Result<void> LinkStream::push_data(wire::Data data) {
         EXA_TRY(link_->push(state_, wire::encode_data(state_->id, piece), wire::data_payload_size(piece)));
     }
     return success();
+}
+
+Result<void> LinkStream::push_shared(ByteView bytes, std::shared_ptr<const void> owner) {
+    const std::size_t size = wire::bare_data_payload_size(bytes.size());
+    if (size > wire::frame_payload_max(wire::FrameType::data))
+        return error(errc::too_large, "data of " + std::to_string(size) + " bytes");
+    return link_->push_shared(state_, bytes, std::move(owner));
 }
 
 Result<void> LinkStream::push_end(const wire::End& end) {

@@ -61,10 +61,21 @@ class SocketTransport : public Transport {
         co_return Done{code, bytes};
     }
 
-    template <class Buffers>
-    Awaitable<Done> send(Buffers buffers) {
-        const auto [code, bytes] = co_await asio::async_write(socket_, buffers, as_result);
-        co_return Done{code, bytes};
+    // As the socket takes it: asio::async_write would hand over 64 KiB at a time.
+    Awaitable<Done> send(std::vector<asio::const_buffer> buffers) {
+        std::size_t sent = 0;
+        std::size_t next = 0;
+        while (next < buffers.size()) {
+            const std::span<const asio::const_buffer> rest(buffers.begin() + static_cast<std::ptrdiff_t>(next),
+                                                           buffers.end());
+            const auto [code, bytes] = co_await socket_.async_write_some(rest, as_result);
+            sent += bytes;
+            if (code) co_return Done{code, sent};
+            std::size_t taken = bytes;
+            for (; next < buffers.size() && taken >= buffers[next].size(); ++next) taken -= buffers[next].size();
+            if (taken > 0) buffers[next] += taken;
+        }
+        co_return Done{{}, sent};
     }
 
   private:
@@ -95,7 +106,7 @@ class TlsTransport final : public SocketTransport {
             // The dialler's last word leaves with its hello.
             if (step && step.value()) co_return success();
             if (const Bytes out = session_->take_output(); !out.empty())
-                if (const auto sent = co_await send(asio::buffer(out)); sent.code && step)
+                if (const auto sent = co_await send({asio::buffer(out)}); sent.code && step)
                     co_return error(errc::broken, "TLS handshake: " + sent.code.message());
             if (!step) co_return step.error();
             const auto got = co_await receive(session_->prepare());
@@ -136,14 +147,14 @@ class TlsTransport final : public SocketTransport {
         if (!session_->write(pieces, rekey_records_))
             co_return Done{make_error_code(boost::system::errc::protocol_error), 0};
         Bytes out = session_->take_output(std::move(spare_));
-        const auto sent = co_await send(asio::buffer(out));
+        const auto sent = co_await send({asio::buffer(out)});
         if (out.capacity() <= resting_capacity) spare_ = std::move(out);
         co_return Done{sent.code, sent.code ? 0 : asio::buffer_size(buffers)};
     }
 
     Awaitable<void> shutdown_send() override {
         session_->finish_writing();
-        if (const Bytes out = session_->take_output(); !out.empty()) co_await send(asio::buffer(out));
+        if (const Bytes out = session_->take_output(); !out.empty()) co_await send({asio::buffer(out)});
         co_await SocketTransport::shutdown_send();
     }
 

@@ -2,6 +2,7 @@
 #include <array>
 #include <boost/asio/detached.hpp>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "io/errc.h"
@@ -272,6 +273,29 @@ BOOST_AUTO_TEST_CASE(frames_of_streams_never_opened_or_in_the_wrong_order_end_th
             auto stream = co_await pool->open(fake.at, peer_b, {});
             BOOST_TEST_REQUIRE(stream.has_value());
             co_await fake.raw.send(frames);
+            co_await eventually([&] { return pool->stats().malformed == before + 1; }, "it is noticed");
+        });
+    }
+}
+
+BOOST_AUTO_TEST_CASE(data_for_a_sink_that_has_tokens_or_is_cut_short_ends_the_link) {
+    struct Bin final : DataSink {
+        std::span<std::uint8_t> room() override { return bytes; }
+        exa::Result<void> filled(std::size_t) override { return exa::success(); }
+        std::array<std::uint8_t, 4096> bytes{};
+    };
+    pool.emplace(io, config, identity(peer_a), log);
+    const std::string large = text(wire::encode_data(1, {0, {1, 2}, std::string(500'000, 'x')}));
+    for (const std::string& frames : {text(wire::encode_data(1, {0, {1}, "x"})), large,
+                                      text(wire::encode_frame(wire::FrameType::data, 1, Bytes{0, 0, 0}))}) {
+        FakePeer fake(io);
+        const auto before = pool->stats().malformed;
+        drive(io, [&]() -> Awaitable<void> {
+            asio::co_spawn(io, fake.accept_and_say(hello_of(peer_b)), asio::detached);
+            auto stream = co_await pool->open(fake.at, peer_b, {});
+            BOOST_TEST_REQUIRE(stream.has_value());
+            stream.value()->read_into(std::make_shared<Bin>());
+            co_await fake.raw.send_what_goes(frames);
             co_await eventually([&] { return pool->stats().malformed == before + 1; }, "it is noticed");
         });
     }

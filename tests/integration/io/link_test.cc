@@ -3,9 +3,11 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "io/crypto/openssl_crypto.h"
@@ -439,6 +441,89 @@ BOOST_DATA_TEST_CASE(cancelled_reader_gives_up_without_harm, plain_and_sealed, s
         give_up.emit(asio::cancellation_type::terminal);
         co_await eventually([&] { return over; }, "the reader ends");
         BOOST_TEST(co_await read_all(stream) == "late");
+    });
+}
+
+namespace {
+
+// Takes data in pieces of an odd size, up to `most` bytes.
+struct OddSink final : DataSink {
+    std::span<std::uint8_t> room() override { return piece; }
+    Result<void> filled(std::size_t count) override {
+        bytes.append(exa::as_text(std::span(piece).first(count)));
+        if (on_filled) on_filled();
+        if (bytes.size() > most) return exa::error(errc::malformed, "more than was wanted");
+        return exa::success();
+    }
+
+    std::array<std::uint8_t, 30'011> piece{};
+    std::string bytes;
+    std::size_t most = SIZE_MAX;
+    std::function<void()> on_filled;
+};
+
+std::shared_ptr<const std::string> some_megabytes() {
+    auto bytes = std::make_shared<std::string>();
+    for (std::uint32_t i = 0; bytes->size() < 5'000'000; ++i) *bytes += std::to_string(i * 7919);
+    return bytes;
+}
+
+// In frames of several sizes, as soon as there is room.
+Awaitable<void> send_shared(asio::io_context& io, std::shared_ptr<LinkStream> stream,
+                            std::shared_ptr<const std::string> bytes) {
+    std::size_t frame = 1;
+    for (std::size_t at = 0; at < bytes->size(); at += frame, frame = frame * 5 % 900'001) {
+        asio::steady_timer timer(io);
+        while (!stream->has_room(true) && !stream->cancelled()) {
+            timer.expires_after(milliseconds{1});
+            co_await timer.async_wait(as_result);
+        }
+        const auto piece = exa::as_bytes(*bytes).subspan(at, std::min(frame, bytes->size() - at));
+        if (!stream->push_shared(piece, bytes)) co_return;
+    }
+    BOOST_TEST(stream->push_end({}).has_value());
+}
+
+}  // namespace
+
+BOOST_DATA_TEST_CASE(shared_bytes_come_to_a_sink_in_their_order_and_to_a_reader_alike, plain_and_sealed, sealed) {
+    seal(sealed);
+    const auto bytes = some_megabytes();
+    start([&](std::shared_ptr<LinkStream> stream, const wire::Open&) { return send_shared(io, stream, bytes); });
+    drive(io, [&]() -> Awaitable<void> {
+        auto stream = co_await open();
+        const auto sink = std::make_shared<OddSink>();
+        stream->read_into(sink);
+        const auto end = co_await stream->read();
+        BOOST_TEST_REQUIRE(end.has_value());
+        BOOST_TEST((std::get<wire::End>(end.value()).code == wire::EndCode::ok));
+        BOOST_TEST((sink->bytes == *bytes));
+        BOOST_TEST((co_await read_all(co_await open()) == *bytes));
+    });
+}
+
+BOOST_DATA_TEST_CASE(a_sink_that_has_enough_or_lets_go_ends_its_stream_only, plain_and_sealed, sealed) {
+    seal(sealed);
+    const auto bytes = some_megabytes();
+    start([&](std::shared_ptr<LinkStream> stream, const wire::Open&) { return send_shared(io, stream, bytes); });
+    drive(io, [&]() -> Awaitable<void> {
+        auto full = co_await open();
+        const auto sink = std::make_shared<OddSink>();
+        sink->most = 1'000'000;
+        full->read_into(sink);
+        BOOST_TEST(is(co_await full->read(), errc::cancelled));
+        BOOST_TEST(sink->bytes.size() < 1'100'000U);
+        BOOST_TEST((bytes->starts_with(sink->bytes)));
+
+        auto left = co_await open();
+        auto other = std::make_shared<OddSink>();
+        other->on_filled = [&, weak = std::weak_ptr(other)] {
+            if (weak.lock()->bytes.size() > 500'000) left->cancel();
+        };
+        left->read_into(std::move(other));
+        BOOST_TEST(is(co_await left->read(), errc::cancelled));
+        BOOST_TEST((co_await read_all(co_await open()) == *bytes));
+        BOOST_TEST(pool->stats().links_opened == 1U);
     });
 }
 

@@ -93,6 +93,33 @@ BOOST_AUTO_TEST_CASE(announced_length_allocates_nothing) {
     BOOST_TEST(reader.prepare().size() < 100'000);
 }
 
+BOOST_AUTO_TEST_CASE(what_is_coming_of_a_frame_can_be_taken_and_the_rest_left_to_the_caller) {
+    FrameReader reader;
+    reader.accept_all();
+    BOOST_TEST(!reader.coming().has_value());
+    const Bytes payload(1000, 7);
+    const Bytes first = encode_frame(FrameType::data, 3, payload);
+    const auto offer = [&](std::size_t begin, std::size_t end) {
+        const auto room = reader.prepare(end - begin);
+        std::copy(first.begin() + static_cast<std::ptrdiff_t>(begin), first.begin() + static_cast<std::ptrdiff_t>(end),
+                  room.begin());
+        reader.commit(end - begin);
+        BOOST_TEST(!reader.next().value().has_value());
+    };
+    offer(0, frame_header_size - 1);
+    BOOST_TEST(!reader.coming().has_value());
+    offer(frame_header_size - 1, frame_header_size + 300);
+    BOOST_TEST(reader.coming()->payload.size() == 300U);
+    const FramePart part = reader.take_coming();
+    BOOST_TEST((part.header == FrameHeader{FrameType::data, 3, 1000}));
+    BOOST_TEST(part.payload.size() == 300U);
+    BOOST_TEST(part.missing == 700U);
+    BOOST_TEST(!reader.coming().has_value());
+    // The next frame follows what the caller has read.
+    const auto frames = cut(reader, encode_frame(FrameType::ping, 0, Bytes{1}), 5);
+    BOOST_TEST(frames.size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(stranger_may_only_greet) {
     for (const FrameType type : {FrameType::ping, FrameType::sync, FrameType::open}) {
         FrameReader reader;

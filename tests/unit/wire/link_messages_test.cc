@@ -300,4 +300,19 @@ BOOST_AUTO_TEST_CASE(every_code_has_a_name) {
         BOOST_TEST(std::string(to_string(static_cast<GoodbyeCode>(code))) != "unknown");
 }
 
+BOOST_AUTO_TEST_CASE(bare_data_is_data_without_tokens) {
+    Bytes frame = encode_bare_data(5, 3);
+    const Bytes whole = encode_data(5, {0, {}, "abc"});
+    BOOST_TEST(frame.size() + 3 == whole.size());
+    frame.insert(frame.end(), {'a', 'b', 'c'});
+    BOOST_TEST((frame == whole));
+    const exa::ByteView payload = exa::ByteView(whole).subspan(frame_header_size);
+    BOOST_TEST(payload.size() == bare_data_payload_size(3));
+    BOOST_TEST(exa::as_text(decode_bare_data(payload).value()) == "abc");
+    BOOST_TEST(decode_bare_data(payload.first(6)).value().empty());
+    BOOST_TEST(!decode_bare_data(payload.first(5)).has_value());
+    const Bytes tokens = encode_data(5, {0, {1}, "abc"});
+    BOOST_TEST(!decode_bare_data(exa::ByteView(tokens).subspan(frame_header_size)).has_value());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

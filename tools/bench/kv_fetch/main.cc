@@ -23,6 +23,7 @@
 #include "app/kv_disk.h"
 #include "app/kv_mesh.h"
 #include "app/kv_service.h"
+#include "app/memory.h"
 #include "app/serving.h"
 #include "base/rng.h"
 #include "io/clock/system_clock.h"
@@ -172,6 +173,7 @@ void fetch(const std::string& port, const std::string& how, std::size_t bytes, s
 }  // namespace
 
 int main(int argc, char** argv) {
+    app::keep_freed_memory();
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     if (arguments.size() == 6 && arguments[0] == "serve")
         serve(arguments[1], arguments[2], number(argv[4]), number(argv[5]), arguments[5]);
