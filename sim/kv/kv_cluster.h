@@ -1,5 +1,5 @@
-// KvCluster: the KV service of every peer, without engines: the very kv::Exchange of production over the links of the
-// fabric and a model of a disk store, and chats that load what is there and store what they add.
+// KvCluster: the KV service of every peer, without engines: exchanges over a model of a disk store, and chats that load
+// what is there and store what they add.
 //
 // Oracles: K1 what is handed out is what the chat's tokens say; K2 what a peer acknowledges is wholly on its disk; K3
 // what two owners had outlives one rack; K4 in the end every owner in the core has what it shall have; K5 no store is
@@ -11,14 +11,13 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <variant>
 #include <vector>
 
-#include "kv/exchange.h"
 #include "sim/checks/mutants.h"
 #include "sim/checks/oracles.h"
 #include "sim/cluster/cluster.h"
 #include "sim/kv/chats.h"
+#include "sim/kv/exchanges.h"
 #include "sim/kv/store.h"
 #include "sim/scenarios/scenario.h"
 
@@ -36,7 +35,7 @@ struct KvCounters {
     std::uint64_t healed = 0;  // that were bad on the disk and came from other peers
 };
 
-class KvCluster {
+class KvCluster final : private ExchangeUser {
   public:
     // All outlive it.
     KvCluster(const Scenario& scenario, Cluster& cluster, Oracles& oracles, const Crypto& crypto, Mutant mutant);
@@ -57,46 +56,6 @@ class KvCluster {
     KvStoreEffects effects() const;
 
   private:
-    // What reaches a peer over a link, or comes of what it asked its disk.
-    struct Question {
-        kv::AskId id;
-        kv::Question question;
-    };
-    struct Items {
-        kv::AskId id;
-        std::vector<kv::Item> items;
-    };
-    struct Segment {
-        kv::AskId id;
-        kv::SegmentKey key;  // that was asked for
-        kv::SealedSegment segment;
-    };
-    struct Outcomes {
-        kv::AskId id;
-        std::vector<kv::OfferOutcome> outcomes;
-    };
-    struct Failed {
-        kv::AskId id;
-    };
-    struct Written {
-        kv::Item item;
-        bool own = false;  // of this peer's making; else of an offer
-    };
-    struct Wake {};  // a timer of the exchange
-    struct Look {};  // at the view, again and again
-    using Happening = std::variant<Question, Items, Segment, Outcomes, Failed, Written, Wake, Look>;
-    struct Message {
-        Host from = 0;
-        Host to = 0;
-        Happening what;
-    };
-    struct Service {
-        std::unique_ptr<KvStore> store;  // outlives the process
-        std::unique_ptr<kv::Exchange> exchange;
-        std::uint32_t boot = 0;
-        std::uint64_t placed = 0;  // number of the view
-        WorldTime armed_for = world_never;
-    };
     struct Turn {
         Host host = 0;
         std::uint32_t boot = 0;
@@ -113,22 +72,24 @@ class KvCluster {
         WorldTime last_loss{};
     };
 
-    void handle(const Event& event);
+    const kv::Holdings& on_start(Host host) override { return *stores_[host]; }
+    void on_crash(Host host) override;
+    void on_look(Host host) override;
+    kv::Item look(Host host, const kv::SegmentKey& key) override;
+    kv::SealedSegment fetch(Host host, const kv::Item& item) override;
+    bool verify(const kv::SegmentKey& key, const kv::SegmentBuffer& segment) override;
+    bool is_forgotten(Host host, const kv::Question& question) override;
+    void on_written(Host host, const kv::Item& item, bool own) override;
+    void give(Host host, const kv::Exchange::Give& give) override;
+    void end_load(Host host, const kv::Exchange::LoadOver& over) override;
+    void store(Host host, const kv::Exchange::Store& store) override;
+    void on_kept(const kv::Exchange::Kept& kept) override;
+
     void begin_turn();
-    Service* service_of(Host host);
-    void act(Host host, const Happening& what, Host from);
-    void answer(Host host, Host from, const Question& question);
-    void pump(Host host);
-    void carry_out(Host host, kv::Exchange::Output output);
-    void ask(Host host, const kv::Exchange::Send& send);
-    void send(Host from, Host to, std::size_t bytes, Happening what, std::optional<kv::AskId> fails);
-    void later(Host host, Duration wait, Happening what);
-    void push(WorldTime at, Message message, std::uint32_t boot);
     void write(Host host, const kv::SealedSegment& segment, const kv::Item& item, bool own);
     void check(Host host, const Turn& turn, std::uint32_t place, const kv::SegmentBuffer& segment);
     void end_turn(const Turn& turn, std::uint32_t given);
     void lose(Host host, const kv::SegmentKey& key, bool excused);
-    void scrub(Host host);
     void heal(Host host, const kv::SegmentKey& key);
     std::string name(const kv::SegmentKey& key) const;
 
@@ -139,14 +100,11 @@ class KvCluster {
     const kv::SegmentSealer sealer_;
     Rng rng_;
     Chats chats_;
-    std::vector<Service> services_;
-    std::map<PeerId, Host> hosts_;
-    std::map<std::uint64_t, Message> messages_;
-    std::map<std::pair<Host, kv::OfferId>, std::pair<Host, kv::AskId>> offers_;
+    std::vector<std::unique_ptr<KvStore>> stores_;  // by host
+    Exchanges exchanges_;
     std::map<std::pair<Host, kv::LoadId>, Turn> turns_;
     std::map<std::pair<Host, kv::LoadId>, kv::SegmentKey> heals_;
     std::map<kv::SegmentKey, Track> tracks_;
-    std::uint64_t numbered_ = 0;
     KvCounters counters_;
     bool stopped_ = false;
 };

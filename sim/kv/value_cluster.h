@@ -1,6 +1,5 @@
-// ValueCluster: the values of the Redis port at every peer: the very kv::Exchange and kv::HybridClock of production
-// over the links of the fabric, with a model of a peer's memory and disk, and clients that set, get and remove the same
-// keys at any peer.
+// ValueCluster: the values of the Redis port at every peer: exchanges and the very kv::HybridClock of production, with
+// a model of a peer's memory and disk, and clients that set, get and remove the same keys at any peer.
 //
 // Oracles: V1 what a get answers was set under that key; V2 it is not older than what was acknowledged before it by an
 // owner in reach; V3 in the end all peers of the core answer the same of what its own peers keep, and nothing older
@@ -9,19 +8,17 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
-#include <variant>
 #include <vector>
 
-#include "kv/exchange.h"
 #include "kv/holdings.h"
 #include "kv/hybrid_clock.h"
 #include "sim/checks/mutants.h"
 #include "sim/checks/oracles.h"
 #include "sim/cluster/cluster.h"
+#include "sim/kv/exchanges.h"
 #include "sim/scenarios/scenario.h"
 
 namespace exa::sim {
@@ -37,7 +34,7 @@ struct ValueCounters {
     std::uint64_t agreed = 0;   // keys of which V3 holds in the end
 };
 
-class ValueCluster {
+class ValueCluster final : private ExchangeUser {
   public:
     // All outlive it.
     ValueCluster(const Scenario& scenario, Cluster& cluster, Oracles& oracles, Mutant mutant);
@@ -54,38 +51,6 @@ class ValueCluster {
     const ValueCounters& counters() const { return counters_; }
 
   private:
-    struct Question {
-        kv::AskId id;
-        kv::Question question;
-    };
-    struct Items {
-        kv::AskId id;
-        std::vector<kv::Item> items;
-    };
-    struct Segment {
-        kv::AskId id;
-        kv::SealedSegment segment;
-    };
-    struct Outcomes {
-        kv::AskId id;
-        std::vector<kv::OfferOutcome> outcomes;
-    };
-    struct Failed {
-        kv::AskId id;
-    };
-    struct Written {
-        kv::Item item;
-        bool own = false;  // of this peer's making; else of an offer
-    };
-    struct Wake {};
-    struct Look {};
-    using Happening = std::variant<Question, Items, Segment, Outcomes, Failed, Written, Wake, Look>;
-    struct Message {
-        Host from = 0;
-        Host to = 0;
-        Happening what;
-    };
-
     // What is on a disk, by key; a removal is a header without a payload.
     class Disk final : public kv::Holdings {
       public:
@@ -100,11 +65,7 @@ class ValueCluster {
     struct Service {
         Disk disk;  // outlives the process
         std::map<kv::SegmentKey, Memory> memory;
-        std::unique_ptr<kv::Exchange> exchange;
         kv::HybridClock clock;
-        std::uint32_t boot = 0;
-        std::uint64_t placed = 0;
-        WorldTime armed_for = world_never;
         WorldTime trouble{};  // when a question failed or was given up last
     };
     struct Acknowledged {
@@ -125,23 +86,26 @@ class ValueCluster {
         std::uint64_t fetched = 0;
     };
 
-    void handle(const Event& event);
+    const kv::Holdings& on_start(Host host) override;
+    void on_crash(Host host) override { services_[host].memory.clear(); }
+    kv::Item look(Host host, const kv::SegmentKey& key) override { return known(host, key).item; }
+    kv::SealedSegment fetch(Host host, const kv::Item& item) override;
+    void on_offer(Host host, const std::vector<kv::Item>& items) override;
+    void on_trouble(Host host) override { services_[host].trouble = cluster_.now(); }
+    void on_written(Host host, const kv::Item& item, bool own) override;
+    void give(Host host, const kv::Exchange::Give& give) override;
+    void end_load(Host host, const kv::Exchange::LoadOver& over) override;
+    void store(Host host, const kv::Exchange::Store& store) override;
+    void on_spare(Host host, const kv::Exchange::Spare& spare) override;
+    void on_found(Host host, const kv::Exchange::Found& found) override;
+
     void begin_operation();
-    void begin(Service& service, Operation operation);
-    Service* service_of(Host host);
-    void act(Host host, const Happening& what, Host from);
-    void answer(Host host, Host from, const Question& question);
-    void pump(Host host);
-    void carry_out(Host host, kv::Exchange::Output output);
-    void found(Host host, const kv::Exchange::Found& found);
+    void begin(kv::Exchange& exchange, Operation operation);
     void end(Operation operation, std::uint64_t stamp);
     std::uint64_t write(Host host, std::uint32_t number, bool is_removal, std::uint64_t after);
-    kv::KnownValue known(const Service& service, const kv::SegmentKey& key) const;
+    kv::KnownValue known(Host host, const kv::SegmentKey& key) const;
     bool is_of(const std::vector<Host>& core, std::uint32_t number);
     bool in_reach(Host from, const Acknowledged& one, std::uint32_t number);
-    void send(Host from, Host to, std::size_t bytes, Happening what, std::optional<kv::AskId> fails);
-    void later(Host host, Duration wait, Happening what);
-    void push(WorldTime at, Message message, std::uint32_t boot);
 
     const Scenario& scenario_;
     Cluster& cluster_;
@@ -150,13 +114,10 @@ class ValueCluster {
     Rng rng_;
     std::vector<kv::SegmentKey> keys_;
     std::vector<Service> services_;
-    std::map<PeerId, Host> hosts_;
-    std::map<std::uint64_t, Message> messages_;
-    std::map<std::pair<Host, kv::OfferId>, std::pair<Host, kv::AskId>> offers_;
+    Exchanges exchanges_;
     std::map<std::pair<Host, std::uint64_t>, Operation> operations_;  // by the number of its search, then of its fetch
     std::vector<std::vector<Acknowledged>> acknowledged_;             // by key
     std::vector<std::map<Host, std::uint64_t>> survey_;               // by key, what each answered last
-    std::uint64_t numbered_ = 0;
     ValueCounters counters_;
     bool stopped_ = false;
 };

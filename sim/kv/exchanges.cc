@@ -1,0 +1,185 @@
+#include "sim/kv/exchanges.h"
+
+#include <algorithm>
+
+#include "node/kv_placement.h"
+
+namespace exa::sim {
+
+namespace {
+
+constexpr std::chrono::milliseconds look_period{200};
+// Of one question or answer that holds no segment, without its items.
+constexpr std::size_t message_bytes = 200;
+
+template <class... Handlers>
+struct Overloaded : Handlers... {
+    using Handlers::operator()...;
+};
+
+}  // namespace
+
+Exchanges::Exchanges(Cluster& cluster, ExchangeUser& user, const ExchangeTraffic& traffic,
+                     const kv::ExchangeConfig& config)
+    : cluster_(cluster), user_(user), traffic_(traffic), config_(config), processes_(cluster.size()) {}
+
+void Exchanges::start() {
+    for (Host host = 0; host < cluster_.size(); ++host) push(cluster_.now(), {host, host, Look{}}, 0);
+}
+
+void Exchanges::handle(const Event& event) {
+    const auto message = messages_.extract(event.arg);
+    if (!message.empty()) act(message.mapped());
+}
+
+kv::Exchange* Exchanges::find(Host host) {
+    const Peer& peer = cluster_.peer(host);
+    Process& process = processes_[host];
+    if (process.boot != peer.boot || !peer.is_up()) {
+        if (process.exchange) user_.on_crash(host);
+        process = Process{};
+    }
+    if (!peer.is_up()) return nullptr;
+    if (!process.exchange) {
+        process.boot = peer.boot;
+        process.exchange = std::make_unique<kv::Exchange>(peer.id, user_.on_start(host), config_);
+        hosts_[peer.id] = host;
+    }
+    return process.exchange.get();
+}
+
+std::optional<Host> Exchanges::host_of(PeerId peer) const {
+    const auto at = hosts_.find(peer);
+    return at != hosts_.end() ? std::optional(at->second) : std::nullopt;
+}
+
+void Exchanges::act(const Message& message) {
+    const Host host = message.to;
+    if (std::holds_alternative<Look>(message.what)) push(cluster_.now() + look_period, {host, host, Look{}}, 0);
+    kv::Exchange* exchange = find(host);
+    if (exchange == nullptr || cluster_.peer(host).paused) return;
+    const TimePoint time = now(host);
+    std::visit(Overloaded{[&](const Question& one) { answer(host, message.from, one); },
+                          [&](const Items& one) { exchange->handle_items(time, one.id, one.items); },
+                          [&](const Segment& one) { exchange->handle_segment(time, one.id, one.segment); },
+                          [&](const Outcomes& one) { exchange->handle_outcomes(time, one.id, one.outcomes); },
+                          [&](const Failed& one) {
+                              user_.on_trouble(host);
+                              exchange->handle_failed(time, one.id);
+                          },
+                          [&](const Written& one) { user_.on_written(host, one.item, one.own); }, [](const Wake&) {},
+                          [&](const Look&) { look(host); }},
+               message.what);
+    // Whatever happened may have been late for a timer.
+    if (exchange->next_timeout() <= time) exchange->handle_timeout(time);
+    pump(host);
+}
+
+void Exchanges::look(Host host) {
+    user_.on_look(host);
+    Process& process = processes_[host];
+    const auto view = cluster_.peer(host).node->members();
+    if (view->number == process.placed) return;
+    process.placed = view->number;
+    process.exchange->handle_placement(now(host), std::make_shared<const kv::Placement>(node::kv_placement(*view)));
+}
+
+void Exchanges::answer(Host host, Host from, const Question& asked) {
+    const std::vector<kv::Item>& wanted = asked.question.items;
+    switch (asked.question.kind) {
+        case kv::QuestionKind::look: {
+            std::vector<kv::Item> items;
+            for (const kv::Item& item : wanted) items.push_back(user_.look(host, item.key));
+            return send(host, from, wanted.size(), Items{asked.id, std::move(items)});
+        }
+        case kv::QuestionKind::fetch:
+            for (const kv::Item& item : wanted)
+                send(host, from, 0, Segment{asked.id, item.key, user_.fetch(host, item)});
+            return;
+        case kv::QuestionKind::offer:
+        case kv::QuestionKind::move: {
+            user_.on_offer(host, wanted);
+            const kv::OfferId id{number()};
+            offers_[{host, id}] = {from, asked.id};
+            last(host)->handle_offer(now(host), id, cluster_.peer(from).id, asked.question);
+            return;
+        }
+    }
+}
+
+void Exchanges::pump(Host host) {
+    Process& process = processes_[host];
+    if (!process.exchange) return;
+    while (const auto output = process.exchange->poll_output()) carry_out(host, *output);
+    const WorldTime next = std::max(cluster_.now(), cluster_.peer(host).clock.when(process.exchange->next_timeout()));
+    // A look comes soon enough for what is due later than that.
+    if (next >= cluster_.now() + look_period || next == process.armed_for) return;
+    process.armed_for = next;
+    push(next, {host, host, Wake{}}, process.boot);
+}
+
+void Exchanges::carry_out(Host host, const kv::Exchange::Output& output) {
+    using Exchange = kv::Exchange;
+    std::visit(Overloaded{[&](const Exchange::Send& asked) { ask(host, asked); },
+                          [&](const Exchange::Drop&) { user_.on_trouble(host); },
+                          [&](const Exchange::Give& give) { user_.give(host, give); },
+                          [&](const Exchange::LoadOver& over) { user_.end_load(host, over); },
+                          [&](const Exchange::Store& store) { user_.store(host, store); },
+                          [&](const Exchange::Answer& answer) {
+                              const auto offer = offers_.extract({host, answer.id});
+                              if (offer.empty()) return;
+                              const auto [to, id] = offer.mapped();
+                              send(host, to, 0, Outcomes{id, answer.outcomes});
+                          },
+                          // Nobody has a cold tier here.
+                          [](const Exchange::LookCold&) {}, [](const Exchange::ReadCold&) {},
+                          [&](const Exchange::Kept& kept) { user_.on_kept(kept); },
+                          [&](const Exchange::Spare& spare) { user_.on_spare(host, spare); },
+                          [&](const Exchange::Found& found) { user_.on_found(host, found); }},
+               output);
+}
+
+void Exchanges::ask(Host host, const kv::Exchange::Send& asked) {
+    const std::size_t items = asked.question.items.size();
+    if (user_.is_forgotten(host, asked.question))
+        return later(host, std::chrono::milliseconds{1},
+                     Outcomes{asked.id, std::vector(items, kv::OfferOutcome::held)});
+    const auto to = host_of(asked.to);
+    if (!to || cluster_.peer(*to).id != asked.to) return later(host, std::chrono::milliseconds{1}, Failed{asked.id});
+    send(host, *to, items, Question{asked.id, asked.question}, asked.id);
+}
+
+// `fails`: which question of the sender's fails when the message cannot be sent.
+void Exchanges::send(Host from, Host to, std::size_t items, Happening what, std::optional<kv::AskId> fails) {
+    auto* answer = std::get_if<Segment>(&what);
+    const bool has_segment = answer != nullptr && answer->segment;
+    const std::size_t bytes = has_segment ? traffic_.segment_bytes : message_bytes + traffic_.item_bytes * items;
+    const LinkResult result = cluster_.send_data(from, to, cluster_.peer(to).id, bytes, traffic_.pool);
+    switch (result.kind) {
+        case LinkResult::Kind::arrives:
+            if (has_segment && !user_.verify(answer->key, *answer->segment)) answer->segment = nullptr;
+            return push(result.at, {from, to, std::move(what)}, cluster_.peer(to).boot);
+        case LinkResult::Kind::fails:
+            if (fails) push(result.at, {to, from, Failed{*fails}}, cluster_.peer(from).boot);
+            return;
+        case LinkResult::Kind::vanishes:
+            return;
+    }
+}
+
+void Exchanges::write_later(Host host, const kv::Item& item, bool own) {
+    later(host, cluster_.peer(host).disk.faults().sync_time, Written{item, own});
+}
+
+void Exchanges::later(Host host, Duration wait, Happening what) {
+    push(cluster_.now() + wait, {host, host, std::move(what)}, cluster_.peer(host).boot);
+}
+
+void Exchanges::push(WorldTime at, Message message, std::uint32_t boot) {
+    const Host to = message.to;
+    const std::uint64_t key = number();
+    messages_.emplace(key, std::move(message));
+    cluster_.push(at, traffic_.kind, to, key, boot);
+}
+
+}  // namespace exa::sim
