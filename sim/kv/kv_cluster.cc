@@ -254,8 +254,28 @@ void KvCluster::wipe(Host host) {
     for (const kv::SegmentKey& key : stores_[host]->wipe()) lose(host, key, false);
 }
 
+// Whether an owner, in somebody's eyes, is one of the core and has not what it should have.
+bool KvCluster::lacks(const std::vector<Host>& core, PeerId owner, const kv::SegmentKey& key) {
+    const auto at = exchanges_.host_of(owner);
+    if (!at || !std::ranges::binary_search(core, *at) || stores_[*at]->find(key)) return false;
+    // Who lived there before, under another identity, is dead. Who has come since that one died may never have heard of
+    // it, and then names other owners for as long as it is not lost.
+    const kv::Exchange* there = exchanges_.find(*at);
+    if (cluster_.peer(*at).id != owner || there == nullptr || !there->placement().owns(owner, key)) return false;
+    const Track& track = tracks_[key];
+    return !track.evicted && !track.refused.contains(*at) && !cluster_.peer(*at).disk.faults().full;
+}
+
 bool KvCluster::is_settled(const std::vector<Host>& core, std::string& why) {
     if (scenario_.kv.rate <= 0) return true;
+    // What was not in order at the last look is most likely not yet.
+    if (lack_) {
+        const kv::Exchange* holder = exchanges_.find(lack_->holder);
+        if (holder != nullptr && stores_[lack_->holder]->find(lack_->key) &&
+            holder->placement().owns(lack_->owner, lack_->key) && lacks(core, lack_->owner, lack_->key))
+            return false;
+        lack_.reset();
+    }
     for (const Host host : core) {
         const kv::Exchange* exchange = exchanges_.find(host);
         if (exchange == nullptr) continue;
@@ -265,18 +285,10 @@ bool KvCluster::is_settled(const std::vector<Host>& core, std::string& why) {
         }
         for (const kv::Item& item : stores_[host]->list(std::nullopt, SIZE_MAX)) {
             for (const PeerId owner : exchange->placement().owners(item.key)) {
-                const auto at = exchanges_.host_of(owner);
-                if (!at || !std::ranges::binary_search(core, *at)) continue;
-                // Who lived there before, under another identity, is dead. Who has come since that one died may never
-                // have heard of it, and then names other owners for as long as it is not lost.
-                const kv::Exchange* other = exchanges_.find(*at);
-                if (cluster_.peer(*at).id != owner || other == nullptr || !other->placement().owns(owner, item.key))
-                    continue;
-                const Track& track = tracks_[item.key];
-                if (stores_[*at]->find(item.key) || track.evicted) continue;
-                if (track.refused.contains(*at) || cluster_.peer(*at).disk.faults().full) continue;
-                why =
-                    fmt::format("K4: peer {} has segment {}, and its owner peer {} has not", host, name(item.key), *at);
+                if (!lacks(core, owner, item.key)) continue;
+                lack_ = {host, owner, item.key};
+                why = fmt::format("K4: peer {} has segment {}, and its owner {} has not", host, name(item.key),
+                                  to_string(owner));
                 return false;
             }
         }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -91,6 +92,7 @@ class KvCluster final : private ExchangeUser {
     void end_turn(const Turn& turn, std::uint32_t given);
     void lose(Host host, const kv::SegmentKey& key, bool excused);
     void heal(Host host, const kv::SegmentKey& key);
+    bool lacks(const std::vector<Host>& core, PeerId owner, const kv::SegmentKey& key);
     std::string name(const kv::SegmentKey& key) const;
 
     const Scenario& scenario_;
@@ -105,6 +107,13 @@ class KvCluster final : private ExchangeUser {
     std::map<std::pair<Host, kv::LoadId>, Turn> turns_;
     std::map<std::pair<Host, kv::LoadId>, kv::SegmentKey> heals_;
     std::map<kv::SegmentKey, Track> tracks_;
+    // What a peer of the core holds and that owner of it lacked at the last look.
+    struct Lack {
+        Host holder = 0;
+        PeerId owner;
+        kv::SegmentKey key;
+    };
+    std::optional<Lack> lack_;
     KvCounters counters_;
     bool stopped_ = false;
 };

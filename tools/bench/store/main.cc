@@ -205,12 +205,12 @@ int open(const Arguments& arguments) {
     Store store(arguments);
     const double opened = std::chrono::duration<double>(Clock::now() - start).count();
     exa::io::ScrubReport all;
-    while (!all.finished) {
-        const exa::io::ScrubReport report = store.store().scrub(100);
+    do {
+        const exa::io::ScrubReport report = store.store().scrub(all.next, 100);
         all.checked += report.checked;
         all.dropped += report.dropped;
-        all.finished = report.finished;
-    }
+        all.next = report.next;
+    } while (all.next);
     const double scrubbed = std::chrono::duration<double>(Clock::now() - start).count() - opened;
     std::printf("{\"open_s\": %.3f, \"entries\": %llu, \"dropped\": %llu, \"scrub_mb_s\": %.0f}\n", opened,
                 static_cast<unsigned long long>(all.checked), static_cast<unsigned long long>(all.dropped),
