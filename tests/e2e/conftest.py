@@ -1,5 +1,9 @@
+import os
+import pathlib
+
 import pytest
 from cluster import DEFAULT_MODEL, Cluster, make_tiny_model
+from kv_chat import Chat, question
 from load import Answers
 
 PROMPTS = ["Hello there", "Count the ways", "What is a ring?", "Tell me about trees and rivers"]
@@ -23,6 +27,24 @@ def steady_model(tmp_path_factory):
     """Noise too, but slow enough that answers are under way when something happens to their peer."""
     return make_tiny_model(tmp_path_factory.mktemp("model") / "steady.gguf", layers=8, d=256, heads=4, kv_heads=2,
                            ff=512, context=2048, type="q8_0")
+
+
+@pytest.fixture(scope="session")
+def long_model(tmp_path_factory):
+    """Noise, with room for a long chat; EXASERVE_KV_CHAT_MODEL names a real model in its place, which takes minutes."""
+    if chosen := os.environ.get("EXASERVE_KV_CHAT_MODEL"):
+        return DEFAULT_MODEL if chosen == "default" else pathlib.Path(chosen)
+    return make_tiny_model(tmp_path_factory.mktemp("model") / "long.gguf", layers=8, d=256, heads=4, kv_heads=2, ff=512,
+                           context=4096, type="q8_0")
+
+
+@pytest.fixture(scope="session")
+def undisturbed(tmp_path_factory, long_model):
+    """What the long model says to twelve questions in a chat without a cache."""
+    with Cluster(tmp_path_factory.mktemp("undisturbed"), long_model, peers=1, replicas=1,
+                 flags=["--kv-enabled=false"]) as cluster:
+        chat = Chat(cluster.model)
+        return [chat.ask(cluster.peers[0], question(turn)) for turn in range(12)]
 
 
 @pytest.fixture

@@ -8,26 +8,11 @@ import socket
 
 import pytest
 import redis
-from cluster import Cluster, exaserve, free_port, make_tiny_model, wait_for
+from cluster import Cluster, exaserve, free_port, wait_for
 from kv_chat import Chat, question
 
 TURNS = 10
 MIB = 1 << 20
-
-
-@pytest.fixture(scope="module")
-def long_model(tmp_path_factory):
-    """Noise, with room for a long chat."""
-    return make_tiny_model(tmp_path_factory.mktemp("model") / "long.gguf", layers=8, d=256, heads=4, kv_heads=2, ff=512,
-                           context=4096, type="q8_0")
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory, long_model):
-    with Cluster(tmp_path_factory.mktemp("undisturbed"), long_model, peers=1, replicas=1,
-                 flags=["--kv-enabled=false"]) as cluster:
-        chat = Chat(cluster.model)
-        return [chat.ask(cluster.peers[0], question(turn)) for turn in range(TURNS + 2)]
 
 
 @contextlib.contextmanager

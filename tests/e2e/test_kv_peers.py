@@ -1,30 +1,10 @@
 """KV cache among peers: what one has computed outlives it, and its rack."""
 
-import os
-import pathlib
-
 import pytest
-from cluster import DEFAULT_MODEL, Cluster, make_tiny_model, wait_for
+from cluster import Cluster, wait_for
 from kv_chat import Chat, question
 
 TURNS = 10
-
-
-@pytest.fixture(scope="module")
-def long_model(tmp_path_factory):
-    """Noise, with room for a long chat; EXASERVE_KV_CHAT_MODEL names a real model in its place, which takes minutes."""
-    if chosen := os.environ.get("EXASERVE_KV_CHAT_MODEL"):
-        return DEFAULT_MODEL if chosen == "default" else pathlib.Path(chosen)
-    return make_tiny_model(tmp_path_factory.mktemp("model") / "long.gguf", layers=8, d=256, heads=4, kv_heads=2, ff=512,
-                           context=4096, type="q8_0")
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory, long_model):
-    with Cluster(tmp_path_factory.mktemp("undisturbed"), long_model, peers=1, replicas=1,
-                 flags=["--kv-enabled=false"]) as cluster:
-        chat = Chat(cluster.model)
-        return [chat.ask(cluster.peers[0], question(turn)) for turn in range(TURNS + 1)]
 
 
 @pytest.fixture

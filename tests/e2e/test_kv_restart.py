@@ -2,8 +2,7 @@
 
 import json
 
-import pytest
-from cluster import Cluster, make_tiny_model, post_json, wait_for
+from cluster import Cluster, post_json, wait_for
 from kv_chat import Chat, question
 
 TURNS = 10
@@ -13,21 +12,6 @@ QUESTIONS = [question(turn) for turn in range(TURNS + 1)]
 def drained(peer) -> bool:
     cache = peer.admin("kv")
     return cache["queue"]["segments"] == 0 and cache["disk"]["segments"] > 0
-
-
-@pytest.fixture(scope="module")
-def long_model(tmp_path_factory):
-    """Noise, with room for a long chat."""
-    return make_tiny_model(tmp_path_factory.mktemp("model") / "long.gguf", layers=8, d=256, heads=4, kv_heads=2, ff=512,
-                           context=4096, type="q8_0")
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory, long_model):
-    with Cluster(tmp_path_factory.mktemp("undisturbed"), long_model, peers=1, replicas=1,
-                 flags=["--kv-enabled=false"]) as cluster:
-        chat = Chat(cluster.model)
-        return [chat.ask(cluster.peers[0], question) for question in QUESTIONS]
 
 
 def test_the_turn_after_a_kill_is_restored_and_says_the_same(tmp_path, long_model, undisturbed):
