@@ -21,9 +21,10 @@ BOOST_AUTO_TEST_CASE(hexadecimal_is_two_lower_case_digits_a_byte_and_comes_back)
 BOOST_AUTO_TEST_CASE(a_number_keeps_its_leading_zeros) {
     std::string text = "id-";
     exa::append_hex(text, 0x00ab'cdef'0123'4567);
-    BOOST_TEST((exa::parse_hex(text) == 0x00ab'cdef'0123'4567));
-    BOOST_TEST(!exa::parse_hex(text.substr(1)));
     BOOST_TEST(text == "id-00abcdef01234567");
+    BOOST_TEST((exa::parse_hex(text.substr(3)) == 0x00ab'cdef'0123'4567));
+    for (const char* wrong : {"", "id-00abcdef01234567", "0abcdef01234567", "00abcdef0123456g"})
+        BOOST_TEST(!exa::parse_hex(wrong), wrong);
 }
 
 BOOST_AUTO_TEST_CASE(upper_case_digits_are_read) {
