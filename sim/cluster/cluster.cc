@@ -395,7 +395,7 @@ void Cluster::send_datagram(Host from, const Endpoint& to, Bytes bytes) {
 }
 
 void Cluster::inject(Host from, Host to, Bytes bytes, Origin origin) {
-    const Fabric::Fate fate = fabric_.send_datagram(now_, from, to, bytes.size());
+    const Fabric::Fate fate = fabric_.send_datagram(now_, from, to, bytes.size(), origin != Origin::member);
     for (std::size_t i = 0; i < fate.copies; ++i) {
         const bool last = i + 1 == fate.copies;
         Bytes copy = last ? std::move(bytes) : bytes;

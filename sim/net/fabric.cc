@@ -87,13 +87,14 @@ bool Fabric::queue(WorldTime now, Line& line, std::size_t bytes, double rate, Ra
     return true;
 }
 
-Fabric::Fate Fabric::send_datagram(WorldTime now, Host from, Host to, std::size_t bytes) {
+Fabric::Fate Fabric::send_datagram(WorldTime now, Host from, Host to, std::size_t bytes, bool by_stranger) {
     ++datagrams_;
     datagram_bytes_ += bytes;
     Fate fate;
     Fate::Copy first{latency(), false};
     std::size_t copies = 1;
-    if (config_.bandwidth > 0 && !queue(now, lines_[from], bytes, config_.bandwidth, Rank::datagram, first.delay))
+    if (config_.bandwidth > 0 && !by_stranger &&
+        !queue(now, lines_[from], bytes, config_.bandwidth, Rank::datagram, first.delay))
         return fate;
     if (config_.duplicate > 0 && duplicate_.unit() < config_.duplicate) ++copies;
     for (Active& active : rules_) {
@@ -131,6 +132,7 @@ Fabric::Fate Fabric::send_datagram(WorldTime now, Host from, Host to, std::size_
                 first.delay += std::max(Duration{0}, rule.until - now);
                 break;
             case RuleKind::bandwidth: {
+                if (by_stranger) break;
                 const Duration before = first.delay;
                 if (!queue(now, active.lines[from], bytes, rule.rate, Rank::datagram, first.delay)) {
                     ++*active.effects;

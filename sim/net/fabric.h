@@ -80,7 +80,8 @@ class Fabric {
     std::uint32_t add(Rule rule, std::uint64_t* effects);
     void remove(std::uint32_t number);
 
-    Fate send_datagram(WorldTime now, Host from, Host to, std::size_t bytes);
+    // `by_stranger`: the sender's address is forged, and its line carries nothing of it.
+    Fate send_datagram(WorldTime now, Host from, Host to, std::size_t bytes, bool by_stranger = false);
     // How long a link message takes; world_never's distance means that it cannot pass. `until` then says when it could.
     struct LinkFate {
         bool passes = true;

@@ -132,6 +132,14 @@ BOOST_AUTO_TEST_CASE(no_datagram_is_dropped_for_one_packet_of_a_slow_line) {
     for (int i = 0; i < 20; ++i) BOOST_TEST(fabric.send_datagram(at(1000 * i), 0, 1, 100).copies == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(what_bears_a_forged_address_is_not_on_its_owners_line) {
+    NetConfig config;
+    config.bandwidth = 100'000;
+    Fabric fabric(config, hosts, Streams(1));
+    for (int i = 0; i < 100; ++i) BOOST_TEST(fabric.send_datagram(at(0), 0, 1, 60'000, true).copies == 1U);
+    BOOST_TEST((fabric.send_datagram(at(0), 0, 1, 100).copy[0].delay < milliseconds{5}));
+}
+
 BOOST_AUTO_TEST_CASE(control_overtakes_data_on_a_full_line) {
     NetConfig config;
     config.bandwidth = 100'000;
