@@ -187,10 +187,15 @@ KvStats KvService::stats() const {
         stats.memory_bytes = memory_.bytes();
     }
     if (disk_) stats.disk = disk_->stats();
-    if (peers_ != nullptr) stats.peers = peers_->stats();
     if (cold_) stats.cold = cold_->stats();
-    const std::shared_lock lock(values_mutex_);
-    if (values_ != nullptr) stats.values = values_->stats();
+    {
+        const std::shared_lock lock(values_mutex_);
+        if (values_ != nullptr) stats.values = values_->stats();
+    }
+    if (peers_ == nullptr) return stats;
+    // After what waits here, which they are told of before it waits no more.
+    stats.peers = peers_->stats();
+    stats.peers->await(stats.queued_segments + (stats.values ? stats.values->queued_values : 0));
     return stats;
 }
 

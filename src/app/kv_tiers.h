@@ -27,11 +27,18 @@ struct KvPeersStats {
     bool settled = false;       // all that is here is where it shall be, as far as that can be
     bool given_away = false;    // and this peer owns nothing
     std::uint64_t waiting = 0;  // offers to others that are not settled
-    kv::SpreadCounters spread;
-    kv::RepairProgress repair;
+    kv::SpreadCounters spread{};
+    kv::RepairProgress repair{};
     std::uint64_t fetched = 0;  // segments that came from others
     std::uint64_t fetched_bytes = 0;
     std::uint64_t corrupt = 0;  // of these, those that did not verify
+
+    // So many segments more are yet to be offered.
+    void await(std::uint64_t segments) {
+        waiting += segments;
+        settled = settled && segments == 0;
+        given_away = given_away && segments == 0;
+    }
 };
 
 // Other peers.

@@ -64,6 +64,7 @@ class FakePeers final : public FakeKvPeers {
         sink({place, nullptr});
     }
     void handle_stored(const kv::SegmentHead& head, kv::SealedSegment) override { stored.push_back(head.key); }
+    KvPeersStats stats() const override { return {.settled = true, .given_away = true}; }
 
     std::set<int> have;
     std::set<int> cold;  // of these, what is read from the cold tier
@@ -168,6 +169,22 @@ BOOST_AUTO_TEST_CASE(a_disk_that_refuses_costs_nothing_but_the_place_on_it) {
     f.disk->full = false;
     while (f.service->stats().refused == 0) std::this_thread::yield();
     BOOST_TEST(!f.service->has(key_of(1)));
+}
+
+BOOST_AUTO_TEST_CASE(what_waits_for_the_disk_is_not_where_it_shall_be) {
+    Fixture f;
+    FakePeers peers;
+    f.service->set_peers(peers);
+    BOOST_TEST(f.service->stats().peers->settled);
+    f.disk->hold_writes(true);
+    f.offer(1);
+    const KvPeersStats stats = f.service->stats().peers.value();
+    BOOST_TEST(!stats.settled);
+    BOOST_TEST(!stats.given_away);
+    BOOST_TEST(stats.waiting == 1U);
+    f.disk->hold_writes(false);
+    while (!f.service->stats().peers->settled) std::this_thread::yield();
+    BOOST_TEST(f.service->stats().peers->given_away);
 }
 
 BOOST_AUTO_TEST_CASE(what_neither_memory_nor_disk_has_peers_are_asked_for_and_it_is_kept) {
