@@ -364,6 +364,7 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
         stats.waiting = exchange.waiting();
         stats.spread = exchange.spread();
         stats.repair = exchange.repair();
+        stats.recovered = exchange.recovery().recovered();
     }
 
     const KvMeshParts parts;
@@ -454,6 +455,13 @@ void KvMesh::handle_stored(const kv::SegmentHead& head, kv::SealedSegment segmen
         state->exchange.add(state->now(), item);
         state->pump();
         --state->handed;
+    });
+}
+
+void KvMesh::recover(const kv::SegmentKey& key) {
+    asio::post(state_->context, [state = state_, key] {
+        state->exchange.recover(state->now(), key);
+        state->pump();
     });
 }
 
