@@ -24,6 +24,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -79,7 +80,8 @@ class Server {
     [[noreturn]] void run() {
         std::array<epoll_event, 256> ready{};
         while (true) {
-            const int count = epoll_wait(epoll_, ready.data(), ready.size(), timeout_ms());
+            const auto wait = until_due();
+            const int count = epoll_pwait2(epoll_, ready.data(), ready.size(), wait ? &*wait : nullptr, nullptr);
             for (int i = 0; i < count; ++i) {
                 auto* const connection = static_cast<Connection*>(ready[static_cast<std::size_t>(i)].data.ptr);
                 if (connection == nullptr)
@@ -107,11 +109,11 @@ class Server {
         return true;
     }
 
-    int timeout_ms() const {
-        if (due_.empty()) return -1;
-        const std::int64_t left = due_.begin()->first - now_ns();
-        // Rounded up: events are late by a millisecond at most, and nothing spins.
-        return left <= 0 ? 0 : static_cast<int>((left + 999'999) / 1'000'000);
+    // To the nanosecond: in whole milliseconds events of many streams would leave in bunches. Nothing: for ever.
+    std::optional<timespec> until_due() const {
+        if (due_.empty()) return std::nullopt;
+        const std::int64_t left = std::max<std::int64_t>(due_.begin()->first - now_ns(), 0);
+        return timespec{left / 1'000'000'000, left % 1'000'000'000};
     }
 
     void watch(int fd, Connection* connection) const {
