@@ -14,12 +14,20 @@
 #include <thread>
 
 #include "app/metrics.h"
+#include "app/pace.h"
 #include "base/hash.h"
 #include "io/random.h"
 
 namespace exa::app {
 
 namespace asio = boost::asio;
+
+namespace {
+
+// Run between two looks at what they made ready.
+constexpr int handlers_max = 256;
+
+}  // namespace
 
 struct DataPlane::State {
     State(const DataPlaneShared& parts, std::size_t number)
@@ -28,7 +36,7 @@ struct DataPlane::State {
           dispatcher(parts.router, parts.tokens, Rng(hash64(parts.identity.peer.value, io::random_u64()))),
           links(context, link_config(parts), parts.identity, parts.log, parts.sealing),
           link_server(context, link_config(parts), parts.identity, parts.log, parts.sealing),
-          turn(context.get_executor()),
+          pace(parts.stream_spell),
           view(parts.view),
           serving(parts.replicas, parts.kv, turn, context.get_executor()),
           entry(parts.entry, parts.gate, dispatcher, links, serving, view, parts.clock, turn, context.get_executor()),
@@ -67,6 +75,27 @@ struct DataPlane::State {
                                  .kv = shared.actions.kv->stats()});
         };
         return actions;
+    }
+
+    // Reads what there is, has it passed on, and sees that it leaves; then again.
+    void loop() {
+        using Clock = std::chrono::steady_clock;
+        const auto micros = [](Clock::duration time) { return std::chrono::duration_cast<Duration>(time); };
+        while (!context.stopped()) {
+            const auto idle_since = Clock::now();
+            if (turn.empty()) context.run_one();
+            const auto begun = Clock::now();
+            run_ready();
+            turn.run();
+            run_ready();
+            if (turn.take_streams())
+                std::this_thread::sleep_for(pace.rest(micros(begun - idle_since), micros(Clock::now() - begun)));
+        }
+    }
+
+    // Not until there is nothing more: under load that is never.
+    void run_ready() {
+        for (int left = handlers_max; left > 0 && context.poll_one() > 0; --left) continue;
     }
 
     void store_totals() { shared.totals.store(thread_number, dispatcher, entry.failed(), link_server.stats()); }
@@ -126,6 +155,7 @@ struct DataPlane::State {
     io::LinkPool links;
     io::LinkServer link_server;
     Turn turn;
+    const Pace pace;
     ViewReader view;
     Serving serving;
     Entry entry;
@@ -158,7 +188,7 @@ Result<void> DataPlane::bind(Endpoint http, Endpoint link) {
 }
 
 void DataPlane::run() {
-    state_->thread = std::jthread([state = state_.get()] { state->context.run(); });
+    state_->thread = std::jthread([state = state_.get()] { state->loop(); });
 }
 
 Endpoint DataPlane::http_endpoint() const {

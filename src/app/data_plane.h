@@ -39,6 +39,7 @@ struct DataPlaneShared {
     Totals& totals;
     StatsBoard& stats;
     Log& log;
+    Duration stream_spell{0};                    // of Pace
     bool reuse_port = false;                     // more than one thread
     io::LinkSealing sealing;                     // as it is at the start
     std::shared_ptr<const io::TlsSettings> tls;  // of the door, as it is at the start; null: plain HTTP

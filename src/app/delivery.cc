@@ -42,7 +42,10 @@ bool Delivery::send_what_goes() {
     while (!stream_->cancelled()) {
         if (!waiting_) {
             auto part = reply_->poll();
-            if (!part) return true;
+            if (!part) {
+                if (std::exchange(sent_data_, false)) turn_.note_stream();
+                return true;
+            }
             if (!*part) {
                 std::ignore = stream_->push_end({wire::EndCode::failed, part->error().message()});
                 return false;
@@ -59,7 +62,10 @@ bool Delivery::send_what_goes() {
 }
 
 bool Delivery::send(ReplyPart part) {
-    if (auto* data = std::get_if<wire::Data>(&part)) return stream_->push_data(std::move(*data)).has_value();
+    if (auto* data = std::get_if<wire::Data>(&part)) {
+        sent_data_ = true;
+        return stream_->push_data(std::move(*data)).has_value();
+    }
     if (auto* shared = std::get_if<SharedBytes>(&part))
         return stream_->push_shared(shared->bytes, std::move(shared->owner)).has_value();
     if (auto* head = std::get_if<wire::Head>(&part)) return stream_->push_head(*head).has_value();

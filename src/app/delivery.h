@@ -38,6 +38,7 @@ class Delivery final : public Runnable, public std::enable_shared_from_this<Deli
     std::atomic<std::uint32_t>& running_;
     std::function<void(const std::shared_ptr<Delivery>&)> on_end_;
     std::optional<ReplyPart> waiting_;  // for room on the link, or credit
+    bool sent_data_ = false;            // since the reply last had nothing
 };
 
 }  // namespace exa::app

@@ -136,6 +136,7 @@ std::optional<Outcome> Journey::take_parts() {
             if (!std::exchange(waits_, true)) {
                 waits_since_ = Clock::now();
                 next_look_ = waits_since_ + parts_.suspect_timeout;
+                if (exchange_->started() && relay_.attempt().local) parts_.turn.note_stream();
             }
             return std::nullopt;
         }

@@ -2,8 +2,6 @@
 // that one read of a link brought for an answer is taken in one go, and nobody runs in the middle of another.
 #pragma once
 
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/post.hpp>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -22,21 +20,19 @@ class Runnable {
     bool queued_ = false;
 };
 
-// Belongs to one thread; outlives everything that its executor still runs.
+// Belongs to one thread, whose loop calls run() at the end of each turn.
 class Turn {
   public:
-    explicit Turn(boost::asio::any_io_executor executor) : executor_(std::move(executor)) {}
+    Turn() = default;
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
     // Adding it again before it has run changes nothing.
     void add(std::shared_ptr<Runnable> ready) {
-        if (std::exchange(ready->queued_, true)) return;
-        ready_.push_back(std::move(ready));
-        if (ready_.size() == 1) boost::asio::post(executor_, [this] { run(); });
+        if (!std::exchange(ready->queued_, true)) ready_.push_back(std::move(ready));
     }
-
-  private:
+    bool empty() const { return ready_.empty(); }
+    // What this adds runs in the next turn.
     void run() {
         running_.swap(ready_);
         for (const auto& one : running_) {
@@ -46,9 +42,15 @@ class Turn {
         running_.clear();
     }
 
-    boost::asio::any_io_executor executor_;
+    // Something of a stream was passed on, and more of it is to come.
+    void note_stream() { streams_ = true; }
+    // Whether that was so since this was last asked.
+    bool take_streams() { return std::exchange(streams_, false); }
+
+  private:
     std::vector<std::shared_ptr<Runnable>> ready_;
     std::vector<std::shared_ptr<Runnable>> running_;
+    bool streams_ = false;
 };
 
 }  // namespace exa::app

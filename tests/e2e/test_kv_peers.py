@@ -15,7 +15,8 @@ def four(tmp_path, long_model):
 
 
 def settled(peer) -> bool:
-    return peer.admin("kv")["peers"]["settled"]
+    cache = peer.admin("kv")
+    return cache["queue"]["segments"] == 0 and cache["peers"]["settled"]
 
 
 def talk(cluster, undisturbed) -> tuple[Chat, int]:

@@ -1,6 +1,5 @@
 #include "app/turn.h"
 
-#include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
 #include <functional>
 
@@ -22,29 +21,39 @@ struct Job final : Runnable {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(what_is_added_twice_runs_once_and_never_at_once) {
-    boost::asio::io_context context;
-    Turn turn(context.get_executor());
+    Turn turn;
     const auto job = std::make_shared<Job>();
     turn.add(job);
     turn.add(job);
     BOOST_TEST(job->runs == 0);
-    BOOST_TEST(context.poll() == 1U);
+    BOOST_TEST(!turn.empty());
+    turn.run();
     BOOST_TEST(job->runs == 1);
+    BOOST_TEST(turn.empty());
 }
 
 BOOST_AUTO_TEST_CASE(what_a_turn_adds_runs_in_the_next_one) {
-    boost::asio::io_context context;
-    Turn turn(context.get_executor());
+    Turn turn;
     const auto again = std::make_shared<Job>();
     again->then = [&] {
         if (again->runs < 3) turn.add(again);
     };
     turn.add(again);
     for (int i = 1; i <= 3; ++i) {
-        context.poll_one();
+        BOOST_TEST(!turn.empty());
+        turn.run();
         BOOST_TEST(again->runs == i);
     }
-    BOOST_TEST(context.poll() == 0U);
+    BOOST_TEST(turn.empty());
+}
+
+BOOST_AUTO_TEST_CASE(streams_are_told_of_once) {
+    Turn turn;
+    BOOST_TEST(!turn.take_streams());
+    turn.note_stream();
+    turn.note_stream();
+    BOOST_TEST(turn.take_streams());
+    BOOST_TEST(!turn.take_streams());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
