@@ -59,7 +59,6 @@ void KvCluster::start() {
 
 void KvCluster::on_crash(Host host) {
     stores_[host]->crash();
-    std::erase_if(heals_, [host](const auto& heal) { return heal.first.first == host; });
 }
 
 void KvCluster::begin_turn() {
@@ -92,7 +91,8 @@ void KvCluster::begin_turn() {
 // As app/kv_scrubber reads the disk, somewhat faster, so that a round ends within a run.
 void KvCluster::on_look(Host host) {
     if (mutant_ == Mutant::mac_unchecked) return;
-    for (const kv::SegmentKey& key : stores_[host]->scrub(scrubbed_at_once)) heal(host, key);
+    for (const kv::SegmentKey& key : stores_[host]->scrub(scrubbed_at_once))
+        exchanges_.last(host)->recover(exchanges_.now(host), key);
 }
 
 kv::Item KvCluster::look(Host host, const kv::SegmentKey& key) {
@@ -102,7 +102,7 @@ kv::Item KvCluster::look(Host host, const kv::SegmentKey& key) {
 kv::SealedSegment KvCluster::fetch(Host host, const kv::Item& item) {
     const bool was_here = stores_[host]->find(item.key).has_value();
     auto segment = stores_[host]->get(exchanges_.wall(host), item.key, mutant_ == Mutant::mac_unchecked);
-    if (was_here && !segment) heal(host, item.key);
+    if (was_here && !segment) exchanges_.last(host)->recover(exchanges_.now(host), item.key);
     return segment;
 }
 
@@ -134,10 +134,6 @@ void KvCluster::on_written(Host host, const kv::Item& item, bool own) {
 }
 
 void KvCluster::give(Host host, const kv::Exchange::Give& give) {
-    if (const auto healed = heals_.find({host, give.id}); healed != heals_.end()) {
-        write(host, give.segment, {healed->second, 0, static_cast<std::uint32_t>(give.segment->size())}, true);
-        ++counters_.healed;
-    }
     const auto turn = turns_.find({host, give.id});
     if (turn == turns_.end()) return;
     ++counters_.handed_out;
@@ -145,7 +141,6 @@ void KvCluster::give(Host host, const kv::Exchange::Give& give) {
 }
 
 void KvCluster::end_load(Host host, const kv::Exchange::LoadOver& over) {
-    heals_.erase({host, over.id});
     const auto turn = turns_.extract({host, over.id});
     if (!turn.empty()) end_turn(turn.mapped(), over.given);
 }
@@ -224,13 +219,6 @@ void KvCluster::lose(Host host, const kv::SegmentKey& key, bool excused) {
                           host, seconds_of(repair_time)));
 }
 
-// What was bad on the disk comes back from whoever has it.
-void KvCluster::heal(Host host, const kv::SegmentKey& key) {
-    const kv::LoadId id{exchanges_.number()};
-    heals_.emplace(std::pair(host, id), key);
-    exchanges_.last(host)->load(exchanges_.now(host), id, {key}, {false});
-}
-
 std::uint64_t KvCluster::rot(Host host, double share) {
     KvStore& store = *stores_[host];
     std::uint64_t changed = 0;
@@ -303,6 +291,7 @@ KvCounters KvCluster::counters() const {
         if (exchange == nullptr) continue;
         counters.repaired += exchange->repair().offered;
         counters.passes += exchange->repair().passes;
+        counters.healed += exchange->recovery().recovered();
     }
     return counters;
 }

@@ -91,7 +91,6 @@ class KvCluster final : private ExchangeUser {
     void check(Host host, const Turn& turn, std::uint32_t place, const kv::SegmentBuffer& segment);
     void end_turn(const Turn& turn, std::uint32_t given);
     void lose(Host host, const kv::SegmentKey& key, bool excused);
-    void heal(Host host, const kv::SegmentKey& key);
     bool lacks(const std::vector<Host>& core, PeerId owner, const kv::SegmentKey& key);
     std::string name(const kv::SegmentKey& key) const;
 
@@ -105,7 +104,6 @@ class KvCluster final : private ExchangeUser {
     std::vector<std::unique_ptr<KvStore>> stores_;  // by host
     Exchanges exchanges_;
     std::map<std::pair<Host, kv::LoadId>, Turn> turns_;
-    std::map<std::pair<Host, kv::LoadId>, kv::SegmentKey> heals_;
     std::map<kv::SegmentKey, Track> tracks_;
     // What a peer of the core holds and that owner of it lacked at the last look.
     struct Lack {

@@ -83,7 +83,7 @@ json::value kv_json(const std::optional<KvStats>& stats) {
                          {{"checked", stats->scrubbed},
                           {"dropped", stats->scrub_dropped},
                           {"rounds", stats->scrub_rounds},
-                          {"recovered", stats->recovered}}},
+                          {"recovered", stats->peers ? stats->peers->recovered : 0}}},
                         {"hits",
                          {{"memory", stats->hits_memory},
                           {"disk", stats->hits_disk},

@@ -364,6 +364,7 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
         stats.waiting = exchange.waiting();
         stats.spread = exchange.spread();
         stats.repair = exchange.repair();
+        stats.recovered = exchange.recovery().recovered();
     }
 
     const KvMeshParts parts;
@@ -386,6 +387,7 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
     asio::steady_timer view_timer{context};
     asio::executor_work_guard<asio::io_context::executor_type> work = asio::make_work_guard(context);
 
+    std::atomic<std::uint64_t> handed = 0;  // segments stored that `stats` knows nothing of yet
     mutable std::mutex stats_mutex;
     KvPeersStats stats;
     std::jthread thread;
@@ -448,8 +450,17 @@ void KvMesh::fetch(const kv::Item& item, std::vector<PeerId> holders, Fetched do
 
 void KvMesh::handle_stored(const kv::SegmentHead& head, kv::SealedSegment segment) {
     const kv::Item item{head.key, head.stamp, static_cast<std::uint32_t>(segment->size())};
+    ++state_->handed;
     asio::post(state_->context, [state = state_, item] {
         state->exchange.add(state->now(), item);
+        state->pump();
+        --state->handed;
+    });
+}
+
+void KvMesh::recover(const kv::SegmentKey& key) {
+    asio::post(state_->context, [state = state_, key] {
+        state->exchange.recover(state->now(), key);
         state->pump();
     });
 }
@@ -503,8 +514,11 @@ void KvMesh::set_keys(std::shared_ptr<const LinkKeys> keys) {
 }
 
 KvPeersStats KvMesh::stats() const {
+    const std::uint64_t handed = state_->handed;  // before the lock: what is not counted here, the rest counts
     const std::lock_guard lock(state_->stats_mutex);
-    return state_->stats;
+    KvPeersStats stats = state_->stats;
+    stats.await(handed);
+    return stats;
 }
 
 }  // namespace exa::app

@@ -46,6 +46,7 @@ class KvMesh final : public KvPeers {
     void load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, const kv::LoadTerms& terms,
               Sink sink) override;
     void handle_stored(const kv::SegmentHead& head, kv::SealedSegment segment) override;
+    void recover(const kv::SegmentKey& key) override;
     void move(PeerId to, std::vector<kv::SegmentKey> keys, Moved done) override;
     bool has_others() const override;
     void find(std::vector<kv::KnownValue> values, Found done) override;

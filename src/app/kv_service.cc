@@ -158,7 +158,9 @@ void KvService::load(std::vector<kv::SegmentKey> keys, KvSink sink, const kv::Lo
 void KvService::fetch(const kv::SegmentKey& key, std::function<void(kv::SealedSegment)> done) {
     const auto work = [this, key, done](const std::stop_token& stopping) {
         kv::SealedSegment segment = find_value(key);
+        const bool was_here = disk_ && disk_->find(key);
         if (!segment) segment = find(key, stopping);
+        if (!segment && was_here && peers_ != nullptr) peers_->recover(key);
         if (segment || !cold_) return done(std::move(segment));
         cold_->read(key, [this, done](kv::SealedSegment read) {
             if (read) keep(read);
@@ -187,10 +189,15 @@ KvStats KvService::stats() const {
         stats.memory_bytes = memory_.bytes();
     }
     if (disk_) stats.disk = disk_->stats();
-    if (peers_ != nullptr) stats.peers = peers_->stats();
     if (cold_) stats.cold = cold_->stats();
-    const std::shared_lock lock(values_mutex_);
-    if (values_ != nullptr) stats.values = values_->stats();
+    {
+        const std::shared_lock lock(values_mutex_);
+        if (values_ != nullptr) stats.values = values_->stats();
+    }
+    if (peers_ == nullptr) return stats;
+    // After what waits here, which they are told of before it waits no more.
+    stats.peers = peers_->stats();
+    stats.peers->await(stats.queued_segments + (stats.values ? stats.values->queued_values : 0));
     return stats;
 }
 
@@ -463,17 +470,6 @@ void KvService::keep(const kv::SealedSegment& segment) {
 }
 
 // It was on the disk, and is bad there.
-void KvService::recover(const kv::SegmentKey& key) {
-    if (peers_ == nullptr) return;
-    peers_->load({key}, {false}, {}, [this](const KvPeers::Arrival& arrival) {
-        if (!arrival.segment) return false;
-        keep(arrival.segment);
-        const std::lock_guard lock(mutex_);
-        ++counts_.recovered;
-        return true;
-    });
-}
-
 io::ScrubReport KvService::scrub(const std::optional<kv::SegmentKey>& after, std::size_t count) {
     if (!disk_) return {};
     io::ScrubReport report = disk_->scrub(after, count);
@@ -483,7 +479,8 @@ io::ScrubReport KvService::scrub(const std::optional<kv::SegmentKey>& after, std
         counts_.scrub_dropped += report.dropped;
         counts_.scrub_rounds += report.next ? 0 : 1;
     }
-    for (const kv::SegmentKey& key : report.lost) recover(key);
+    if (peers_ != nullptr)
+        for (const kv::SegmentKey& key : report.lost) peers_->recover(key);
     return report;
 }
 

@@ -55,7 +55,6 @@ struct KvStats {
     std::uint64_t scrubbed = 0;
     std::uint64_t scrub_dropped = 0;
     std::uint64_t scrub_rounds = 0;
-    std::uint64_t recovered = 0;  // that were bad on the disk and came from peers
     std::optional<io::StoreStats> disk{};
     std::optional<KvPeersStats> peers{};
     std::optional<KvValuesStats> values{};
@@ -194,7 +193,6 @@ class KvService {
     void assemble(const std::shared_ptr<Assembly>& assembly, const std::stop_token& stopping);
     void remember(const kv::SegmentHead& head, const kv::SealedSegment& segment);
     void keep(const kv::SealedSegment& segment);
-    void recover(const kv::SegmentKey& key);
     void count_miss();
     kv::SealedSegment find(const kv::SegmentKey& key, const std::stop_token& stopping);
     kv::SealedSegment find_value(const kv::SegmentKey& key);

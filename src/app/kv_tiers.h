@@ -27,11 +27,19 @@ struct KvPeersStats {
     bool settled = false;       // all that is here is where it shall be, as far as that can be
     bool given_away = false;    // and this peer owns nothing
     std::uint64_t waiting = 0;  // offers to others that are not settled
-    kv::SpreadCounters spread;
-    kv::RepairProgress repair;
+    kv::SpreadCounters spread{};
+    kv::RepairProgress repair{};
     std::uint64_t fetched = 0;  // segments that came from others
     std::uint64_t fetched_bytes = 0;
-    std::uint64_t corrupt = 0;  // of these, those that did not verify
+    std::uint64_t corrupt = 0;    // of these, those that did not verify
+    std::uint64_t recovered = 0;  // that the disk here had lost
+
+    // So many segments more are yet to be offered.
+    void await(std::uint64_t segments) {
+        waiting += segments;
+        settled = settled && segments == 0;
+        given_away = given_away && segments == 0;
+    }
 };
 
 // Other peers.
@@ -54,6 +62,8 @@ class KvPeers {
                       Sink sink) = 0;
     // This peer has it now, and has stored it: others that should have it may want it. Thread-safe; does not block.
     virtual void handle_stored(const kv::SegmentHead& head, kv::SealedSegment segment) = 0;
+    // The disk here has lost it: what this peer owns is brought back and stored. Thread-safe; does not block.
+    virtual void recover(const kv::SegmentKey& key) = 0;
     // How many of the keys are on their way; nothing: that peer is out of reach, or keeps no KV.
     using Moved = std::function<void(std::optional<std::size_t> queued)>;
     // Gives what is stored here under `keys` to that peer, whoever their owners are; what is not here, or has no room

@@ -269,7 +269,8 @@ void add_kv(Families& families, const KvStats& kv) {
     families.counter("kv_disk_corrupt_total", "Segments dropped because they did not verify.", kv.disk->corrupt);
     families.counter("kv_scrubbed_total", "Segments read on disk only to be verified.", kv.scrubbed);
     families.counter("kv_scrub_rounds_total", "Times that all of the disk was read for that.", kv.scrub_rounds);
-    families.counter("kv_recovered_total", "Segments that were bad on disk and came back from peers.", kv.recovered);
+    families.counter("kv_recovered_total", "Segments that were bad on disk and came back from peers.",
+                     kv.peers ? kv.peers->recovered : 0);
     families.counter("kv_disk_errors_total", "Errors of the disk.", kv.disk->disk_errors);
 }
 

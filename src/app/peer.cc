@@ -332,7 +332,7 @@ bool wait_until(const std::function<bool()>& done, std::chrono::steady_clock::ti
 //
 // What is stored here is given to its new owners meanwhile, and until the deadline.
 void drain(const PeerConfig& config, LocalReplicas& replicas, Control& control,
-           const std::vector<std::unique_ptr<DataPlane>>& planes, const KvMesh* kv, Log& log) {
+           const std::vector<std::unique_ptr<DataPlane>>& planes, const KvService* kv, Log& log) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(config.drain_seconds);
     log.info("peer", "draining", {{"seconds_max", std::to_string(config.drain_seconds)}});
     control.set_peer_state(wire::PeerState::draining);
@@ -355,9 +355,14 @@ void drain(const PeerConfig& config, LocalReplicas& replicas, Control& control,
     bool all_answered = true;
     for (auto& door : doors) all_answered = door.get() && all_answered;
     if (!all_answered) log.warn("peer", "answers were cut by the drain's deadline");
-    if (kv != nullptr && !wait_until([&] { return kv->stats().given_away; }, deadline))
+    const auto kept = [kv] { return kv != nullptr ? kv->stats().peers : std::nullopt; };
+    const auto given_away = [&] {
+        const auto peers = kept();
+        return !peers || peers->given_away;
+    };
+    if (!wait_until(given_away, deadline))
         log.warn("peer", "the drain's deadline is over: KV cache that only this peer holds is lost with it",
-                 {{"segments_waiting", std::to_string(kv->stats().waiting)}});
+                 {{"segments_waiting", std::to_string(kept()->waiting)}});
     control.leave(std::chrono::seconds(3));
     std::vector<std::future<void>> links;
     for (const auto& plane : planes) links.push_back(plane->close_links());
@@ -616,7 +621,7 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
     EXA_TRY(stop.wait());
     warm_up.reset();
     probes.clear();
-    drain(config, *replicas, control, planes, mesh.get(), *log);
+    drain(config, *replicas, control, planes, kv.get(), *log);
     return success();
 }
 

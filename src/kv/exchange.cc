@@ -21,7 +21,8 @@ Exchange::Exchange(PeerId self, const Holdings& holdings, const ExchangeConfig& 
       config_(config),
       spread_(config.spread),
       intake_(self, holdings, config.intake),
-      repair_(self, config.repair) {}
+      repair_(self, config.repair),
+      recovery_(self, config.recovery) {}
 
 void Exchange::handle_placement(TimePoint now, std::shared_ptr<const Placement> placement) {
     for (const Holder& holder : placement_->holders())
@@ -121,6 +122,13 @@ void Exchange::handle_items(TimePoint now, AskId id, std::span<const Item> items
         end(at);
         return pump_load(now, load);
     }
+    if (const auto* recovering = std::get_if<Recovering>(&at->second.purpose)) {
+        if (items.size() != recovering->keys.size()) return fail(now, at);
+        for (std::size_t i = 0; i < items.size(); ++i)
+            if (items[i].bytes > 0) intake_.found(at->second.to, {recovering->keys[i], items[i].stamp, items[i].bytes});
+        end(at);
+        return pump_intake(now);
+    }
     const auto* look = std::get_if<LoadLook>(&at->second.purpose);
     if (look == nullptr || items.size() != look->asks.places.size()) return fail(now, at);
     const LoadId load = look->load;
@@ -184,7 +192,10 @@ void Exchange::handle_failed(TimePoint now, AskId id) {
 void Exchange::handle_stored(TimePoint now, const Item& item, OfferOutcome outcome) {
     intake_.settle(item, outcome);
     // Whoever offered it may be gone before the other owners have it, and a pass of repair may have gone by already.
-    if (outcome == OfferOutcome::held) add(now, item);
+    if (outcome == OfferOutcome::held) {
+        recovery_.handle_stored(item.key);
+        add(now, item);
+    }
     pump_intake(now);
 }
 
@@ -197,10 +208,11 @@ void Exchange::handle_timeout(TimePoint now) {
     }
     repair_.handle_timeout(now, holdings_, spread_);
     pump_spread(now);
+    pump_recovery(now);
 }
 
 TimePoint Exchange::next_timeout() const {
-    TimePoint next = std::min(repair_.next_timeout(), spread_.next_timeout());
+    TimePoint next = std::min({repair_.next_timeout(), spread_.next_timeout(), recovery_.next_timeout()});
     if (!deadlines_.empty()) next = std::min(next, deadlines_.begin()->first);
     return next;
 }
@@ -258,6 +270,7 @@ void Exchange::fail(TimePoint now, Asks::iterator at) {
                               if (Load* load = find_load(look.load)) load->cold_look_failed();
                               pump_load(now, look.load);
                           },
+                          [](const Recovering&) {},
                           [&](const IntakeFetch& fetch) {
                               for (std::size_t i = ask.arrived; i < fetch.items.size(); ++i)
                                   intake_.settle(fetch.items[i], OfferOutcome::failed);
@@ -344,6 +357,14 @@ void Exchange::pump_spread(TimePoint now) {
     while (auto offer = spread_.next(now, *placement_)) {
         const std::size_t items = offer->question.items.size();
         ask(now, offer->to, std::move(offer->question), Offering{items}, config_.offer_patience);
+    }
+}
+
+void Exchange::pump_recovery(TimePoint now) {
+    for (Recovery::Asks& asks : recovery_.handle_timeout(now, holdings_, *placement_)) {
+        Question question{QuestionKind::look, {}};
+        for (const SegmentKey& key : asks.keys) question.items.push_back({key});
+        ask(now, asks.to, std::move(question), Recovering{std::move(asks.keys)}, config_.fetch_patience);
     }
 }
 

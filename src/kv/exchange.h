@@ -30,6 +30,7 @@
 #include "kv/load.h"
 #include "kv/messages.h"
 #include "kv/placement.h"
+#include "kv/recovery.h"
 #include "kv/repair.h"
 #include "kv/spread.h"
 #include "kv/value_search.h"
@@ -59,6 +60,7 @@ struct ExchangeConfig {
     SpreadConfig spread;
     IntakeConfig intake;
     RepairConfig repair;
+    RecoveryConfig recovery;
     // Of a load: for the answers to its looks; what is not answered by then is not there.
     Duration look_patience = std::chrono::milliseconds{200};
     // Of a search for values: likewise. Who lets it pass is not asked for as long as `avoidance`, so that a peer which
@@ -155,6 +157,9 @@ class Exchange {
     // Ends with a Found.
     void find(TimePoint now, FindId id, std::vector<KnownValue> values);
 
+    // The disk has lost it: if this peer owns it, others are asked for it, and it ends in a Store.
+    void recover(TimePoint now, const SegmentKey& key) { recovery_.lost(now, key); }
+
     // Stored here, and new: it goes to its owners.
     void add(TimePoint now, const Item& item);
     // Goes to that peer, whoever its owners are. False when there is no room to remember it.
@@ -181,6 +186,7 @@ class Exchange {
     bool is_settled() const { return !repair_.progress().is_running && spread_.is_idle(); }
     std::size_t waiting() const { return spread_.waiting(); }
     const SpreadCounters& spread() const { return spread_.counters(); }
+    const Recovery& recovery() const { return recovery_; }
 
   private:
     struct LoadLook {
@@ -204,6 +210,9 @@ class Exchange {
         LoadId load;
         std::vector<std::uint32_t> places;
     };
+    struct Recovering {
+        std::vector<SegmentKey> keys;
+    };
     struct IntakeFetch {
         std::vector<Item> items;
     };
@@ -212,7 +221,7 @@ class Exchange {
     };
     struct Ask {
         PeerId to;
-        std::variant<LoadLook, LoadFetch, ColdLook, ValueFetch, Finding, IntakeFetch, Offering> purpose;
+        std::variant<LoadLook, LoadFetch, ColdLook, ValueFetch, Finding, Recovering, IntakeFetch, Offering> purpose;
         std::size_t arrived = 0;  // items of a fetch
         TimePoint deadline;
     };
@@ -235,6 +244,7 @@ class Exchange {
     void end_find(FindId id);
     void pump_intake(TimePoint now);
     void pump_spread(TimePoint now);
+    void pump_recovery(TimePoint now);
 
     const PeerId self_;
     const Holdings& holdings_;
@@ -246,6 +256,7 @@ class Exchange {
     Spread spread_;
     Intake intake_;
     Repair repair_;
+    Recovery recovery_;
     Asks asks_;
     std::set<std::pair<TimePoint, AskId>> deadlines_;
     std::uint64_t last_ask_ = 0;

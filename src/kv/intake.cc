@@ -22,23 +22,26 @@ void Intake::offered(OfferId id, PeerId from, const Question& question, const Pl
             offer.outcomes[i] = OfferOutcome::foreign;
             continue;
         }
-        const Name name{item.key, item.stamp};
-        auto wanted = wanted_.find(name);
-        if (wanted == wanted_.end()) {
-            if (bytes_ > 0 && bytes_ + item.bytes > config_.bytes) {
-                offer.outcomes[i] = OfferOutcome::later;
-                continue;
-            }
-            bytes_ += item.bytes;
-            wanted = wanted_.emplace(name, Wanted{item, from, {}}).first;
-            queues_[from].push_back(item);
+        Wanted* const wanted = want(from, item);
+        if (wanted == nullptr) {
+            offer.outcomes[i] = OfferOutcome::later;
+            continue;
         }
-        wanted->second.waiting.emplace_back(id, i);
+        wanted->waiting.emplace_back(id, i);
         ++offer.open;
     }
     if (offer.open > 0) return;
     answers_.push_back({id, std::move(offer.outcomes)});
     offers_.erase(id);
+}
+
+Intake::Wanted* Intake::want(PeerId from, const Item& item) {
+    const auto wanted = wanted_.find({item.key, item.stamp});
+    if (wanted != wanted_.end()) return &wanted->second;
+    if (bytes_ > 0 && bytes_ + item.bytes > config_.bytes) return nullptr;
+    bytes_ += item.bytes;
+    queues_[from].push_back(item);
+    return &wanted_.emplace(Name{item.key, item.stamp}, Wanted{item, {}}).first->second;
 }
 
 void Intake::forget(OfferId id) {

@@ -42,6 +42,8 @@ class Intake {
 
     // `question` is an offer or a move.
     void offered(OfferId id, PeerId from, const Question& question, const Placement& placement);
+    // That peer has it, and waits for no answer.
+    void found(PeerId from, const Item& item) { want(from, item); }
     // Whoever offered does not wait for the answer any more. What is under way is stored all the same.
     void forget(OfferId id);
 
@@ -72,9 +74,11 @@ class Intake {
     };
     struct Wanted {
         Item item;
-        PeerId from;
         std::vector<std::pair<OfferId, std::size_t>> waiting;  // which places of which offers
     };
+
+    // Null: it would be too much at a time.
+    Wanted* want(PeerId from, const Item& item);
 
     const PeerId self_;
     const Holdings& holdings_;

@@ -299,7 +299,7 @@ void Membership::timeout(TimePoint now, TimerKey key) {
             break;
         case TimerKind::lost:
             if (peer == nullptr || peer->liveness != Liveness::dead) break;
-            if (holds_losses()) {
+            if (holds_losses() && !is_replaced(id)) {
                 timers_.set(key, now + config_.lost_after / 6);
                 break;
             }
@@ -437,9 +437,16 @@ void Membership::accept_losses() {
     losses_accepted_ = alarms_.losses_held;
 }
 
+// Another peer has its name: it was started anew without its data, and does not come back.
+bool Membership::is_replaced(PeerId gone) const {
+    return roster_.namesake(gone).has_value();
+}
+
 // A partition looks like the loss of the other side from both: what is placed anew then is placed twice.
 bool Membership::holds_losses() {
-    const auto is_dead = [&](const auto& gone) { return roster_.find(gone.second)->liveness == Liveness::dead; };
+    const auto is_dead = [&](const auto& gone) {
+        return roster_.find(gone.second)->liveness == Liveness::dead && !is_replaced(gone.second);
+    };
     const auto dead = static_cast<std::size_t>(std::ranges::count_if(roster_.dead(), is_dead));
     const bool many = 3 * dead > roster_.live_count() + dead;
     if (!many) losses_accepted_ = false;

@@ -245,6 +245,7 @@ class Membership {
     void bury_condemned(TimePoint now, const std::string& rack);
     void suspect_rack(TimePoint now, const std::string& rack);
     void bury(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser);
+    bool is_replaced(PeerId gone) const;
     bool holds_losses();
     void revive(TimePoint now, PeerId id, Incarnation incarnation);
     void retire(TimePoint now, PeerId id, Incarnation incarnation);

@@ -56,6 +56,18 @@ BOOST_AUTO_TEST_CASE(copies_outlive_one_loss_at_a_time_and_loads_are_prefixes) {
         for (int turn = 0; turn < 6; ++turn) {
             mesh.question_loss = rng.below(2) == 0 ? 0 : 0.3 * rng.unit();
             mesh.segment_loss = rng.below(2) == 0 ? 0 : 0.3 * rng.unit();
+            // A disk loses some of what it has; it comes back.
+            const auto sound = safe(mesh, numbers);
+            const std::uint64_t rotten = pick_up();
+            for (const std::uint64_t n : sound)
+                if (mesh.node(rotten).bodies.contains(key(n)) && rng.below(4) == 0) mesh.rot(rotten, n);
+            mesh.run(minutes{1});
+            const double question_loss = std::exchange(mesh.question_loss, 0);
+            const double segment_loss = std::exchange(mesh.segment_loss, 0);
+            mesh.run(minutes{30});
+            mesh.question_loss = question_loss;
+            mesh.segment_loss = segment_loss;
+            for (const std::uint64_t n : sound) RC_ASSERT(mesh.copies_of(n) == 2);
             for (std::uint64_t i = rng.below(40); i > 0; --i) mesh.put(pick_up(), numbers++);
             mesh.run(milliseconds{rng.below(20)});
             std::vector<std::uint64_t> chain(rng.below(numbers + 1));

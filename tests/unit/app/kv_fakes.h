@@ -77,7 +77,10 @@ class FakeDisk final : public KvDisk {
         changed_.notify_all();
         changed_.wait(lock, [this] { return !reads_held_; });
         const auto found = segments_.find(key);
-        return found == segments_.end() ? nullptr : found->second;
+        if (found == segments_.end()) return nullptr;
+        if (sealer.verify(key, found->second->view())) return found->second;
+        segments_.erase(found);
+        return nullptr;
     }
     bool has(WallTime, const kv::SegmentKey& key) override {
         const std::lock_guard lock(mutex_);
@@ -201,6 +204,7 @@ class FakeKvPeers : public KvPeers {
   public:
     void load(std::vector<kv::SegmentKey>, std::vector<bool>, const kv::LoadTerms&, Sink sink) override { sink({}); }
     void handle_stored(const kv::SegmentHead&, kv::SealedSegment) override {}
+    void recover(const kv::SegmentKey&) override {}
     void move(PeerId, std::vector<kv::SegmentKey>, Moved) override {}
     bool has_others() const override { return false; }
     void find(std::vector<kv::KnownValue>, Found) override {}

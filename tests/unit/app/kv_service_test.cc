@@ -64,6 +64,8 @@ class FakePeers final : public FakeKvPeers {
         sink({place, nullptr});
     }
     void handle_stored(const kv::SegmentHead& head, kv::SealedSegment) override { stored.push_back(head.key); }
+    void recover(const kv::SegmentKey& key) override { recovered.push_back(key); }
+    KvPeersStats stats() const override { return {.settled = true, .given_away = true}; }
 
     std::set<int> have;
     std::set<int> cold;  // of these, what is read from the cold tier
@@ -71,6 +73,7 @@ class FakePeers final : public FakeKvPeers {
     std::vector<std::vector<kv::SegmentKey>> asked;
     std::vector<std::vector<bool>> holdings;
     std::vector<kv::SegmentKey> stored;
+    std::vector<kv::SegmentKey> recovered;
 };
 
 }  // namespace
@@ -168,6 +171,22 @@ BOOST_AUTO_TEST_CASE(a_disk_that_refuses_costs_nothing_but_the_place_on_it) {
     f.disk->full = false;
     while (f.service->stats().refused == 0) std::this_thread::yield();
     BOOST_TEST(!f.service->has(key_of(1)));
+}
+
+BOOST_AUTO_TEST_CASE(what_waits_for_the_disk_is_not_where_it_shall_be) {
+    Fixture f;
+    FakePeers peers;
+    f.service->set_peers(peers);
+    BOOST_TEST(f.service->stats().peers->settled);
+    f.disk->hold_writes(true);
+    f.offer(1);
+    const KvPeersStats stats = f.service->stats().peers.value();
+    BOOST_TEST(!stats.settled);
+    BOOST_TEST(!stats.given_away);
+    BOOST_TEST(stats.waiting == 1U);
+    f.disk->hold_writes(false);
+    while (!f.service->stats().peers->settled) std::this_thread::yield();
+    BOOST_TEST(f.service->stats().peers->given_away);
 }
 
 BOOST_AUTO_TEST_CASE(what_neither_memory_nor_disk_has_peers_are_asked_for_and_it_is_kept) {
@@ -268,10 +287,9 @@ BOOST_AUTO_TEST_CASE(where_a_segment_is_can_be_told_without_using_it) {
     BOOST_TEST(f.disk->wait_for_gets(0) == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(what_scrubbing_finds_bad_comes_back_from_a_peer) {
+BOOST_AUTO_TEST_CASE(what_is_bad_on_the_disk_is_to_be_recovered_whoever_finds_it) {
     Fixture f;
     FakePeers peers;
-    peers.have = {2};
     f.service->set_peers(peers);
     f.keep({1});
     f.disk->keep(rotten(2));
@@ -279,14 +297,19 @@ BOOST_AUTO_TEST_CASE(what_scrubbing_finds_bad_comes_back_from_a_peer) {
     const io::ScrubReport report = f.service->scrub(std::nullopt, 10);
     BOOST_TEST(report.checked == 3U);
     BOOST_TEST((report.lost == keys_of({2, 3})));
-    f.disk->wait_for_puts(1);
-    BOOST_TEST(sealer.verify(key_of(2), f.disk->get({}, key_of(2))->view()).has_value());
-    BOOST_TEST((f.disk->get({}, key_of(3)) == nullptr));
+    BOOST_TEST((peers.recovered == keys_of({2, 3})));
     const KvStats stats = f.service->stats();
     BOOST_TEST(stats.scrubbed == 3U);
     BOOST_TEST(stats.scrub_dropped == 2U);
-    BOOST_TEST(stats.recovered == 1U);
-    BOOST_TEST(stats.hits_peers == 0U);
+    // Another peer asks for it before it is scrubbed.
+    peers.recovered.clear();
+    f.disk->keep(rotten(4));
+    for (const std::uint8_t n : std::initializer_list<std::uint8_t>{1, 4, 5}) {
+        std::promise<kv::SealedSegment> got;
+        f.service->fetch(key_of(n), [&](kv::SealedSegment segment) { got.set_value(std::move(segment)); });
+        BOOST_TEST((got.get_future().get() != nullptr) == (n == 1));
+    }
+    BOOST_TEST((peers.recovered == keys_of({4})));
     f.service->stop();
 }
 

@@ -132,6 +132,51 @@ BOOST_AUTO_TEST_CASE(who_comes_back_gets_what_was_written_meanwhile) {
     for (const std::uint64_t n : numbers(50)) BOOST_TEST(mesh.copies_of(n) == 2U);
 }
 
+BOOST_AUTO_TEST_CASE(what_a_disk_has_lost_comes_back_from_the_other_owner_at_once) {
+    Mesh mesh(8);
+    for (const std::uint64_t n : numbers(100)) mesh.put(1, n);
+    mesh.run(seconds{10});
+    for (const std::uint64_t n : numbers(100)) mesh.rot(mesh.placement->owners(key(n)).front().value, n);
+    const std::uint64_t before = mesh.fetched;
+    mesh.run(milliseconds{900});
+    for (const std::uint64_t n : numbers(100)) BOOST_TEST(mesh.copies_of(n) == 2U);
+    BOOST_TEST(mesh.fetched - before == 100U);
+    std::uint64_t recovered = 0;
+    for (auto& [id, node] : mesh.nodes) recovered += node.exchange->recovery().recovered();
+    BOOST_TEST(recovered == 100U);
+}
+
+BOOST_AUTO_TEST_CASE(what_no_owner_has_any_more_comes_back_from_whoever_has_it) {
+    Mesh mesh(8);
+    const std::uint64_t server = 1;
+    for (const std::uint64_t n : numbers(100)) mesh.put(server, n);
+    mesh.run(seconds{10});
+    std::vector<std::uint64_t> foreign;
+    for (const std::uint64_t n : numbers(100)) {
+        if (mesh.placement->owns(PeerId{server}, key(n))) continue;
+        foreign.push_back(n);
+        for (const PeerId owner : mesh.placement->owners(key(n))) mesh.rot(owner.value, n);
+    }
+    BOOST_REQUIRE(foreign.size() > 40U);
+    mesh.run(milliseconds{900});
+    for (const std::uint64_t n : foreign) BOOST_TEST(mesh.copies_of(n) == 0U);
+    mesh.run(seconds{2});
+    for (const std::uint64_t n : foreign) BOOST_TEST(mesh.copies_of(n) == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(who_could_not_give_what_a_disk_has_lost_is_asked_again) {
+    Mesh mesh(3);
+    mesh.put(1, 0);
+    mesh.run(seconds{10});
+    mesh.question_loss = 1;
+    mesh.rot(mesh.placement->owners(key(0)).front().value, 0);
+    mesh.run(seconds{100});
+    BOOST_TEST(mesh.copies_of(0) == 1U);
+    mesh.question_loss = 0;
+    mesh.run(seconds{100});
+    BOOST_TEST(mesh.copies_of(0) == 2U);
+}
+
 BOOST_AUTO_TEST_CASE(a_disk_that_takes_nothing_is_asked_again_after_minutes_only) {
     Mesh mesh(2);
     mesh.node(2).stores = false;

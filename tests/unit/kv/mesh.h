@@ -82,6 +82,13 @@ class Mesh {
         act(node(id), [&](Exchange& exchange) { exchange.load(now, {load}, chain, held); });
     }
 
+    // The disk of that peer has lost it, and this was noticed.
+    void rot(std::uint64_t id, std::uint64_t number) {
+        node(id).holdings.items.erase(key(number));
+        node(id).bodies.erase(key(number));
+        act(node(id), [&](Exchange& exchange) { exchange.recover(now, key(number)); });
+    }
+
     // A version of a value, of which only the stamp is told apart.
     void put_value(std::uint64_t id, std::uint64_t number, std::uint64_t stamp) {
         Item version = item(number);

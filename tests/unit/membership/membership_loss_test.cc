@@ -152,6 +152,37 @@ BOOST_AUTO_TEST_CASE(more_than_a_third_dead_at_once_is_held_until_some_are_back)
     BOOST_TEST(driver.told(EventKind::losses_released, samples::me) == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(whom_another_has_replaced_is_lost_in_its_time_and_holds_up_nobody) {
+    // On the machine of 101 a peer starts with a new disk: 101 does not come back.
+    const auto replace = [](Driver& driver) {
+        wire::PeerRecord successor = samples::record(201);
+        successor.name = samples::record(101).name;
+        wire::Packet first;
+        first.header = Driver::header(201);
+        first.records = {samples::whole(successor)};
+        driver.give(first).value();
+    };
+    Driver few;
+    few.gather(3);
+    for (std::uint64_t id = 101; id <= 102; ++id) few.give(103, {fact(id, Standing::dead, 0, 103)}).value();
+    few.run_for(seconds{40}, true);
+    BOOST_TEST((few.liveness(101) == Liveness::dead));
+    replace(few);
+    few.run_for(seconds{6}, true);
+    BOOST_TEST((few.liveness(101) == Liveness::lost));
+    BOOST_TEST((few.liveness(102) == Liveness::lost));
+    BOOST_TEST(!few.core.view()->alarms.losses_held);
+    // It says nothing of the others when these are still too many.
+    Driver many;
+    many.gather(3);
+    for (std::uint64_t id = 101; id <= 103; ++id) many.give(103, {fact(id, Standing::dead, 0, 103)}).value();
+    replace(many);
+    many.run_for(seconds{40}, true);
+    BOOST_TEST((many.liveness(101) == Liveness::lost));
+    BOOST_TEST((many.liveness(102) == Liveness::dead));
+    BOOST_TEST(many.core.view()->alarms.losses_held);
+}
+
 BOOST_AUTO_TEST_CASE(an_operator_releases_the_losses_that_are_held) {
     Driver driver;
     driver.gather(3);
