@@ -95,7 +95,7 @@ void Entry::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> ex
     if (!hash_only_) scanned = openai::scan(request.body);
     if (!scanned) return exchange->push_answer(to_response(scanned.error()));
     const openai::Scan& scan = scanned.value();
-    std::string model(hash_only_ ? request.headers.find("x-model").value_or("") : scan.model.text());
+    std::string model(hash_only_ ? request.headers.find(model_header).value_or("") : scan.model.text());
     if (model.empty() && (hash_only_ || is_about_tokens(kind)))
         model = sole_model(*parts_.view.load()->routing).value_or("");
     if (model.empty()) return exchange->push_answer(to_response(openai::missing("model")));

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "app/gate.h"
@@ -24,6 +25,9 @@
 
 namespace exa::app {
 
+// Says of which model a request is to an entry that does not read bodies.
+inline constexpr std::string_view model_header = "x-model";
+
 struct EntryConfig {
     // From the request to the answer's head: prefill of a long prompt and the wait for a place in the batch.
     Duration first_byte_timeout = std::chrono::seconds(120);
@@ -31,7 +35,7 @@ struct EntryConfig {
     Duration idle_timeout = std::chrono::seconds(60);
     // How long a stream may be silent on a peer that is suspected of being down, before it goes on elsewhere.
     Duration suspect_timeout = std::chrono::milliseconds(300);
-    // Requests are not read: the model is that of x-model, or the only one, the session that of x-session-id.
+    // Requests are not read: the model is that of model_header, or the only one, the session that of x-session-id.
     bool hash_only = false;
     // What a request must carry in x-exaserve-warm-up, before a space and a replica's id, to reach a replica of this
     // peer that is not ready yet. Random, known to this process alone.

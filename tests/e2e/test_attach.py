@@ -5,7 +5,7 @@ import json
 
 import pytest
 from attach_server import EVENT, AttachServer
-from cluster import Cluster, Peer, free_ports, get_json, post_json, wait_for
+from cluster import Cluster, Peer, free_ports, get_json, make_tiny_model, post_json, wait_for
 
 
 def attach_flags(*urls: str, **more) -> list[str]:
@@ -206,6 +206,15 @@ def test_llama_cpp_stands_behind_a_peer(tmp_path, tiny_model):
                        if part.choices) == direct
     finally:
         peer.kill()
+
+
+def test_in_hash_mode_the_builtin_engine_warms_up_and_answers(tmp_path):
+    model = make_tiny_model(tmp_path / "tiny.gguf")
+    with Cluster(tmp_path, model, peers=2, replicas=1, flags=["--http-routing=hash"]) as cluster:
+        for peer in cluster.peers:
+            status, _, reply = post_json(f"{peer.url}/v1/completions",
+                                         {"model": cluster.model, "prompt": "Hello", "max_tokens": 4})
+            assert status == 200 and json.loads(reply)["usage"]["completion_tokens"] > 0
 
 
 def test_in_hash_mode_bodies_are_not_read_and_headers_decide(tmp_path):
