@@ -100,10 +100,9 @@ void SegmentSealer::seal(const SegmentHead& head, SegmentBuffer& buffer) const {
 Result<SegmentHead> SegmentSealer::verify(const SegmentKey& expected, ByteView sealed) const {
     EXA_TRY(const SegmentHead head, parse_segment(sealed));
     if (head.key != expected) return error(errc::wrong_key, to_string(head.key));
-    if (hash64(payload_of(sealed)) != head.checksum) return error(errc::wrong_checksum);
-    if (!aead_for(head.key)->open(head.nonce, sealed.subspan(aead_tag_size), sealed.first(aead_tag_size), {}))
-        return error(errc::wrong_seal);
-    return head;
+    if (aead_for(head.key)->open(head.nonce, sealed.subspan(aead_tag_size), sealed.first(aead_tag_size), {}))
+        return head;
+    return error(hash64(payload_of(sealed)) == head.checksum ? errc::wrong_seal : errc::wrong_checksum);
 }
 
 }  // namespace exa::kv

@@ -81,7 +81,8 @@ class SegmentSealer {
     // copied. Of `head` the size and the checksum are computed here. The nonce is fresh and random for each call.
     void seal(const SegmentHead& head, SegmentBuffer& buffer) const;
 
-    // Good means: sealed under this secret, under this key, unchanged. About a quarter of a millisecond a megabyte.
+    // Good means: sealed under this secret, under this key, unchanged. The MAC alone decides that, in about 0.17 ms a
+    // megabyte; the checksum tells of what is refused whether it was changed or came from elsewhere.
     Result<SegmentHead> verify(const SegmentKey& expected, ByteView sealed) const;
 
   private:

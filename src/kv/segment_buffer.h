@@ -27,18 +27,16 @@ class SegmentBuffer {
     SegmentBuffer& operator=(const SegmentBuffer&) = delete;
 
     std::size_t size() const { return size_; }
-    ByteView view() const { return {memory_.get(), size_}; }
-    std::span<std::uint8_t> bytes() { return {memory_.get(), size_}; }
+    ByteView view() const { return {begin_, size_}; }
+    std::span<std::uint8_t> bytes() { return {begin_, size_}; }
 
     // All of the memory: size() rounded up to whole blocks.
-    ByteView blocks() const { return {memory_.get(), whole_blocks(size_)}; }
-    std::span<std::uint8_t> blocks() { return {memory_.get(), whole_blocks(size_)}; }
+    ByteView blocks() const { return {begin_, whole_blocks(size_)}; }
+    std::span<std::uint8_t> blocks() { return {begin_, whole_blocks(size_)}; }
 
   private:
-    struct Free {
-        void operator()(std::uint8_t* memory) const;
-    };
-    std::unique_ptr<std::uint8_t[], Free> memory_;
+    std::unique_ptr<std::uint8_t[]> memory_;
+    std::uint8_t* begin_;  // the first block in it
     std::size_t size_;
 };
 

@@ -23,8 +23,14 @@ namespace {
 constexpr std::size_t batch_bytes_max = 256 * 1024;
 constexpr std::size_t batch_frames_max = 64;
 
-// What the acceptor may send to a sink beyond the credit that every stream has.
-constexpr std::uint32_t sink_credit = 1024 * 1024;
+// What the acceptor may send to a sink beyond the credit that every stream has, and what of it is granted anew at a
+// time. A sink takes what comes at once, so this bounds no memory here: it is what may wait in the network's buffers,
+// enough that neither end ever waits for the other to wake up.
+constexpr std::uint32_t sink_credit = 4 * 1024 * 1024;
+constexpr std::uint32_t sink_grant = 1024 * 1024;
+
+// What is read of the frames behind one that goes to a sink: it is copied once more.
+constexpr std::size_t ahead_bytes = 1024;
 
 // Sync messages that wait for a peer that does not read.
 constexpr std::size_t control_bytes_max = 32 * 1024 * 1024;
@@ -425,7 +431,7 @@ void Link::sink(const std::shared_ptr<StreamState>& state, ByteView bytes) {
 // The reader of a stream without a sink does this as it reads.
 void Link::consume(StreamState& stream, std::uint32_t bytes) {
     stream.ungranted += bytes;
-    if (stream.ended || stream.broken || stream.cancelled || stream.ungranted < wire::stream_credit_initial / 2) return;
+    if (stream.ended || stream.broken || stream.cancelled || stream.ungranted < sink_grant) return;
     stream.credit += stream.ungranted;
     queue_control(wire::encode_credit(stream.id, std::exchange(stream.ungranted, 0)));
 }
@@ -444,7 +450,11 @@ Awaitable<bool> Link::read_into_sink() {
         // Kept for as long as the network may write to it, whatever becomes of the stream.
         const std::shared_ptr<DataSink> sink = state->sink;
         const std::span<std::uint8_t> room = sink ? sink->room() : std::span<std::uint8_t>(unwanted);
-        const auto done = co_await transport_->read_some(room.first(std::min(room.size(), missing)));
+        const std::size_t count = std::min(room.size(), missing);
+        // The next frame begins right behind: with a read of its own it would cost as much as the whole piece.
+        const std::span<std::uint8_t> behind =
+            count == missing ? reader_.prepare(ahead_bytes).first(ahead_bytes) : std::span<std::uint8_t>();
+        const auto done = co_await transport_->read_some(room.first(count), behind);
         if (done.code) {
             finish(!goodbye_);
             co_return false;
@@ -452,8 +462,10 @@ Awaitable<bool> Link::read_into_sink() {
         context_->stats.bytes_received += done.bytes;
         heard_ = Clock::now();
         pings_unanswered_ = 0;
-        missing -= done.bytes;
-        if (sink && state->sink && !sink->filled(done.bytes)) cancel(state);
+        const std::size_t filled = std::min(count, done.bytes);
+        reader_.commit(done.bytes - filled);
+        missing -= filled;
+        if (sink && state->sink && !sink->filled(filled)) cancel(state);
     }
     consume(*state, part.header.length);
     co_return !finished_;

@@ -55,9 +55,11 @@ class SocketTransport : public Transport {
     Endpoint remote() const override { return remote_; }
 
   protected:
-    Awaitable<Done> receive(std::span<std::uint8_t> into) {
-        const auto [code, bytes] =
-            co_await socket_.async_read_some(asio::mutable_buffer(into.data(), into.size()), as_result);
+    Awaitable<Done> receive(std::span<std::uint8_t> into, std::span<std::uint8_t> then = {}) {
+        const std::array<asio::mutable_buffer, 2> buffers = {asio::mutable_buffer(into.data(), into.size()),
+                                                             asio::mutable_buffer(then.data(), then.size())};
+        const std::span<const asio::mutable_buffer> wanted(buffers.data(), then.empty() ? 1 : 2);
+        const auto [code, bytes] = co_await socket_.async_read_some(wanted, as_result);
         co_return Done{code, bytes};
     }
 
@@ -90,7 +92,9 @@ class TcpTransport final : public SocketTransport {
 
     Awaitable<Result<void>> secure() override { co_return success(); }
     std::optional<PskIdentity> proven() const override { return std::nullopt; }
-    Awaitable<Done> read_some(std::span<std::uint8_t> into) override { return receive(into); }
+    Awaitable<Done> read_some(std::span<std::uint8_t> into, std::span<std::uint8_t> then) override {
+        return receive(into, then);
+    }
     Awaitable<Done> write(std::vector<asio::const_buffer> buffers) override { return send(std::move(buffers)); }
 };
 
@@ -120,11 +124,12 @@ class TlsTransport final : public SocketTransport {
 
     std::optional<PskIdentity> proven() const override { return session_->identity(); }
 
-    Awaitable<Done> read_some(std::span<std::uint8_t> into) override {
+    Awaitable<Done> read_some(std::span<std::uint8_t> into, std::span<std::uint8_t> then) override {
         while (true) {
             std::size_t bytes = 0;
-            while (bytes < into.size()) {
-                const auto read = session_->read(into.subspan(bytes));
+            while (bytes < into.size() + then.size()) {
+                const auto read =
+                    session_->read(bytes < into.size() ? into.subspan(bytes) : then.subspan(bytes - into.size()));
                 if (!read && bytes == 0) {
                     if (read.error().code == errc::closed) co_return Done{asio::error::eof, 0};
                     co_return Done{make_error_code(boost::system::errc::protocol_error), 0};

@@ -32,8 +32,9 @@ class Transport {
     virtual Awaitable<Result<void>> secure() = 0;
     // Who has been proven to be at the ends, and by which key; nothing on a plain transport.
     virtual std::optional<PskIdentity> proven() const = 0;
-    // At least one byte, or an error (end of stream is one). One read and one write at a time.
-    virtual Awaitable<Done> read_some(std::span<std::uint8_t> into) = 0;
+    // At least one byte, or an error (end of stream is one); what is more than `into` takes goes to `then`. One read
+    // and one write at a time.
+    virtual Awaitable<Done> read_some(std::span<std::uint8_t> into, std::span<std::uint8_t> then = {}) = 0;
     // All of `buffers` in as few system calls as they take; the memory stays the caller's until then.
     virtual Awaitable<Done> write(std::vector<boost::asio::const_buffer> buffers) = 0;
     // Nothing more will be written; reads go on.

@@ -502,6 +502,25 @@ BOOST_DATA_TEST_CASE(shared_bytes_come_to_a_sink_in_their_order_and_to_a_reader_
     });
 }
 
+BOOST_DATA_TEST_CASE(frames_of_several_sinks_and_of_a_reader_lie_one_behind_the_other, plain_and_sealed, sealed) {
+    seal(sealed);
+    const auto bytes = some_megabytes();
+    start([&](std::shared_ptr<LinkStream> stream, const wire::Open&) { return send_shared(io, stream, bytes); });
+    drive(io, [&]() -> Awaitable<void> {
+        std::vector<std::shared_ptr<LinkStream>> streams;
+        std::vector<std::shared_ptr<OddSink>> sinks;
+        for (int i = 0; i < 3; ++i) {
+            streams.push_back(co_await open());
+            sinks.push_back(std::make_shared<OddSink>());
+            streams.back()->read_into(sinks.back());
+        }
+        BOOST_TEST((co_await read_all(co_await open()) == *bytes));
+        for (const auto& stream : streams) BOOST_TEST((co_await stream->read()).has_value());
+        for (const auto& sink : sinks) BOOST_TEST((sink->bytes == *bytes));
+        BOOST_TEST(pool->stats().links_opened == 1U);
+    });
+}
+
 BOOST_DATA_TEST_CASE(a_sink_that_has_enough_or_lets_go_ends_its_stream_only, plain_and_sealed, sealed) {
     seal(sealed);
     const auto bytes = some_megabytes();
