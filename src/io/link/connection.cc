@@ -19,8 +19,8 @@ using wire::FrameType;
 
 namespace {
 
-// One system call carries at most this, but for its last frame; what follows waits for the next, so that a control frame
-// never waits long.
+// One system call carries at most this, but for its last frame; what follows waits for the next, so that a control
+// frame never waits long.
 constexpr std::size_t batch_bytes_max = 256 * 1024;
 constexpr std::size_t batch_frames_max = 64;
 
