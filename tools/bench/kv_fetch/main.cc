@@ -102,8 +102,8 @@ void serve(const std::string& tier, const std::string& how, std::size_t bytes, s
     }
     app::SharedView view;
     app::KvMesh mesh({identity(server_id), sealing(how), service, sealer, view, clock_, no_log});
-    asio::io_context context;
-    app::Turn turn(context.get_executor());
+    asio::io_context context{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO};
+    app::Turn turn;
     app::Serving serving(std::make_shared<app::LocalReplicas>(), &mesh, turn, context.get_executor());
     io::LinkServer server(context, {}, identity(server_id), no_log, sealing(how));
     server.on_open([&](std::shared_ptr<io::LinkStream> stream, wire::Open open) {
@@ -116,7 +116,12 @@ void serve(const std::string& tier, const std::string& how, std::size_t bytes, s
         while (std::cin.get() != EOF) continue;
         context.stop();
     });
-    context.run();
+    // As a data plane's thread does.
+    while (!context.stopped()) {
+        if (turn.empty()) context.run_one();
+        for (int left = 64; left > 0 && context.poll_one() > 0; --left) continue;
+        turn.run();
+    }
     waiter.join();
 }
 
