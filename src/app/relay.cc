@@ -139,6 +139,7 @@ std::optional<Outcome> Relay::take_end(wire::End end) {
 
 io::HttpHeaders Relay::headers() const {
     io::HttpHeaders headers;
+    headers.reserve(4 + head_.headers.size());
     headers.add("content-type", head_.content_type);
     headers.add("x-exaserve-replica", to_string(attempt_.replica));
     if (!session_token_.empty()) headers.add("x-session-id", session_token_);

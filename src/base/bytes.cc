@@ -29,7 +29,9 @@ std::string to_hex(ByteView bytes) {
 }
 
 void append_hex(std::string& out, std::uint64_t value) {
-    for (int shift = 60; shift >= 0; shift -= 4) out.push_back(digits[(value >> shift) & 15]);
+    std::array<char, 16> text{};
+    for (std::size_t i = 0; i < text.size(); ++i) text[i] = digits[(value >> (60 - 4 * i)) & 15];
+    out.append(text.data(), text.size());
 }
 
 bool from_hex(std::string_view text, std::span<std::uint8_t> out) {

@@ -9,7 +9,9 @@ std::string error_event(const ApiError& error) {
 }
 
 std::string random_id(std::string_view prefix, std::uint64_t random_high, std::uint64_t random_low) {
-    std::string id(prefix);
+    std::string id;
+    id.reserve(prefix.size() + 32);
+    id.append(prefix);
     append_hex(id, random_high);
     append_hex(id, random_low);
     return id;
