@@ -41,7 +41,9 @@ bool is_request_id(std::string_view text) {
 // The client's own when it is fit to hand on.
 std::string request_id(std::string_view given) {
     if (is_request_id(given)) return std::string(given);
-    std::string made = "req-";
+    std::string made;
+    made.reserve(36);
+    made += "req-";
     append_hex(made, random_u64());
     append_hex(made, random_u64());
     return made;
@@ -93,20 +95,18 @@ void HttpContext::flush_all() {
 }
 
 HttpConnection::HttpConnection(std::shared_ptr<HttpContext> context, Socket socket)
-    : context_(std::move(context)),
-      socket_(std::move(socket)),
-      incoming_(socket_.get_executor()),
-      written_(socket_.get_executor()) {
+    : context_(std::move(context)), incoming_(context_->io.get_executor()), written_(context_->io.get_executor()) {
     if (context_->tls) tls_ = std::make_unique<TlsStream>(context_->tls);
     boost::system::error_code code;
-    socket_.set_option(tcp::no_delay(true), code);
-    socket_.non_blocking(true, code);
-    if (const auto remote = socket_.remote_endpoint(code); !code) remote_ = from_asio(remote);
+    socket.set_option(tcp::no_delay(true), code);
+    if (const auto remote = socket.remote_endpoint(code); !code) remote_ = from_asio(remote);
+    socket_.open(std::move(socket), *this);
 }
 
 // The life of a connection.
 
 void HttpConnection::start() {
+    if (!socket_.is_open()) gone_ = true;
     if (tls_) {
         phase_ = Phase::handshake;
         set_read_deadline(context_->draining ? context_->config.drain_linger : context_->config.handshake_timeout);
@@ -303,8 +303,7 @@ Awaitable<void> HttpConnection::linger() {
     }
     // Nobody waits for an answer on an idle connection.
     if (gone_ || end_of_input_ || idle_) co_return;
-    boost::system::error_code ignored;
-    socket_.shutdown(tcp::socket::shutdown_send, ignored);
+    socket_.shutdown_send();
     std::size_t discarded = inbox_.size();
     inbox_.clear();
     expired_ = false;
@@ -324,9 +323,8 @@ void HttpConnection::sweep(Clock::time_point now) {
         return;
     }
     if (now < read_deadline_ || expired_) return;
-    boost::system::error_code code;
     // A request that has reached the kernel is answered, however late the hour.
-    if (idle_ && socket_.available(code) > 0) return;
+    if (idle_ && socket_.has_input()) return;
     expired_ = true;
     woken();
 }
@@ -344,10 +342,24 @@ void HttpConnection::cut() {
 void HttpConnection::arm_read(std::size_t bytes_max) {
     if (reading_ || gone_ || end_of_input_) return;
     reading_ = true;
+    read_bytes_ = bytes_max;
     if (chunk_.size() < bytes_max) chunk_.resize(bytes_max);
-    socket_.async_read_some(
-        asio::buffer(chunk_.data(), bytes_max),
-        [self = shared_from_this()](const auto& code, std::size_t bytes) { self->on_read(code, bytes); });
+    if (socket_.may_read()) asio::post(executor(), [self = shared_from_this()] { self->read_now(); });
+}
+
+void HttpConnection::on_ready() {
+    const auto self = shared_from_this();
+    if (writing_ && socket_.may_write()) {
+        writing_ = false;
+        write_more();
+    }
+    read_now();
+}
+
+void HttpConnection::read_now() {
+    if (!reading_ || gone_ || !socket_.may_read()) return;
+    const auto done = socket_.read({chunk_.data(), read_bytes_});
+    if (done.code != asio::error::would_block) on_read(done.code, done.bytes);
 }
 
 void HttpConnection::on_read(const boost::system::error_code& code, std::size_t bytes) {
@@ -393,8 +405,7 @@ void HttpConnection::client_left() {
 // Closes the socket under everybody who uses it.
 void HttpConnection::break_off() {
     if (std::exchange(gone_, true)) return;
-    boost::system::error_code ignored;
-    socket_.close(ignored);
+    socket_.close();
     read_deadline_ = write_deadline_ = Clock::time_point::max();
     client_left();
     written_.notify();
@@ -495,20 +506,19 @@ void HttpConnection::flush_now() {
 
 void HttpConnection::write_more() {
     while (out_bytes_ > 0 || fill_output()) {
-        boost::system::error_code code;
-        // One buffer is sent by a cheaper system call.
-        const std::size_t bytes =
-            out_bytes_ == out_[0].size() ? socket_.write_some(out_[0], code) : socket_.write_some(out_, code);
-        if (code == asio::error::would_block) {
-            wait_to_write();
+        const std::span<const asio::const_buffer> rest(out_);
+        const auto done = socket_.write(rest.first(out_bytes_ == out_[0].size() ? 1 : out_size));
+        if (done.code == asio::error::would_block) {
+            writing_ = true;
+            write_deadline_ = Clock::now() + context_->config.write_timeout;
             return;
         }
         ++context_->stats.writes;
-        if (code) {
+        if (done.code) {
             break_off();
             return;
         }
-        took(bytes);
+        took(done.bytes);
     }
     write_deadline_ = Clock::time_point::max();
     if (current_ && current_->finished) complete_answer();
@@ -542,19 +552,6 @@ bool HttpConnection::fill_output() {
     }
     if (tls_) seal_output();
     return out_bytes_ > 0;
-}
-
-void HttpConnection::wait_to_write() {
-    writing_ = true;
-    write_deadline_ = Clock::now() + context_->config.write_timeout;
-    socket_.async_wait(Socket::wait_write, [self = shared_from_this()](const boost::system::error_code& code) {
-        self->writing_ = false;
-        if (self->gone_) return;
-        if (code)
-            self->break_off();
-        else
-            self->write_more();
-    });
 }
 
 void HttpConnection::seal_output() {

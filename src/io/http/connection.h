@@ -25,6 +25,7 @@
 #include "io/http/message.h"
 #include "io/http/request_parser.h"
 #include "io/http/server.h"
+#include "io/stream_socket.h"
 #include "io/tls/stream.h"
 
 namespace exa::io {
@@ -88,11 +89,13 @@ struct HttpAnswer {
     std::vector<std::pair<std::string_view, std::string>> notes;
 };
 
-class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
+class HttpConnection final : public std::enable_shared_from_this<HttpConnection>, private SocketOwner {
   public:
     using Socket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, boost::asio::io_context::executor_type>;
 
     HttpConnection(std::shared_ptr<HttpContext> context, Socket socket);
+    HttpConnection(const HttpConnection&) = delete;
+    HttpConnection& operator=(const HttpConnection&) = delete;
 
     // Begins its life; the connection leaves the context's set at the end.
     void start();
@@ -120,7 +123,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     bool client_gone() const { return gone_ || end_of_input_; }
     bool wants_outcomes() const { return context_->on_outcome != nullptr; }
     std::size_t write_buffer_bytes() const { return context_->config.write_buffer_bytes; }
-    boost::asio::io_context::executor_type executor() { return socket_.get_executor(); }
+    boost::asio::io_context::executor_type executor() { return context_->io.get_executor(); }
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -143,10 +146,11 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     void woken();
 
     void arm_read(std::size_t bytes_max);
+    void on_ready() override;
+    void read_now();
     void on_read(const boost::system::error_code& code, std::size_t bytes);
     void write_more();
     bool fill_output();
-    void wait_to_write();
     void took(std::size_t bytes);
     void unseal(std::string_view bytes);
     void seal_output();
@@ -156,7 +160,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     void set_read_deadline(Duration after) { read_deadline_ = Clock::now() + after; }
 
     std::shared_ptr<HttpContext> context_;
-    Socket socket_;
+    StreamSocket socket_;
     Endpoint remote_;
     Phase phase_ = Phase::request;
     bool advancing_ = false;
@@ -167,8 +171,9 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     std::optional<RequestParser> parser_;  // of the request that comes
     bool continued_ = false;               // "100 Continue" was said
     std::string inbox_;                    // read and not yet parsed
-    std::vector<char> chunk_;              // of the outstanding read
-    bool reading_ = false;
+    std::vector<char> chunk_;              // of reads
+    std::size_t read_bytes_ = 0;           // that the read waited for takes at most
+    bool reading_ = false;                 // a read is waited for
     bool end_of_input_ = false;
     bool expired_ = false;
     Clock::time_point read_deadline_ = Clock::time_point::max();

@@ -6,7 +6,6 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
 #include <charconv>
 #include <cstring>
 #include <optional>
@@ -42,7 +41,7 @@ std::optional<std::chrono::seconds> keep_alive_time(std::string_view text) {
 
 UpstreamConnection::UpstreamConnection(const std::shared_ptr<UpstreamPool>& pool)
     : pool_(pool),
-      socket_(pool->executor_),
+      connecting_(pool->executor_),
       connect_timer_(pool->executor_),
       buffer_(buffer_bytes),
       keep_for_(pool->config_.idle_timeout) {
@@ -56,14 +55,14 @@ UpstreamConnection::~UpstreamConnection() {
 void UpstreamConnection::connect(UpstreamCall& call, const UpstreamConfig& config) {
     call_ = &call;
     asio::co_spawn(
-        socket_.get_executor(),
+        connecting_.get_executor(),
         [self = shared_from_this(), config]() -> Awaitable<void> { co_await self->open_and_send(config); },
         asio::detached);
 }
 
 Awaitable<void> UpstreamConnection::open_and_send(UpstreamConfig config) {
     // Whoever connects hears of nothing in the same turn.
-    co_await asio::post(socket_.get_executor(), asio::use_awaitable);
+    co_await asio::post(connecting_.get_executor(), asio::use_awaitable);
     if (const auto pool = pool_.lock(); !pool || pool->closed_) {
         shut(error(errc::closed));
         co_return;
@@ -97,15 +96,16 @@ Awaitable<Result<void>> UpstreamConnection::open(UpstreamConfig config) {
         const auto to = to_asio_tcp(endpoint);
         if (call_ == nullptr) co_return error(errc::cancelled);
         close_socket();
-        socket_.open(to.protocol(), code);
-        if (!code && !late_) std::tie(code) = co_await socket_.async_connect(to, as_result);
+        connecting_.open(to.protocol(), code);
+        if (!code && !late_) std::tie(code) = co_await connecting_.async_connect(to, as_result);
         if (late_) co_return error(errc::timed_out, host + ":" + std::to_string(config.port));
         if (call_ == nullptr) co_return error(errc::cancelled);
         if (!code) break;
     }
     if (code) co_return error(errc::connect_failed, host + ":" + std::to_string(config.port) + ": " + code.message());
-    socket_.set_option(asio::ip::tcp::no_delay(true), code);
-    socket_.non_blocking(true, code);
+    connecting_.set_option(asio::ip::tcp::no_delay(true), code);
+    socket_.open(std::move(connecting_), *this);
+    if (!socket_.is_open()) co_return error(errc::connect_failed, host + ": the system watches no more sockets");
     co_return success();
 }
 
@@ -120,43 +120,50 @@ void UpstreamConnection::begin() {
     body_ = std::move(call_->body_);
     begun_ = false;
     parser_.begin(*this);
+    sent_ = 0;
     writing_ = true;
     read_more();
     if (const auto pool = pool_.lock()) pool->write_later(shared_from_this());
 }
 
 void UpstreamConnection::write() {
-    if (call_ == nullptr || !socket_.is_open()) return;
-    std::array<asio::const_buffer, 2> rest = {asio::buffer(head_), asio::buffer(body_)};
-    boost::system::error_code code;
-    const std::size_t sent = body_.empty() ? socket_.write_some(rest[0], code) : socket_.write_some(rest, code);
-    if (!code && sent == head_.size() + body_.size()) {
-        writing_ = false;
-        return;
+    if (!writing_ || call_ == nullptr || !socket_.is_open()) return;
+    while (sent_ < head_.size() + body_.size()) {
+        const std::size_t of_head = std::min(sent_, head_.size());
+        const std::array<asio::const_buffer, 2> rest = {asio::buffer(head_) + of_head,
+                                                        asio::buffer(body_) + (sent_ - of_head)};
+        const std::span<const asio::const_buffer> both(rest);
+        const auto done = socket_.write(body_.empty() ? both.first(1) : both);
+        if (done.code == asio::error::would_block) return;
+        if (done.code) {
+            writing_ = false;
+            // A server that refuses early may close its side before it has read everything: its answer still comes.
+            // Without a reader nobody else would notice the end.
+            if (!reading_) give_up(error(errc::broken, done.code.message()));
+            return;
+        }
+        sent_ += done.bytes;
     }
-    const std::size_t of_head = std::min(sent, head_.size());
-    rest[0] += of_head;
-    rest[1] += sent - of_head;
-    // Reports an error of the first write too.
-    asio::async_write(socket_, rest, [self = shared_from_this()](const boost::system::error_code& failed, auto) {
-        self->on_written(failed);
-    });
-}
-
-void UpstreamConnection::on_written(const boost::system::error_code& code) {
     writing_ = false;
-    // A server that refuses early may close its side before it has read everything: its answer still comes. Without a
-    // reader nobody else would notice the end.
-    if (code && call_ != nullptr && !reading_) give_up(error(errc::broken, code.message()));
 }
 
 void UpstreamConnection::read_more() {
     if (reading_ || !socket_.is_open() || (call_ != nullptr && !call_->reading_)) return;
     if (filled_ == buffer_.size() && filled_ < buffer_bytes_max) buffer_.resize(filled_ * 2);
     reading_ = true;
-    socket_.async_read_some(
-        asio::buffer(buffer_.data() + filled_, buffer_.size() - filled_),
-        [self = shared_from_this()](const auto& code, std::size_t bytes) { self->on_read(code, bytes); });
+    if (socket_.may_read()) asio::post(connecting_.get_executor(), [self = shared_from_this()] { self->read_now(); });
+}
+
+void UpstreamConnection::on_ready() {
+    const auto self = shared_from_this();
+    if (socket_.may_write()) write();
+    read_now();
+}
+
+void UpstreamConnection::read_now() {
+    if (!reading_ || !socket_.is_open() || !socket_.may_read()) return;
+    const auto done = socket_.read({buffer_.data() + filled_, buffer_.size() - filled_});
+    if (done.code != asio::error::would_block) on_read(done.code, done.bytes);
 }
 
 void UpstreamConnection::on_read(const boost::system::error_code& code, std::size_t bytes) {
@@ -219,9 +226,8 @@ void UpstreamConnection::give_up(Error why) {
     }
     const auto self = shared_from_this();
     UpstreamCall& call = *std::exchange(call_, nullptr);
-    // A write that is under way still has them.
-    call.head_ = writing_ ? head_ : std::move(head_);
-    call.body_ = writing_ ? body_ : std::move(body_);
+    call.head_ = std::move(head_);
+    call.body_ = std::move(body_);
     close_socket();
     call.connect();
 }
@@ -242,7 +248,8 @@ void UpstreamConnection::leave() {
 
 void UpstreamConnection::close_socket() {
     boost::system::error_code ignored;
-    socket_.close(ignored);
+    connecting_.close(ignored);
+    socket_.close();
 }
 
 void UpstreamConnection::on_head(const ResponseHead& head) {

@@ -15,10 +15,13 @@
 #include "io/errc.h"
 #include "io/http/response_parser.h"
 #include "io/http/upstream.h"
+#include "io/stream_socket.h"
 
 namespace exa::io {
 
-class UpstreamConnection final : public std::enable_shared_from_this<UpstreamConnection>, private ResponseSink {
+class UpstreamConnection final : public std::enable_shared_from_this<UpstreamConnection>,
+                                 private ResponseSink,
+                                 private SocketOwner {
   public:
     using Clock = UpstreamPool::Clock;
 
@@ -45,7 +48,8 @@ class UpstreamConnection final : public std::enable_shared_from_this<UpstreamCon
     Awaitable<Result<void>> open(UpstreamConfig config);
     Awaitable<void> open_and_send(UpstreamConfig config);
     void begin();
-    void on_written(const boost::system::error_code& code);
+    void on_ready() override;
+    void read_now();
     void on_read(const boost::system::error_code& code, std::size_t bytes);
     void take();
     void finish();
@@ -57,7 +61,8 @@ class UpstreamConnection final : public std::enable_shared_from_this<UpstreamCon
     bool on_body(std::string_view piece) override;
 
     const std::weak_ptr<UpstreamPool> pool_;
-    boost::asio::ip::tcp::socket socket_;
+    boost::asio::ip::tcp::socket connecting_;
+    StreamSocket socket_;
     boost::asio::steady_timer connect_timer_;
     ResponseParser parser_;
     std::vector<char> buffer_;
@@ -65,10 +70,11 @@ class UpstreamConnection final : public std::enable_shared_from_this<UpstreamCon
     UpstreamCall* call_ = nullptr;
     std::string head_;  // being written
     std::string body_;
+    std::size_t sent_ = 0;  // bytes of both
     bool writing_ = false;
-    bool reading_ = false;
-    bool used_ = false;   // it has carried a request before
-    bool begun_ = false;  // a byte of the answer has come
+    bool reading_ = false;  // a read is waited for
+    bool used_ = false;     // it has carried a request before
+    bool begun_ = false;    // a byte of the answer has come
     bool late_ = false;
     Duration keep_for_;
     Clock::time_point idle_until_{};
