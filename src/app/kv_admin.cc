@@ -6,6 +6,8 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/outcome/try.hpp>
+#include <charconv>
+#include <system_error>
 #include <utility>
 
 #include "app/resp_value.h"
@@ -85,6 +87,25 @@ openai::ApiResult<kv::SegmentKey> parse_key(const std::string& text) {
     return *key;
 }
 
+// A place in a replica's sessions: the session's position, and which of its keys.
+std::string place_text(const KvSessions::Place& place) {
+    std::string text;
+    append_hex(text, place.session);
+    return text + "-" + std::to_string(place.key);
+}
+
+openai::ApiResult<KvSessions::Place> parse_place(const std::string& text) {
+    const std::size_t dash = std::min(text.find('-'), text.size());
+    const auto session = parse_hex(std::string_view(text).substr(0, dash));
+    const char* const end = text.data() + text.size();
+    KvSessions::Place place;
+    const auto [stop, failed] = std::from_chars(std::min(text.data() + dash + 1, end), end, place.key);
+    if (!session || failed != std::errc{} || stop != end)
+        return openai::out_of_range("after", text, "the \"next\" of an answer");
+    place.session = *session;
+    return place;
+}
+
 openai::ApiResult<std::vector<kv::SegmentKey>> parse_keys(const json::value& list) {
     if (!list.is_array()) return openai::wrong_type("keys", "an array", openai::kind_name(list));
     const json::array& texts = list.get_array();
@@ -157,6 +178,9 @@ openai::ApiResult<KvOrder> parse_kv_order(std::string_view body) {
         if (replica) {
             order.replica = parse_replica_id(*replica);
             if (!order.replica) return openai::out_of_range("replica", *replica, "the id of a replica");
+            BOOST_OUTCOME_TRY(const auto after, fields.text("after"));
+            if (!after) return order;
+            BOOST_OUTCOME_TRY(order.from, parse_place(*after));
             return order;
         }
         BOOST_OUTCOME_TRY(order.value, fields.text("value"));
@@ -240,7 +264,7 @@ void KvAdmin::migrate(KvOrder order, Done done) const {
     });
 }
 
-json::value KvAdmin::places(std::span<const kv::SegmentKey> keys) const {
+json::object KvAdmin::places(std::span<const kv::SegmentKey> keys) const {
     json::array segments;
     for (const kv::SegmentKey& key : keys) segments.push_back(place_json(key, service_->locate(key)));
     return json::object{{"segments", std::move(segments)}};
@@ -249,7 +273,12 @@ json::value KvAdmin::places(std::span<const kv::SegmentKey> keys) const {
 openai::ApiResult<json::value> KvAdmin::locate(const KvOrder& order) const {
     if (!order.keys.empty()) return places(order.keys);
     if (order.session) return places(service_->sessions().of_session(*order.session));
-    if (order.replica) return places(service_->sessions().of_replica(*order.replica, keys_max));
+    if (order.replica) {
+        const KvSessions::Page page = service_->sessions().of_replica(*order.replica, order.from, keys_max);
+        json::object told = places(page.keys);
+        told["next"] = page.next ? json::value(place_text(*page.next)) : json::value();
+        return told;
+    }
     if (order.value) {
         const kv::SegmentKey key =
             resp_key(crypto_, kv::tenant_salt(crypto_, root_secret_, order.tenant), *order.value);

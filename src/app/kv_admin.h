@@ -4,7 +4,10 @@
 //                        {"action":"locate","request","tenant"}  {"segments":[the same of each whole segment]}
 //                        {"action":"locate","keys":[...]}     {"segments":[the same of each]}
 //                        {"action":"locate","session"}        the same of a session that a replica here has answered,
-//                        by its position on the ring (GET route), {"action":"locate","replica"} of a replica's sessions
+//                        by its position on the ring (GET route)
+//                        {"action":"locate","replica"[,"after"]}  {"segments","next"}: the same of a replica's
+//                        sessions, up to 4096 at a time; "after" is the "next" of the part before, which is null at the
+//                        end
 //                        {"action":"locate","value","tenant"} the same of a value of the Redis port, by its key there
 //                        {"action":"get","key"}               {"key","parent","tenant","tokens","kind","payload"}
 //                        {"action":"put","key","payload"}     {"key","outcome"}
@@ -30,6 +33,7 @@
 #include <vector>
 
 #include "app/kv_service.h"
+#include "app/kv_sessions.h"
 #include "app/local_replicas.h"
 #include "base/crypto.h"
 #include "base/ids.h"
@@ -47,6 +51,7 @@ struct KvOrder {
     std::string request;                   // locate; empty: by what follows, or by key
     std::optional<std::uint64_t> session;  // locate
     std::optional<ReplicaId> replica;      // locate
+    KvSessions::Place from;                // locate by replica
     std::optional<std::string> value;      // locate
     std::optional<kv::SegmentKey> after;   // verify
     Bytes payload;                         // put
@@ -79,7 +84,7 @@ class KvAdmin {
     openai::ApiResult<boost::json::value> execute(const KvOrder& order) const;
     void migrate(KvOrder order, Done done) const;
     openai::ApiResult<boost::json::value> locate(const KvOrder& order) const;
-    boost::json::value places(std::span<const kv::SegmentKey> keys) const;
+    boost::json::object places(std::span<const kv::SegmentKey> keys) const;
     openai::ApiResult<boost::json::value> get(const kv::SegmentKey& key) const;
     boost::json::value put(const KvOrder& order) const;
     openai::ApiResult<boost::json::value> quota(const KvOrder& order) const;

@@ -54,15 +54,21 @@ std::vector<kv::SegmentKey> KvSessions::of_session(std::uint64_t position) const
     return known == by_position_.end() ? std::vector<kv::SegmentKey>() : known->second->keys;
 }
 
-std::vector<kv::SegmentKey> KvSessions::of_replica(ReplicaId replica, std::size_t limit) const {
+KvSessions::Page KvSessions::of_replica(ReplicaId replica, Place from, std::size_t limit) const {
     const std::lock_guard lock(mutex_);
-    std::vector<kv::SegmentKey> keys;
-    for (const Session& session : sessions_) {
+    Page page;
+    for (auto at = by_position_.lower_bound(from.session); at != by_position_.end(); ++at) {
+        const Session& session = *at->second;
         if (session.replica != replica) continue;
-        const std::size_t count = std::min(limit - keys.size(), session.keys.size());
-        keys.insert(keys.end(), session.keys.begin(), session.keys.begin() + static_cast<std::ptrdiff_t>(count));
+        const std::size_t first = at->first == from.session ? std::min(from.key, session.keys.size()) : 0;
+        const std::size_t past = first + std::min(limit - page.keys.size(), session.keys.size() - first);
+        page.keys.insert(page.keys.end(), session.keys.begin() + static_cast<std::ptrdiff_t>(first),
+                         session.keys.begin() + static_cast<std::ptrdiff_t>(past));
+        if (past == session.keys.size()) continue;
+        page.next = Place{at->first, past};
+        break;
     }
-    return keys;
+    return page;
 }
 
 }  // namespace exa::app

@@ -5,8 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <map>
 #include <mutex>
-#include <unordered_map>
+#include <optional>
 #include <vector>
 
 #include "base/ids.h"
@@ -17,6 +18,17 @@ namespace exa::app {
 // Thread-safe.
 class KvSessions {
   public:
+    // A key among those of all sessions.
+    struct Place {
+        std::uint64_t session = 0;  // its position
+        std::size_t key = 0;
+        bool operator==(const Place&) const = default;
+    };
+    struct Page {
+        std::vector<kv::SegmentKey> keys;
+        std::optional<Place> next;  // nothing: that was all
+    };
+
     // `keys_max`: of all sessions together, 32 bytes each; the sessions used longest ago go first.
     explicit KvSessions(std::size_t keys_max = 262'144) : keys_max_(keys_max) {}
 
@@ -26,8 +38,9 @@ class KvSessions {
 
     // Of the session's latest prompt and answer, in order; empty when it is not known.
     std::vector<kv::SegmentKey> of_session(std::uint64_t session) const;
-    // Of the sessions that this replica was the last to answer, those used last first, up to `limit` keys.
-    std::vector<kv::SegmentKey> of_replica(ReplicaId replica, std::size_t limit) const;
+    // Of the sessions that this replica was the last to answer, in the order of their positions, up to `limit` keys
+    // from `from` on. What changes between two pages is told as it then is.
+    Page of_replica(ReplicaId replica, Place from, std::size_t limit) const;
 
   private:
     struct Session {
@@ -43,7 +56,7 @@ class KvSessions {
     const std::size_t keys_max_;
     mutable std::mutex mutex_;
     std::list<Session> sessions_;  // used last first
-    std::unordered_map<std::uint64_t, std::list<Session>::iterator> by_position_;
+    std::map<std::uint64_t, std::list<Session>::iterator> by_position_;
     std::size_t keys_ = 0;
 };
 

@@ -8,6 +8,7 @@
 #include <boost/json/value_from.hpp>
 #include <boost/outcome/try.hpp>
 #include <functional>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -49,10 +50,18 @@ Outcome<void> locate(const ClusterPeer& peer, const std::vector<std::string>& ke
     return boost::outcome_v2::success();
 }
 
-std::vector<std::string> keys_in(const json::value& reply) {
+// All parts of it, each key once: sessions share what they begin with.
+Outcome<std::vector<std::string>> whole_answer(const ClusterPeer& peer, json::object order) {
     std::vector<std::string> keys;
-    for (const json::value& segment : segments_of(reply)) keys.push_back(field_text(segment, "key"));
-    return keys;
+    std::set<std::string> seen;
+    while (true) {
+        BOOST_OUTCOME_TRY(const auto reply, peer.client.post("kv", order));
+        for (const json::value& segment : segments_of(reply))
+            if (auto key = field_text(segment, "key"); seen.insert(key).second) keys.push_back(std::move(key));
+        const std::string next = field_text(reply, "next");
+        if (next == "-" || segments_of(reply).empty()) return keys;
+        order["after"] = next;
+    }
 }
 
 // Of all answers the longest: a peer that answered a session's earlier turns knows less of it.
@@ -61,12 +70,11 @@ Outcome<std::vector<std::string>> longest_answer(const ClusterClient& cluster, c
     std::vector<std::string> best;
     std::optional<Failure> refused;
     for (const ClusterPeer* peer : cluster.alive()) {
-        const auto reply = peer->client.post("kv", order);
-        if (!reply) {
-            refused = reply.error();
-            continue;
-        }
-        if (auto keys = keys_in(reply.value()); keys.size() > best.size()) best = std::move(keys);
+        auto keys = whole_answer(*peer, order);
+        if (!keys)
+            refused = keys.error();
+        else if (keys.value().size() > best.size())
+            best = std::move(keys).value();
     }
     if (!best.empty()) return best;
     if (refused) return *refused;
