@@ -170,7 +170,7 @@ bool HttpConnection::parse_inbox() {
     // A robust server skips an empty line before the request line (RFC 9112 section 2.2).
     if (idle_) inbox_.erase(0, std::min(inbox_.find_first_not_of("\r\n"), inbox_.size()));
     if (inbox_.empty()) return false;
-    if (std::exchange(idle_, false)) set_read_deadline(config.header_timeout);
+    const bool first = std::exchange(idle_, false);
     const auto taken = parser_->feed(inbox_);
     if (!taken) {
         refuse(parser_->fault(), request_id(parser_->field("x-request-id")));
@@ -190,6 +190,8 @@ bool HttpConnection::parse_inbox() {
         answer_request(std::move(request));
         return true;
     }
+    // Most requests are whole by now, and ask for no time.
+    if (first) set_read_deadline(config.header_timeout);
     if (parser_->header_done() && *taken > 0) set_read_deadline(config.body_timeout);
     if (parser_->header_done() && parser_->expects_continue() && !std::exchange(continued_, true)) {
         head_ += "HTTP/1.1 100 Continue\r\n\r\n";
