@@ -57,11 +57,12 @@ constexpr std::array keys = {
               "Seconds between two pieces of an answer, after which its replica counts as broken. There is no limit on "
               "the whole. Default: 60. Range: 1 to 86400.",
               set_number<&PeerConfig::http_stream_idle_seconds, 1, 86'400>},
-    ConfigKey{"http.stream_spell_us", "US",
-              "Microseconds that events of streams may wait for one another, at the entry and at the target, while at "
-              "least two come in that time: then they are passed on together, which costs less. Default: 600. Range: 0 "
-              "(never) to 10000.",
-              set_number<&PeerConfig::http_stream_spell_us, 0, 10'000>},
+    ConfigKey{
+        "http.stream_spell_us", "US",
+        "Microseconds that events of streams of this peer's replicas may wait for one another, while at least two come "
+        "in that time: then they are passed on together, which costs less. Default: 700. Range: 0 (never) to "
+        "10000.",
+        set_number<&PeerConfig::http_stream_spell_us, 0, 10'000>},
     ConfigKey{"http.certificate_file", "FILE",
               "File with the certificate of this peer's door as PEM text, those that signed it behind it: clients then "
               "speak HTTPS, TLS 1.2 or 1.3. Read again on SIGHUP and every 10 s; open connections go on with what they "

@@ -42,7 +42,7 @@ class Turn {
         running_.clear();
     }
 
-    // Something of a stream was passed on, and more of it is to come.
+    // Something of a stream of this peer's replicas was passed on, and more of it is to come.
     void note_stream() { streams_ = true; }
     // Whether that was so since this was last asked.
     bool take_streams() { return std::exchange(streams_, false); }
