@@ -84,6 +84,20 @@ struct Fixture {
             co_await raw.send(std::move(bytes));
         }
     };
+
+    // An acceptor answers a request so: its link ends for it.
+    void expect_cut_off(const std::string& frames, std::shared_ptr<DataSink> sink = nullptr) {
+        FakePeer fake(io);
+        const auto before = pool->stats().malformed;
+        drive(io, [&]() -> Awaitable<void> {
+            asio::co_spawn(io, fake.accept_and_say(hello_of(peer_b)), asio::detached);
+            auto stream = co_await pool->open(fake.at, peer_b, {});
+            BOOST_TEST_REQUIRE(stream.has_value());
+            if (sink) stream.value()->read_into(sink);
+            co_await fake.raw.send_what_goes(frames);
+            co_await eventually([&] { return pool->stats().malformed == before + 1; }, "it is noticed");
+        });
+    }
 };
 
 Bytes credit_of(std::uint32_t stream, std::uint32_t bytes) {
@@ -265,17 +279,8 @@ BOOST_AUTO_TEST_CASE(frames_of_streams_never_opened_or_in_the_wrong_order_end_th
          {text(wire::encode_head(7, {})), text(wire::encode_data(1, {0, {}, "x"})) + text(wire::encode_head(1, {})),
           text(wire::encode_head(1, {})) + text(wire::encode_head(1, {})),
           text(wire::encode_frame(wire::FrameType::data, 1, Bytes{0, 0, 0, 0, 9, 0})),
-          text(wire::encode_open(2, {}).value())}) {
-        FakePeer fake(io);
-        const auto before = pool->stats().malformed;
-        drive(io, [&]() -> Awaitable<void> {
-            asio::co_spawn(io, fake.accept_and_say(hello_of(peer_b)), asio::detached);
-            auto stream = co_await pool->open(fake.at, peer_b, {});
-            BOOST_TEST_REQUIRE(stream.has_value());
-            co_await fake.raw.send(frames);
-            co_await eventually([&] { return pool->stats().malformed == before + 1; }, "it is noticed");
-        });
-    }
+          text(wire::encode_open(2, {}).value())})
+        expect_cut_off(frames);
 }
 
 BOOST_AUTO_TEST_CASE(data_for_a_sink_that_has_tokens_or_is_cut_short_ends_the_link) {
@@ -287,18 +292,8 @@ BOOST_AUTO_TEST_CASE(data_for_a_sink_that_has_tokens_or_is_cut_short_ends_the_li
     pool.emplace(io, config, identity(peer_a), log);
     const std::string large = text(wire::encode_data(1, {0, {1, 2}, std::string(500'000, 'x')}));
     for (const std::string& frames : {text(wire::encode_data(1, {0, {1}, "x"})), large,
-                                      text(wire::encode_frame(wire::FrameType::data, 1, Bytes{0, 0, 0}))}) {
-        FakePeer fake(io);
-        const auto before = pool->stats().malformed;
-        drive(io, [&]() -> Awaitable<void> {
-            asio::co_spawn(io, fake.accept_and_say(hello_of(peer_b)), asio::detached);
-            auto stream = co_await pool->open(fake.at, peer_b, {});
-            BOOST_TEST_REQUIRE(stream.has_value());
-            stream.value()->read_into(std::make_shared<Bin>());
-            co_await fake.raw.send_what_goes(frames);
-            co_await eventually([&] { return pool->stats().malformed == before + 1; }, "it is noticed");
-        });
-    }
+                                      text(wire::encode_frame(wire::FrameType::data, 1, Bytes{0, 0, 0}))})
+        expect_cut_off(frames, std::make_shared<Bin>());
 }
 
 BOOST_AUTO_TEST_CASE(frames_of_cancelled_streams_are_ignored) {
