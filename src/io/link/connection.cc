@@ -21,7 +21,7 @@ namespace {
 
 // One system call carries at most this, but for its last frame; what follows waits for the next, so that a control
 // frame never waits long.
-constexpr std::size_t batch_bytes_max = 256 * 1024;
+constexpr std::size_t batch_bytes_max = 512 * 1024;
 constexpr std::size_t batch_frames_max = 64;
 
 // What the acceptor may send to a sink beyond the credit that every stream has, and what of it is granted anew at a
