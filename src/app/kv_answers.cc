@@ -14,8 +14,8 @@ namespace {
 
 namespace asio = boost::asio;
 
-// Of one piece of a segment, which is one frame and one system call: long enough that the kernel is not asked often,
-// short enough that streams take turns on the link, and that a tenth of a millisecond is all others of the thread wait.
+// Of one piece of a segment, which is one frame: long enough that the kernel is not asked often, short enough that
+// streams take turns on the link, and that a tenth of a millisecond or two is all others of the thread wait.
 constexpr std::size_t piece_bytes = 512 * 1024;
 // Segments read ahead of the one that is being sent.
 constexpr std::size_t read_ahead = 2;
