@@ -320,7 +320,12 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
         auto members = parts.view.load()->members;
         if (members != placed_by) {
             placed_by = members;
-            exchange.handle_placement(now(), std::make_shared<const kv::Placement>(node::kv_placement(*members)));
+            const auto placement = std::make_shared<const kv::Placement>(node::kv_placement(*members));
+            exchange.handle_placement(now(), placement);
+            {
+                const std::lock_guard lock(stats_mutex);
+                placed = placement;
+            }
             has_others = std::ranges::any_of(exchange.placement().holders(), [this](const kv::Holder& holder) {
                 return holder.in_reach && holder.id != parts.identity.peer;
             });
@@ -390,6 +395,7 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
     std::atomic<std::uint64_t> handed = 0;  // segments stored that `stats` knows nothing of yet
     mutable std::mutex stats_mutex;
     KvPeersStats stats;
+    std::shared_ptr<const kv::Placement> placed = std::make_shared<const kv::Placement>();
     std::jthread thread;
 };
 
@@ -514,10 +520,15 @@ void KvMesh::set_keys(std::shared_ptr<const LinkKeys> keys) {
 }
 
 KvPeersStats KvMesh::stats() const {
-    const std::uint64_t handed = state_->handed;  // before the lock: what is not counted here, the rest counts
+    // In this order: what is not counted here, the rest counts.
+    const auto view = state_->parts.view.load();
+    const kv::Placement due = view ? node::kv_placement(*view->members) : kv::Placement();
+    const std::uint64_t handed = state_->handed;
     const std::lock_guard lock(state_->stats_mutex);
     KvPeersStats stats = state_->stats;
     stats.await(handed);
+    // Owners have changed, and the exchange has not heard of it yet.
+    if (due.holders() != state_->placed->holders()) stats.settled = stats.given_away = false;
     return stats;
 }
 
