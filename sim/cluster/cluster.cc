@@ -411,6 +411,8 @@ void Cluster::inject(Host from, Host to, Bytes bytes, Origin origin) {
         event.host = to;
         event.from = from;
         event.slot = bytes_.put(std::move(copy));
+        // To the next process it would be late news.
+        event.boot = origin == Origin::replayed ? peers_[to].boot : 0;
         event.kind = EventKind::datagram;
         queue_.push(event);
     }

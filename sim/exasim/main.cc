@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <map>
 #include <string>
 
 #include "sim/exasim/commands.h"
@@ -84,10 +83,13 @@ int main(int argc, char** argv) {
     swarm->add_option("--seed", swarm_arguments.first, "Number of the first random scenario; 1 without it")
         ->check(whole_number);
     swarm
-        ->add_option("--mix", swarm_arguments.mix,
-                     "all kinds of scenarios, or those that try the KV cache; all without it")
-        ->transform(CLI::CheckedTransformer(std::map<std::string, exa::sim::RandomMix>{
-            {"all", exa::sim::RandomMix::all}, {"kv", exa::sim::RandomMix::kv}}));
+        ->add_option_function<std::string>(
+            "--mix",
+            [&swarm_arguments](const std::string& mix) {
+                swarm_arguments.mix = mix == "kv" ? exa::sim::RandomMix::kv : exa::sim::RandomMix::all;
+            },
+            "all kinds of scenarios, or kv: those that try the KV cache; all without it")
+        ->check(CLI::IsMember({"all", "kv"}));
     swarm->add_flag("--json", swarm_arguments.json, "One JSON object");
     std::string out = "shrunk.toml";
     auto* shrink = app.add_subcommand("shrink", "The smallest scenario that still fails like this run");
