@@ -127,6 +127,8 @@ Result<void> complete_config(PeerConfig& config, const Environment& environment)
     }
     if (config.http_certificate_file.empty() != config.http_key_file.empty())
         return error(errc::usage, "http.certificate_file and http.key_file are needed together");
+    if (!config.kv_resp_listen.empty() && !*config.kv_enabled)
+        return error(errc::usage, "kv.resp_listen: values go where KV is kept, and kv.enabled is false");
     if (!config.kv_cold_directory.empty() && (!*config.kv_enabled || config.kv_capacity_gb == 0))
         return error(
             errc::usage,

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "app/errc.h"
 #include "app/kv_disk.h"
 #include "io/cold/cold_store.h"
@@ -25,6 +27,15 @@ io::StoreConfig store_config(const PeerConfig& config) {
     return store;
 }
 
+void warn_of_room(const PeerConfig& config, const KvDisk& disk, Log& log) {
+    std::error_code unknown;
+    const auto space = std::filesystem::space(config.kv_directory, unknown);
+    const std::uint64_t room = space.available + disk.stats().physical_bytes;
+    if (unknown || room >= config.kv_capacity_gb * gib) return;
+    log.warn("store", "kv.capacity_gb is more than there is room for: old segments go when the disk is full",
+             {{"room_mib", std::to_string(room / mib)}, {"directory", config.kv_directory}});
+}
+
 }  // namespace
 
 Result<std::shared_ptr<KvService>> start_kv(const PeerConfig& config, PeerId self, const kv::SegmentSealer& sealer,
@@ -37,6 +48,7 @@ Result<std::shared_ptr<KvService>> start_kv(const PeerConfig& config, PeerId sel
             return error(errc::data_dir,
                          fmt::format("kv.directory: {}: {}", config.kv_directory, opened.error().message()));
         disk = std::move(opened).value();
+        warn_of_room(config, *disk, log);
     }
     std::unique_ptr<io::ColdStore> cold;
     if (!config.kv_cold_directory.empty()) {

@@ -125,6 +125,13 @@ class PosixColdFiles final : public ColdFiles {
         return publish_in(folder, key, sealed, durably);
     }
 
+    ColdResult check() override {
+        const std::string directory = root_.parent_path();
+        const Fd folder(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+        if (!folder || ::access(directory.c_str(), R_OK | W_OK | X_OK) != 0) return {ColdOutcome::failed, errno};
+        return {};
+    }
+
     ColdResult remove(const kv::SegmentKey& key) override { return remove(kv::cold_folder(key), kv::to_string(key)); }
 
     ColdResult remove(std::uint32_t number, const std::string& name) override {

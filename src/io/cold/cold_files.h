@@ -44,6 +44,8 @@ class ColdFiles {
   public:
     virtual ~ColdFiles() = default;
 
+    // Whether the directory is there, and takes files.
+    virtual ColdResult check() = 0;
     // The sealed size.
     virtual ColdResult size(const kv::SegmentKey& key, std::uint64_t& bytes) = 0;
     // What was not used for an hour is marked as used now, for whoever asks what may go.

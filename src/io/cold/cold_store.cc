@@ -252,7 +252,17 @@ struct ColdStore::State {
         if (source != nullptr) work(*source);
     }
 
+    // Said at the start, and not only when something ages weeks later.
+    void check() {
+        const ColdResult result = call([this] { return files->check(); });
+        const std::shared_lock alive(life);
+        if (ended || result.outcome == ColdOutcome::ok) return;
+        log.warn("cold", "the shared directory cannot be used: nothing is written or found there until it can",
+                 {{"reason", std::generic_category().message(result.code)}});
+    }
+
     bool run_carer() {
+        if (!std::exchange(is_checked, true)) check();
         std::optional<std::vector<PeerId>> peers;
         {
             std::unique_lock lock(mutex);
@@ -294,6 +304,7 @@ struct ColdStore::State {
     const std::unique_ptr<ColdFiles> files;
     const ColdClock clock;
     kv::ColdCare care;         // of its thread
+    bool is_checked = false;   // of that thread, too
     bool writer_rests = true;  // of the writer
 
     std::shared_mutex life;

@@ -261,6 +261,16 @@ BOOST_AUTO_TEST_CASE(a_killed_writer_leaves_whole_segments_and_leftovers_that_li
     BOOST_TEST(leftovers > 0U);
 }
 
+BOOST_AUTO_TEST_CASE(a_directory_that_is_not_there_or_is_none_is_said_to_be_that) {
+    const TemporaryDirectory directory;
+    BOOST_TEST((cold_files(directory.path())->check().outcome == ColdOutcome::ok));
+    const ColdResult missing = cold_files(directory.path() / "missing")->check();
+    BOOST_TEST((missing.outcome == ColdOutcome::failed));
+    BOOST_TEST(missing.code == ENOENT);
+    std::ofstream(directory.path() / "file") << "x";
+    BOOST_TEST(cold_files(directory.path() / "file")->check().code == ENOTDIR);
+}
+
 BOOST_AUTO_TEST_CASE(a_full_file_system_says_so_and_keeps_nothing_of_what_did_not_fit) {
     const TemporaryDirectory directory;
     if (::mount("none", directory.path().c_str(), "tmpfs", 0, "size=2m") != 0) {
