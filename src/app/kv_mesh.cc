@@ -477,7 +477,8 @@ void KvMesh::move(PeerId to, std::vector<kv::SegmentKey> keys, Moved done) {
         std::size_t queued = 0;
         for (const kv::SegmentKey& key : keys) {
             const auto item = state->holdings.find(key);
-            if (item && state->exchange.move(state->now(), to, *item)) ++queued;
+            // Values stay with their owners: another one's disk gives them up as soon as these have them.
+            if (item && item->stamp == 0 && state->exchange.move(state->now(), to, *item)) ++queued;
         }
         state->pump();
         done(queued);

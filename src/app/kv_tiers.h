@@ -66,9 +66,9 @@ class KvPeers {
     virtual void recover(const kv::SegmentKey& key) = 0;
     // How many of the keys are on their way; nothing: that peer is out of reach, or keeps no KV.
     using Moved = std::function<void(std::optional<std::size_t> queued)>;
-    // Gives what is stored here under `keys` to that peer, whoever their owners are; what is not here, or has no room
-    // in the queue, is left out. Calls `done` once, from any thread, or never when the peer ends. Thread-safe; does not
-    // block.
+    // Gives what is stored here under `keys` to that peer, whoever their owners are; what is not here, is a value,
+    // or has no room in the queue, is left out. Calls `done` once, from any thread, or never when the peer ends.
+    // Thread-safe; does not block.
     virtual void move(PeerId to, std::vector<kv::SegmentKey> keys, Moved done) = 0;
     // Somebody else keeps KV and is in reach. Thread-safe.
     virtual bool has_others() const = 0;

@@ -63,6 +63,22 @@ def test_another_tenants_segments_are_none_of_mine(asked):
     assert not any(segment["peers"] for segment in segments)
 
 
+def test_a_value_is_put_once_and_stays_with_its_owners(asked, tmp_path):
+    peer, key = asked[0], "c" * 64
+    (tmp_path / "empty").write_bytes(b"")
+    (tmp_path / "other").write_bytes(b"other")
+    put = [exaserve("kv", "put", key, str(tmp_path / name), "--peer", peer.url) for name in ("empty", "other")]
+    assert [one.returncode for one in put] == [0, 0]
+    assert "stored" in put[0].stdout and "stays as it is" in put[1].stdout
+    got = exaserve("kv", "get", key, "--output", "-", "--peer", peer.url)
+    assert (got.returncode, got.stdout) == (0, "")
+    moved = exaserve("kv", "migrate", "--key", key, "--to", peer.name, "--peer", peer.url)
+    assert moved.returncode == 2 and "stays with the peers" in moved.stderr
+    for name, why in ((str(tmp_path), "cannot be read"), (str(tmp_path / "none"), "cannot be read")):
+        failed = exaserve("kv", "put", key, name, "--peer", peer.url)
+        assert failed.returncode == 2 and why in failed.stderr
+
+
 def test_a_quota_bounds_a_tenant(asked):
     peer = asked[0]
     assert kv(peer, "quota")["bytes"] > 0

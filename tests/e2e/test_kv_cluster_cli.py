@@ -60,6 +60,23 @@ def test_what_cannot_be_moved_is_said(talked):
         assert done.returncode == code and words in done.stderr
 
 
+def test_repair_is_not_done_while_somebody_dead_may_come_back(talked):
+    cluster, chat = talked
+    entry, victim = cluster.peers[3], cluster.peers[2]
+    name = victim.admin("status")["self"]["name"]
+    victim.kill()
+    # As long as it is dead, as well as before anybody has noticed.
+    for liveness in ("suspect", "dead"):
+        wait_for(lambda: entry.member(name)["liveness"] in (liveness, "dead"), 30, liveness)
+        shown = run(entry, "kv", "repair")
+        assert not shown["settled"]
+    assert f"What {name} had" in exaserve("kv", "repair", "--peer", entry.url).stdout
+    waited = exaserve("kv", "repair", "--wait", "--peer", entry.url, "--json", timeout=120)
+    assert json.loads(waited.stdout)["settled"]
+    assert entry.member(name)["liveness"] == "lost"
+    assert all(len(names) >= 2 for names in holders(entry, "alice"))
+
+
 def test_a_peer_is_drained_from_another_one(talked):
     cluster, chat = talked
     by_id = {peer.admin("status")["self"]["id"]: peer for peer in cluster.peers}

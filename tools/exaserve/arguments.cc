@@ -1,6 +1,8 @@
 #include "exaserve/arguments.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <sstream>
 
@@ -8,6 +10,7 @@
 #include "exaserve/exit_code.h"
 #include "exaserve/plan.h"
 #include "exaserve/version.h"
+#include "kv/segment_key.h"
 
 namespace exa::cli {
 
@@ -63,25 +66,29 @@ constexpr const char* peer_footer =
     "Every flag is also a key of the file: --listen-http is http in the table [listen]. Flags win. SIGTERM, SIGINT and "
     "'exaserve leave' let running answers finish before the peer ends; a second signal ends it at once.";
 
+// A flag wins over the variable. (CLI11's own envname does not: it also fills the options of subcommands that were not
+// chosen, and those of one command share what they fill.)
+CLI::Option* add_from_environment(CLI::App& command, const char* flag, std::string& text, const char* variable,
+                                  const std::string& help) {
+    CLI::Option* const option = command.add_option(flag, text, help + " [" + variable + "]")->capture_default_str();
+    if (const char* const set = std::getenv(variable); set != nullptr && *set != '\0') text = set;
+    return option;
+}
+
 void add_admin_key(CLI::App& command, std::string& key) {
-    command
-        .add_option("--admin-key", key,
-                    "An admin's API key, where peers have security.api_keys_file; better in the environment, "
-                    "as others see arguments")
-        ->envname("EXASERVE_ADMIN_KEY")
+    add_from_environment(command, "--admin-key", key, "EXASERVE_ADMIN_KEY",
+                         "An admin's API key, where peers have security.api_keys_file; better in the environment, "
+                         "as others see arguments")
         ->type_name("KEY");
 }
 
 void add_target(CLI::App& command, Target& target) {
-    command.add_option("--peer", target.url, "URL of the peer to ask; any peer of the cluster will do")
-        ->envname("EXASERVE_PEER")
-        ->type_name("URL")
-        ->capture_default_str();
+    add_from_environment(command, "--peer", target.url, "EXASERVE_PEER",
+                         "URL of the peer to ask; any peer of the cluster will do")
+        ->type_name("URL");
     add_admin_key(command, target.admin_key);
-    command
-        .add_option("--ca-file", target.ca_file,
-                    "Certificates to trust of an https peer, as PEM text; default: what the system trusts")
-        ->envname("EXASERVE_CA_FILE")
+    add_from_environment(command, "--ca-file", target.ca_file, "EXASERVE_CA_FILE",
+                         "Certificates to trust of an https peer, as PEM text; default: what the system trusts")
         ->type_name("FILE");
     command.add_flag("--json", target.json, "Print the peer's answer as JSON");
 }
@@ -234,6 +241,19 @@ void describe_route(CLI::App& command, RouteOptions& options) {
         "  exaserve route --session alice --json\n  exaserve route --request body.json");
 }
 
+CLI::Validator is_segment_key() {
+    return CLI::Validator(
+        [](std::string& text) {
+            const bool is_key = kv::parse_segment_key(text).has_value();
+            return is_key ? std::string() : "'" + text + "' is no key: it must be 64 hexadecimal digits";
+        },
+        "");
+}
+
+CLI::Validator is_not_empty() {
+    return CLI::Validator([](std::string& text) { return std::string(text.empty() ? "it is empty" : ""); }, "");
+}
+
 void describe_kv(CLI::App& command, KvOptions& options) {
     command.require_subcommand(1);
     const auto add = [&](const char* name, KvCommand kind, const char* help) {
@@ -244,7 +264,10 @@ void describe_kv(CLI::App& command, KvOptions& options) {
     };
     const auto add_keyed = [&](const char* name, KvCommand kind, const char* help) {
         CLI::App* sub = add(name, kind, help);
-        sub->add_option("key", options.key, "Key of a segment: 64 hexadecimal digits")->type_name("KEY")->required();
+        sub->add_option("key", options.key, "Key of a segment: 64 hexadecimal digits")
+            ->type_name("KEY")
+            ->check(is_segment_key())
+            ->required();
         return sub;
     };
     add("stats", KvCommand::stats, "Show what the peer keeps outside its replicas, and what it was good for");
@@ -252,8 +275,11 @@ void describe_kv(CLI::App& command, KvOptions& options) {
         CLI::App* sub = add(name, kind, help);
         auto* const which = sub->add_option_group("which", "Exactly one of these")->require_option(1);
         which->add_option("session", options.session, "A session's own id, or a token of an x-session-id header")
-            ->type_name("SESSION");
-        which->add_option("--key", options.key, "Key of a segment: 64 hexadecimal digits")->type_name("KEY");
+            ->type_name("SESSION")
+            ->check(is_not_empty());
+        which->add_option("--key", options.key, "Key of a segment: 64 hexadecimal digits")
+            ->type_name("KEY")
+            ->check(is_segment_key());
         which->add_option("--replica", options.replica, "Id of a replica: of the sessions that it answered lately")
             ->type_name("ID");
         which->add_option("--request", options.file, "JSON body of a request; - is standard input")
@@ -272,15 +298,17 @@ void describe_kv(CLI::App& command, KvOptions& options) {
         ->required();
     add("repair", KvCommand::repair,
         "Show for every peer whether what it holds is at its owners, and how far repair is")
-        ->add_flag("--wait", options.wait, "Return when all of it is");
+        ->add_flag("--wait", options.wait, "Return when all of it is, and nobody is dead who may come back");
     add_keyed("get", KvCommand::get, "Verify a segment and show its header")
         ->add_option("--output", options.file, "File that its payload goes to")
         ->type_name("FILE");
-    add_keyed("put", KvCommand::put, "Store a file as a value under a key; no replica takes it for KV")
+    add_keyed("put", KvCommand::put,
+              "Store a file as a value under a key, unless one is there; no replica takes it for KV")
         ->add_option("file", options.file, "The value; - is standard input")
         ->type_name("FILE")
         ->required();
-    add_keyed("del", KvCommand::del, "Drop a segment from memory and disk; whoever needs it computes it again");
+    add_keyed("del", KvCommand::del,
+              "Drop a segment from the peer's memory and disk, not from others'; who needs it computes it again");
     add("verify", KvCommand::verify, "Read and verify all that is on disk, and drop what is bad");
     CLI::App* const quota =
         add("quota", KvCommand::quota, "Show what a tenant's segments take of the disk, or bound it");
@@ -373,6 +401,22 @@ void describe_api_keys(CLI::App& command, ApiKeysOptions& options) {
         "  exaserve peer --security-api-keys-file /etc/exaserve/api-keys.toml");
 }
 
+// What to say when the arguments begin with a command that there is not; empty otherwise.
+std::string unknown_command(const CLI::App& app, int argc, const char* const* argv) {
+    const CLI::App* at = &app;
+    for (int i = 1; i < argc && !at->get_subcommands({}).empty() && argv[i][0] != '-'; ++i) {
+        const auto commands = at->get_subcommands([](const CLI::App* sub) { return !sub->get_name().empty(); });
+        const auto named = std::ranges::find(commands, argv[i], &CLI::App::get_name);
+        if (named == commands.end()) {
+            std::string text = std::string("There is no command '") + argv[i] + "'; there are";
+            for (const CLI::App* one : commands) text += (one == commands.front() ? " " : ", ") + one->get_name();
+            return text + ".\n";
+        }
+        at = *named;
+    }
+    return {};
+}
+
 template <class Options>
 void describe_target(CLI::App& command, Options& options) {
     add_target(command, options.target);
@@ -422,6 +466,7 @@ std::variant<Command, NoCommand> parse_arguments(int argc, const char* const* ar
         std::ostringstream output;
         std::ostringstream errors;
         const bool asked = app.exit(error, output, errors) == 0;
+        if (!asked) errors << unknown_command(app, argc, argv);
         return NoCommand{asked ? exit_ok : exit_usage, output.str(), errors.str()};
     }
     return chosen;

@@ -1,5 +1,6 @@
 #include "exaserve/input.h"
 
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -20,7 +21,8 @@ Outcome<std::string> read_input(const std::string& path) {
         text.assign(std::istreambuf_iterator<char>(std::cin), {});
     } else {
         std::ifstream file(path, std::ios::binary);
-        if (!file) return Failure{exit_usage, path + " cannot be read"};
+        std::error_code unknown;
+        if (!file || std::filesystem::is_directory(path, unknown)) return Failure{exit_usage, path + " cannot be read"};
         text.assign(std::istreambuf_iterator<char>(file), {});
     }
     if (text.size() > bytes_max) return Failure{exit_usage, path + " is larger than 8 MiB"};

@@ -47,8 +47,10 @@ const json::value* member(const json::value& reply, std::string_view name) {
 Outcome<std::string> get(const KvOptions& options) {
     const json::object order{{"action", "get"}, {"key", options.key}};
     BOOST_OUTCOME_TRY(auto reply, client_of(options.target).post("kv", order));
-    const auto payload = from_base64(field_text(reply, "payload"));
+    const json::value* const text = member(reply, "payload");
+    const auto payload = text != nullptr && text->is_string() ? from_base64(text->get_string()) : std::nullopt;
     if (!payload) return Failure{exit_refused, "the peer's answer holds no payload"};
+    if (options.file == "-") return std::string(payload->begin(), payload->end());
     if (!options.file.empty()) {
         std::ofstream file(options.file, std::ios::binary | std::ios::trunc);
         file.write(reinterpret_cast<const char*>(payload->data()), static_cast<std::streamsize>(payload->size()));
@@ -91,26 +93,42 @@ Outcome<std::string> quota(const KvOptions& options) {
     const json::value* bytes = member(reply, "bytes");
     json::error_code unknown;
     const double taken = bytes == nullptr ? 0 : bytes->to_number<double>(unknown);
-    return "the tenant's segments take " + human_bytes(taken) + " of the disk\n";
+    std::string text = "the tenant's segments take " + human_bytes(taken) + " of the disk";
+    if (options.gib)
+        text += *options.gib == 0 ? "; kv.tenant_quota_gb bounds them again"
+                                  : "; from now on they may take " + std::to_string(*options.gib) + " GiB";
+    return text + "\n";
 }
 
 // How far every peer is; whoever does not answer, or keeps no KV, has null.
 struct Repair {
     struct Row {
-        const ClusterPeer* peer = nullptr;
+        std::string id;
+        std::string name;
+        std::string liveness;
+        bool answered = false;
         json::value peers;
     };
     std::vector<Row> rows;
     std::size_t waiting = 0;
     bool settled = true;
+    std::string missing;  // who is dead and may come back: until they are lost, their copies are not made up for
 };
 
-Repair look_at_repair(const ClusterClient& cluster) {
+Outcome<Repair> look_at_repair(const Target& target) {
+    BOOST_OUTCOME_TRY(const auto cluster, ClusterClient::open(target));
     Repair repair;
-    for (const ClusterPeer* peer : cluster.alive()) {
-        const auto reply = peer->client.get("kv");
-        const json::value* peers = reply ? member(reply.value(), "peers") : nullptr;
-        repair.rows.push_back({peer, peers == nullptr ? json::value() : *peers});
+    for (const ClusterPeer& peer : cluster.peers()) {
+        if (!peer.is_alive() && peer.liveness != "dead") continue;
+        const auto reply = peer.is_alive() ? peer.client.get("kv") : Failure{exit_unreachable, ""};
+        const json::value* const peers = reply ? member(reply.value(), "peers") : nullptr;
+        repair.rows.push_back(
+            {peer.id, peer.name, peer.liveness, reply.has_value(), peers == nullptr ? json::value() : *peers});
+        if (!reply) {
+            repair.settled = false;
+            repair.missing += (repair.missing.empty() ? "" : ", ") + printable(peer.name);
+            continue;
+        }
         // Whoever keeps no KV for others has nothing to mend.
         if (peers == nullptr || peers->is_null()) continue;
         repair.settled = repair.settled && field_text(*peers, "settled") == "true";
@@ -122,8 +140,9 @@ Repair look_at_repair(const ClusterClient& cluster) {
 
 std::string repair_json(const Repair& repair) {
     json::array peers;
-    for (const auto& [peer, reply] : repair.rows)
-        peers.push_back(json::object{{"id", peer->id}, {"name", peer->name}, {"peers", reply}});
+    for (const Repair::Row& row : repair.rows)
+        peers.push_back(
+            json::object{{"id", row.id}, {"name", row.name}, {"liveness", row.liveness}, {"peers", row.peers}});
     return json::serialize(
                json::object{{"settled", repair.settled}, {"waiting", repair.waiting}, {"peers", std::move(peers)}}) +
            "\n";
@@ -137,28 +156,32 @@ std::string repair_text(const Repair& repair, Style style) {
                  {"LOOKED AT", Align::right},
                  {"OFFERED", Align::right},
                  {"PASSES", Align::right}});
-    for (const auto& [peer, reply] : repair.rows) {
-        const json::value* const progress = member(reply, "repair");
+    for (const Repair::Row& row : repair.rows) {
+        const json::value* const progress = member(row.peers, "repair");
         if (progress == nullptr) {
-            table.add_row({peer->name, "keeps none", "-", "-", "-", "-", "-"});
+            const std::string why = row.liveness == "dead" ? "dead" : row.answered ? "keeps none" : "no answer";
+            table.add_row({row.name, why, "-", "-", "-", "-", "-"});
             continue;
         }
-        table.add_row({peer->name, field_text(reply, "settled") == "true" ? "yes" : "no", field_text(reply, "waiting"),
-                       field_text(*progress, "running") == "true" ? "running" : "at rest",
-                       field_text(*progress, "looked_at"), field_text(*progress, "offered"),
-                       field_text(*progress, "passes")});
+        table.add_row(
+            {row.name, field_text(row.peers, "settled") == "true" ? "yes" : "no", field_text(row.peers, "waiting"),
+             field_text(*progress, "running") == "true" ? "running" : "at rest", field_text(*progress, "looked_at"),
+             field_text(*progress, "offered"), field_text(*progress, "passes")});
     }
-    return table.render(style);
+    std::string text = table.render(style);
+    if (!repair.missing.empty())
+        text += "What " + repair.missing + " had is one copy short until it is back, or lost and made up for.\n";
+    return text;
 }
 
 Outcome<std::string> repair(const KvOptions& options, Style style) {
-    BOOST_OUTCOME_TRY(const auto cluster, ClusterClient::open(options.target));
-    Repair repair = look_at_repair(cluster);
+    BOOST_OUTCOME_TRY(Repair repair, look_at_repair(options.target));
     Progress progress;
     while (options.wait && !repair.settled) {
-        progress.show(std::to_string(repair.waiting) + " segments wait for a peer to take them");
+        progress.show(repair.missing.empty() ? std::to_string(repair.waiting) + " segments wait for a peer to take them"
+                                             : repair.missing + " does not answer: until it is back, or lost");
         std::this_thread::sleep_for(repair_poll_interval);
-        repair = look_at_repair(cluster);
+        BOOST_OUTCOME_TRY(repair, look_at_repair(options.target));
     }
     progress.end();
     return options.target.json ? repair_json(repair) : repair_text(repair, style);
@@ -180,7 +203,10 @@ Outcome<std::string> put(const KvOptions& options) {
     BOOST_OUTCOME_TRY(const auto value, read_input(options.file));
     const json::object order{{"action", "put"}, {"key", options.key}, {"payload", to_base64(as_bytes(value))}};
     BOOST_OUTCOME_TRY(const auto reply, client_of(options.target).post("kv", order));
-    return options.target.json ? json::serialize(reply) + "\n" : field_text(reply, "outcome") + "\n";
+    const std::string outcome = field_text(reply, "outcome");
+    if (outcome.starts_with("refused")) return Failure{exit_refused, "the peer's disk has not taken it, " + outcome};
+    if (options.target.json) return json::serialize(reply) + "\n";
+    return outcome == "present" ? "one is there already, and stays as it is\n" : outcome + "\n";
 }
 
 Outcome<std::string> erase(const KvOptions& options) {

@@ -99,6 +99,8 @@ Outcome<std::string> run_migration(const KvOptions& options) {
     BOOST_OUTCOME_TRY(const ClusterPeer* const to, cluster.find(options.to));
     BOOST_OUTCOME_TRY(auto keys, find_keys(cluster, options));
     const KvPlaces places = find_places(cluster, std::move(keys));
+    if (places.has_value())
+        return Failure{exit_usage, "that is a value of the Redis port: it stays with the peers that own its key"};
     Progress progress;
     BOOST_OUTCOME_TRY(const KvMigrated done, migrate(places, *to, progress));
     if (done.refused > 0)

@@ -36,6 +36,10 @@ bool is_on_disk(const json::value& segment) {
     return field_text(segment, "disk") != "-";
 }
 
+bool is_value(const json::value& segment) {
+    return is_on_disk(segment) && field_text(segment.at("disk"), "kind") != "segment";
+}
+
 // Calls `take` with every segment of the answers.
 Outcome<void> locate(const ClusterPeer& peer, const std::vector<std::string>& keys,
                      const std::function<void(const json::value&)>& take) {
@@ -83,6 +87,11 @@ Outcome<std::vector<std::string>> longest_answer(const ClusterClient& cluster, c
 
 }  // namespace
 
+bool KvPlaces::has_value() const {
+    return std::ranges::any_of(where,
+                               [](const auto& one) { return std::ranges::any_of(one.second, &KvPlace::is_value); });
+}
+
 bool KvPlaces::on_disk(const std::string& key, const ClusterPeer& peer) const {
     const auto places = where.find(key);
     return places != where.end() && std::ranges::any_of(places->second, [&peer](const KvPlace& place) {
@@ -122,7 +131,7 @@ KvPlaces find_places(const ClusterClient& cluster, std::vector<std::string> keys
     KvPlaces places{std::move(keys), {}, {}};
     for (const ClusterPeer* peer : cluster.alive()) {
         const auto asked = locate(*peer, places.keys, [&](const json::value& segment) {
-            const KvPlace place{peer, field_text(segment, "memory") == "true", is_on_disk(segment)};
+            const KvPlace place{peer, field_text(segment, "memory") == "true", is_on_disk(segment), is_value(segment)};
             if (place.memory || place.disk) places.where[field_text(segment, "key")].push_back(place);
         });
         if (!asked) places.silent.push_back(peer->name);

@@ -18,6 +18,7 @@ struct KvPlace {
     const ClusterPeer* peer = nullptr;
     bool memory = false;
     bool disk = false;
+    bool is_value = false;
 };
 
 struct KvPlaces {
@@ -25,6 +26,7 @@ struct KvPlaces {
     std::map<std::string, std::vector<KvPlace>> where;  // by key; without those that are nowhere
     std::vector<std::string> silent;                    // names of peers that did not answer
 
+    bool has_value() const;
     bool on_disk(const std::string& key, const ClusterPeer& peer) const;
     // One that can give it; null: none can.
     const ClusterPeer* holder(const std::string& key) const;

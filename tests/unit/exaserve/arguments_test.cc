@@ -17,6 +17,8 @@ std::variant<Command, NoCommand> parse(std::initializer_list<const char*> argume
     return parse_arguments(static_cast<int>(argv.size()), argv.data());
 }
 
+constexpr const char* segment = "5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c";
+
 template <class Options>
 Options parsed(std::initializer_list<const char*> arguments) {
     const auto result = parse(arguments);
@@ -91,8 +93,26 @@ BOOST_AUTO_TEST_CASE(the_peer_comes_from_the_flag_then_the_environment_then_the_
     BOOST_TEST(parsed<MembersOptions>({"members"}).target.url == "http://127.0.0.1:8000");
     setenv("EXASERVE_PEER", "http://10.0.0.1:1", 1);
     BOOST_TEST(parsed<MembersOptions>({"members"}).target.url == "http://10.0.0.1:1");
+    // Also of a command with commands of its own.
+    BOOST_TEST(parsed<KvOptions>({"kv", "stats"}).target.url == "http://10.0.0.1:1");
     BOOST_TEST(parsed<MembersOptions>({"members", "--peer", "b:2"}).target.url == "b:2");
+    BOOST_TEST(parsed<KvOptions>({"kv", "stats", "--peer", "b:2"}).target.url == "b:2");
+    BOOST_TEST(parsed<KeysOptions>({"keys", "list", "--peer", "b:2"}).target.url == "b:2");
     unsetenv("EXASERVE_PEER");
+    setenv("EXASERVE_ADMIN_KEY", "one", 1);
+    BOOST_TEST(parsed<KvOptions>({"kv", "repair", "--admin-key", "other"}).target.admin_key == "other");
+    BOOST_TEST(parsed<KvOptions>({"kv", "repair"}).target.admin_key == "one");
+    unsetenv("EXASERVE_ADMIN_KEY");
+}
+
+BOOST_AUTO_TEST_CASE(a_command_that_there_is_not_is_named) {
+    BOOST_TEST(refused({"dance"}).errors.find("no command 'dance'; there are up, peer") != std::string::npos);
+    const auto end = refused({"kv", "delete", "00"});
+    BOOST_TEST(end.errors.find("no command 'delete'; there are stats, locate") != std::string::npos);
+    BOOST_TEST(refused({"members", "extra"}).errors.find("no command") == std::string::npos);
+    BOOST_TEST(refused({"kv", "locate", "--key", "zz"}).errors.find("64 hexadecimal digits") != std::string::npos);
+    BOOST_TEST(refused({"kv", "get", "12"}).errors.find("64 hexadecimal digits") != std::string::npos);
+    BOOST_TEST(refused({"kv", "locate", ""}).exit_code == exit_usage);
 }
 
 BOOST_AUTO_TEST_CASE(every_question_takes_json) {
@@ -135,7 +155,7 @@ BOOST_AUTO_TEST_CASE(each_look_into_the_kv_cache_has_its_arguments) {
     BOOST_TEST(stats.target.json);
     BOOST_TEST((parsed<KvOptions>({"kv", "verify"}).command == KvCommand::verify));
     BOOST_TEST(parsed<KvOptions>({"kv", "locate", "alice"}).session == "alice");
-    BOOST_TEST(parsed<KvOptions>({"kv", "locate", "--key", "ab"}).key == "ab");
+    BOOST_TEST(parsed<KvOptions>({"kv", "locate", "--key", segment}).key == segment);
     const auto migrate = parsed<KvOptions>({"kv", "migrate", "--replica", "r", "--to", "p"});
     BOOST_TEST(migrate.replica == "r");
     BOOST_TEST(migrate.to == "p");
@@ -144,11 +164,11 @@ BOOST_AUTO_TEST_CASE(each_look_into_the_kv_cache_has_its_arguments) {
     const auto locate = parsed<KvOptions>({"kv", "locate", "--request", "-", "--tenant", "t"});
     BOOST_TEST(locate.file == "-");
     BOOST_TEST(locate.tenant == "t");
-    BOOST_TEST(parsed<KvOptions>({"kv", "get", "ab", "--output", "f"}).file == "f");
-    const auto put = parsed<KvOptions>({"kv", "put", "ab", "-"});
+    BOOST_TEST(parsed<KvOptions>({"kv", "get", segment, "--output", "f"}).file == "f");
+    const auto put = parsed<KvOptions>({"kv", "put", segment, "-"});
     BOOST_TEST((put.command == KvCommand::put));
     BOOST_TEST(put.file == "-");
-    BOOST_TEST((parsed<KvOptions>({"kv", "del", "ab"}).command == KvCommand::del));
+    BOOST_TEST((parsed<KvOptions>({"kv", "del", segment}).command == KvCommand::del));
     const auto quota = parsed<KvOptions>({"kv", "quota", "acme", "--gib", "20"});
     BOOST_TEST(quota.tenant == "acme");
     BOOST_TEST(quota.gib.value() == 20U);
@@ -160,7 +180,7 @@ BOOST_AUTO_TEST_CASE(each_look_into_the_kv_cache_has_its_arguments) {
                                                                    {"kv", "migrate", "ab"},
                                                                    {"kv", "migrate", "--to", "p"},
                                                                    {"kv", "get"},
-                                                                   {"kv", "put", "ab"},
+                                                                   {"kv", "put", segment},
                                                                    {"kv", "quota", "a", "--gib", "-1"},
                                                                    {"kv", "stats", "ab"}})
         BOOST_TEST(refused(arguments).exit_code == exit_usage);
