@@ -74,7 +74,7 @@ struct PeerConfig {
     std::uint32_t http_threads = 1;
     std::string http_routing = "full";
     std::uint32_t http_queue_ms = 2'000;
-    std::uint32_t http_stream_spell_us = 700;
+    std::uint32_t http_stream_spell_us = 600;
     std::uint32_t http_header_bytes = 64 * 1024;
     std::uint32_t http_body_bytes = 16 * 1024 * 1024;
     std::uint32_t http_connections = 8'192;

@@ -60,7 +60,7 @@ constexpr std::array keys = {
     ConfigKey{
         "http.stream_spell_us", "US",
         "Microseconds that events of streams of this peer's replicas may wait for one another, while at least two come "
-        "in that time: then they are passed on together, which costs less. Default: 700. Range: 0 (never) to "
+        "in that time: then they are passed on together, which costs less. Default: 600. Range: 0 (never) to "
         "10000.",
         set_number<&PeerConfig::http_stream_spell_us, 0, 10'000>},
     ConfigKey{"http.certificate_file", "FILE",
