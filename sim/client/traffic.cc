@@ -491,27 +491,27 @@ void Traffic::ended(std::uint32_t index) {
         case Code::busy: {
             ++counters_.busy;
             const Request told = request;
-            const auto before = standing(entry, told);
+            const bool was_open = is_breaker_open(entry, told);
             const router::Decision next =
                 mutant_ == Mutant::busy_is_failure
                     ? entry.dispatcher->handle_failed(local, id, router::Failure::server_error)
                     : entry.dispatcher->handle_busy(local, id, request.load);
-            check_breaker(told, before, "a busy answer");
+            check_breaker(told, was_open, "a busy answer");
             follow(index, next);
             break;
         }
         case Code::client_error: {
             const Request told = request;
-            const auto before = standing(entry, told);
+            const bool was_open = is_breaker_open(entry, told);
             if (mutant_ == Mutant::client_error_is_failure) {
                 const router::Decision next = entry.dispatcher->handle_failed(local, id, router::Failure::server_error);
-                check_breaker(told, before, "a client's error");
+                check_breaker(told, was_open, "a client's error");
                 follow(index, next);
                 break;
             }
             if (!entry.dispatcher->handle_finished(local, id))
                 oracles_.violate("Q1", fmt::format("the end of request {} was taken for a late report", index));
-            check_breaker(told, before, "a client's error");
+            check_breaker(told, was_open, "a client's error");
             end(index, Ending::client_error);
             break;
         }
@@ -714,19 +714,17 @@ void Traffic::set_factor(double factor) {
     if (factor > 1) overloads_.push_back({.from = cluster_.now()});
 }
 
-std::optional<router::Standing> Traffic::standing(const Peer& entry, const Request& request) const {
+bool Traffic::is_breaker_open(const Peer& entry, const Request& request) const {
     const auto& book = entry.dispatcher->book();
     const auto view = entry.node->routing();
     for (const router::Pool& pool : view->pools())
         if (const auto member = pool.ring->find(request.attempt->replica))
-            return book.standing(cluster_.local_now(entry), pool.first + *member);
-    return std::nullopt;
+            return book.is_breaker_open(cluster_.local_now(entry), pool.first + *member);
+    return false;
 }
 
-void Traffic::check_breaker(const Request& request, const std::optional<router::Standing>& before,
-                            std::string_view report) {
-    const auto after = standing(cluster_.peer(request.entry), request);
-    if (after == router::Standing::breaker_open && before != router::Standing::breaker_open)
+void Traffic::check_breaker(const Request& request, bool was_open, std::string_view report) {
+    if (!was_open && is_breaker_open(cluster_.peer(request.entry), request))
         oracles_.violate("Q5", fmt::format("{} opens peer {}'s breaker for replica {} of peer {}", report,
                                            request.entry, request.attempt->replica.slot, request.target));
 }

@@ -169,9 +169,9 @@ class Traffic {
     void end(std::uint32_t index, Ending ending);
     Peer* entry_of(const Request& request);
     // As the entry's dispatcher sees the replica of the request's attempt; nothing when its view has none.
-    std::optional<router::Standing> standing(const Peer& entry, const Request& request) const;
+    bool is_breaker_open(const Peer& entry, const Request& request) const;
     // A report that is none about the replica's health opened no breaker.
-    void check_breaker(const Request& request, const std::optional<router::Standing>& before, std::string_view report);
+    void check_breaker(const Request& request, bool was_open, std::string_view report);
     // Of the requests that came in [from, until): those whose first token came in time, as a part of those that count.
     std::optional<double> goodput(WorldTime from, WorldTime until) const;
     void check_recovery();

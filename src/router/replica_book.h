@@ -96,6 +96,8 @@ class ReplicaBook {
     // The pool's mean burden in proportion to the slot's weight, rounded up to whole requests.
     std::uint32_t mean(std::uint32_t slot) const;
     Standing standing(TimePoint now, std::uint32_t slot) const;
+    // Also where its standing says something else: a broken link, say.
+    bool is_breaker_open(TimePoint now, std::uint32_t slot) const { return !slots_[slot].breaker.allows(now); }
 
     // From when on replicas that came with the last view are new; called before anything is chosen.
     void handle_time(TimePoint now);
