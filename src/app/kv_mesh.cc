@@ -322,15 +322,14 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
             placed_by = members;
             const auto placement = std::make_shared<const kv::Placement>(node::kv_placement(*members));
             exchange.handle_placement(now(), placement);
-            {
-                const std::lock_guard lock(stats_mutex);
-                placed = placement;
-            }
             has_others = std::ranges::any_of(exchange.placement().holders(), [this](const kv::Holder& holder) {
                 return holder.in_reach && holder.id != parts.identity.peer;
             });
             tell_cold();
             pump();
+            // Not before `stats` says what has come of it.
+            const std::lock_guard lock(stats_mutex);
+            placed = placement;
         }
         view_timer.expires_after(view_period);
         view_timer.async_wait([this](const boost::system::error_code& cancelled) {

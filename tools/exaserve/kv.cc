@@ -112,6 +112,7 @@ struct Repair {
     std::vector<Row> rows;
     std::size_t waiting = 0;
     bool settled = true;
+    std::string holders;  // how many there are, as the peer asked last says
     std::string missing;  // who is dead and may come back: until they are lost, their copies are not made up for
 };
 
@@ -131,7 +132,11 @@ Outcome<Repair> look_at_repair(const Target& target) {
         }
         // Whoever keeps no KV for others has nothing to mend.
         if (peers == nullptr || peers->is_null()) continue;
-        repair.settled = repair.settled && field_text(*peers, "settled") == "true";
+        // Who has lost somebody, and who has not yet, do not mean the same owners.
+        const std::string holders = field_text(*peers, "holders");
+        const bool is_first = repair.holders.empty();
+        const bool agrees = std::exchange(repair.holders, holders) == holders || is_first;
+        repair.settled = repair.settled && agrees && field_text(*peers, "settled") == "true";
         json::error_code unknown;
         if (const auto* waiting = member(*peers, "waiting")) repair.waiting += waiting->to_number<std::size_t>(unknown);
     }
