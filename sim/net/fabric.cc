@@ -60,7 +60,8 @@ Duration Fabric::latency() {
     return time;
 }
 
-bool Fabric::queue(WorldTime now, Line& line, std::size_t bytes, double rate, Rank rank, Duration& wait) {
+bool Fabric::queue(WorldTime now, Line& line, std::size_t bytes, double rate, Rank rank, Duration& wait,
+                   WorldTime until) {
     const Duration time = duration_of(static_cast<double>(bytes) / rate);
     const bool is_datagram = rank == Rank::datagram;
     const auto own = line.begin() + static_cast<std::ptrdiff_t>(rank);
@@ -73,6 +74,8 @@ bool Fabric::queue(WorldTime now, Line& line, std::size_t bytes, double rate, Ra
     } else {
         start = std::max(now, *std::ranges::max_element(line));
     }
+    until = std::max(now, until);
+    start = std::min(start, until);
     if (is_datagram && start - now > std::max(config_.queue_time, 2 * duration_of(mtu / rate))) return false;
     if (rank < Rank::data) {
         control_wait_max_ = std::max(control_wait_max_, start - now);
@@ -83,7 +86,7 @@ bool Fabric::queue(WorldTime now, Line& line, std::size_t bytes, double rate, Ra
     // What overtakes others makes them later.
     for (auto other = own + 1; other != line.end(); ++other)
         if (*other > now) *other += time;
-    wait += start + time - now;
+    wait += std::min(start + time, until) - now;
     return true;
 }
 
@@ -134,7 +137,7 @@ Fabric::Fate Fabric::send_datagram(WorldTime now, Host from, Host to, std::size_
             case RuleKind::bandwidth: {
                 if (by_stranger) break;
                 const Duration before = first.delay;
-                if (!queue(now, active.lines[from], bytes, rule.rate, Rank::datagram, first.delay)) {
+                if (!queue(now, active.lines[from], bytes, rule.rate, Rank::datagram, first.delay, rule.until)) {
                     ++*active.effects;
                     return fate;
                 }
@@ -194,7 +197,7 @@ Fabric::LinkFate Fabric::send_link(WorldTime now, Host from, Host to, std::size_
                 fate.delay += std::max(Duration{0}, rule.until - now);
                 break;
             case RuleKind::bandwidth:
-                queue(now, active.lines[from], bytes, rule.rate, rank, fate.delay);
+                queue(now, active.lines[from], bytes, rule.rate, rank, fate.delay, rule.until);
                 break;
             case RuleKind::cut_udp:
             case RuleKind::duplicate:

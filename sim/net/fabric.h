@@ -57,7 +57,7 @@ struct Rule {
     double chance = 1;              // loss, duplicate, reorder, corrupt
     Duration time{0};               // reorder, delay: how much later at most, or exactly
     double rate = 0;                // bandwidth: bytes a second
-    WorldTime until = world_never;  // clog: held until then
+    WorldTime until = world_never;  // clog: held until then; bandwidth: then the line is as wide again as before
 };
 
 class Fabric {
@@ -124,8 +124,10 @@ class Fabric {
     static Rank rank_of(Cargo cargo);
     static bool applies(const Rule& rule, Host from, Host to) { return rule.from[from] != 0 && rule.to[to] != 0; }
     Duration latency();
-    // Adds the time on a line of so many bytes a second. False: the datagram finds the queue full.
-    bool queue(WorldTime now, Line& line, std::size_t bytes, double rate, Rank rank, Duration& wait);
+    // Adds the time on a line of so many bytes a second, from which all that waits has gone by `until`. False: the
+    // datagram finds the queue full.
+    bool queue(WorldTime now, Line& line, std::size_t bytes, double rate, Rank rank, Duration& wait,
+               WorldTime until = world_never);
 
     NetConfig config_;
     Streams streams_;

@@ -133,7 +133,9 @@ Rule Director::rule(const Fault& fault, const Active& active) const {
     rule.chance = fault.chance;
     rule.time = fault.time;
     rule.rate = fault.rate;
-    rule.until = active.until;
+    // What does not end before the liveness phase does not end.
+    const bool ends = fault.kind != FaultKind::bandwidth || active.until <= WorldTime{scenario_.duration};
+    rule.until = ends ? active.until : world_never;
     rule.from.resize(cluster_.size());
     rule.to.resize(cluster_.size());
     for (const Host host : active.hosts) rule.from[host] = 1;

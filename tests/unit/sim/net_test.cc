@@ -179,6 +179,25 @@ BOOST_AUTO_TEST_CASE(data_overtakes_bulk_and_control_overtakes_both) {
     BOOST_TEST((fabric.send_link(at(0), 0, 1, 100, Cargo::bulk).delay > std::chrono::seconds{10}));
 }
 
+BOOST_AUTO_TEST_CASE(what_waits_for_a_narrow_line_goes_once_it_is_wide_again) {
+    Fabric fabric({}, hosts, Streams(1));
+    std::uint64_t effects = 0;
+    Rule rule = make(RuleKind::bandwidth, only({0}), only({1}));
+    rule.rate = 100'000;
+    rule.until = at(5000);
+    const std::uint32_t number = fabric.add(rule, &effects);
+    BOOST_TEST((fabric.send_link(at(1000), 0, 1, 100'000, Cargo::data).delay >= milliseconds{1000}));
+    // Ten seconds' worth, of which three have gone by then.
+    const Duration much = fabric.send_link(at(1000), 0, 1, 1'000'000, Cargo::data).delay;
+    BOOST_TEST((much >= milliseconds{4000}));
+    BOOST_TEST((much < milliseconds{4010}));
+    BOOST_TEST((fabric.send_link(at(4990), 0, 1, 1'000'000, Cargo::data).delay < milliseconds{20}));
+    BOOST_TEST((fabric.send_link(at(4990), 0, 1, 100, Cargo::bulk).delay < milliseconds{20}));
+    BOOST_TEST(fabric.send_datagram(at(4990), 0, 1, 1000).copies == 1U);
+    fabric.remove(number);
+    BOOST_TEST((fabric.send_link(at(5000), 0, 1, 1'000'000, Cargo::data).delay < milliseconds{2}));
+}
+
 BOOST_AUTO_TEST_CASE(a_link_keeps_its_order_and_dials_once) {
     NetConfig config;
     config.latency_max = milliseconds{50};
