@@ -96,11 +96,11 @@ std::string AttachServer::request_head(const wire::Open& open) const {
 std::vector<wire::HeaderField> passed_fields(const io::HttpHeaders& headers) {
     std::vector<wire::HeaderField> passed;
     std::size_t bytes = 0;
-    for (const auto& [name, value] : headers.fields()) {
+    for (const auto& [name, value] : headers) {
         const std::size_t size = name.size() + value.size();
         if (passed.size() == wire::headers_max || bytes + size > wire::headers_bytes_max) break;
         if (is_own(name)) continue;
-        wire::HeaderField field{lower_case(name), value};
+        wire::HeaderField field{lower_case(name), std::string(value)};
         if (!wire::check(field)) continue;
         bytes += size;
         passed.push_back(std::move(field));

@@ -149,8 +149,8 @@ Result<void> WarmUp::generate(const LocalReplica& replica) const {
     call.method = "POST";
     call.target = "/v1/completions";
     call.headers.add("content-type", "application/json");
-    call.headers.add(std::string(warm_up_header), config_.secret + " " + to_string(replica.record.id));
-    call.headers.add(std::string(model_header), replica.record.model);
+    call.headers.add(warm_up_header, config_.secret + " " + to_string(replica.record.id));
+    call.headers.add(model_header, replica.record.model);
     call.body = boost::json::serialize(boost::json::object{
         {"model", replica.record.model}, {"prompt", "Hello"}, {"max_tokens", 4}, {"temperature", 0}});
     EXA_TRY(const io::HttpReply reply, io::http_call(call));

@@ -84,12 +84,12 @@ std::optional<io::HttpResponse> Cors::preflight(const io::HttpRequest& request, 
         return std::nullopt;
     io::HttpResponse response;
     response.status = 204;
-    response.headers.add("access-control-allow-methods", std::string(methods));
+    response.headers.add("access-control-allow-methods", methods);
     // A wildcard would not cover `authorization`.
     const auto requested = request.headers.find("access-control-request-headers").value_or(std::string_view{});
     if (!requested.empty() && is_name_list(requested))
-        response.headers.add("access-control-allow-headers", std::string(requested));
-    response.headers.add("access-control-max-age", std::string(remembered_seconds));
+        response.headers.add("access-control-allow-headers", requested);
+    response.headers.add("access-control-max-age", remembered_seconds);
     return response;
 }
 

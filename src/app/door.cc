@@ -85,7 +85,7 @@ std::string query_value(std::string_view query, std::string_view name) {
 
 void Door::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange) {
     const RouteMatch match = find_route(request.method, request.path);
-    for (auto& [name, value] : cors_.fields(request)) exchange->add_field(std::move(name), std::move(value));
+    for (const auto& [name, value] : cors_.fields(request)) exchange->add_field(name, value);
     if (exchange->takes_notes()) {
         if (const auto trace = trace_id(request.headers)) exchange->note(notes::trace_id, std::string(*trace));
     }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "app/attach_server.h"
 #include "app/responses.h"
 #include "app/traceparent.h"
 #include "app/warm_up_header.h"
@@ -54,18 +55,22 @@ std::optional<std::string> sole_model(const router::RoutingView& view) {
 }
 
 // But for the body.
-wire::Open make_open(const io::HttpRequest& request, wire::RequestKind kind, const openai::Scan& scan,
-                     std::string model, const Caller& caller, WallTime wall) {
+wire::Open make_open(io::HttpRequest& request, wire::RequestKind kind, const openai::Scan& scan, std::string model,
+                     Caller caller, WallTime wall) {
     wire::Open open;
     open.model = std::move(model);
     open.kind = kind;
-    open.tenant = caller.tenant;
+    open.tenant = std::move(caller.tenant);
     open.priority = caller.priority;
-    open.x_request_id = request.id;
+    open.x_request_id = std::move(request.id);
     open.response_id = make_response_id(kind);
     open.created_unix_s = wall.unix_seconds();
     open.seed = scan.seed ? *scan.seed : io::random_u64();
     open.headers = trace_fields(request.headers);
+    for (wire::HeaderField& field : passed_fields(request.headers)) open.headers.push_back(std::move(field));
+    const std::size_t target_bytes = request.path.size() + 1 + request.query.size();
+    if (!request.query.empty() && target_bytes <= wire::target_bytes_max)
+        open.target = request.path + "?" + request.query;
     return open;
 }
 
@@ -109,27 +114,26 @@ void Entry::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> ex
     const openai::Session session =
         openai::pick_session(request.headers.find("x-session-id").value_or(std::string_view{}), scan);
     const std::uint64_t prefix_hash = hash64(as_bytes(scan.leading));
-    wire::Open open = make_open(request, kind, scan, std::move(model), caller, wall);
+    wire::Open open = make_open(request, kind, scan, std::move(model), std::move(caller), wall);
     // Behind this the scan's views are void.
     open.body = std::move(request.body);
-    const auto journey = std::make_shared<Journey>(parts_, std::move(exchange), std::move(request), std::move(open),
-                                                   std::move(caller), epoch_);
+    const auto journey = std::make_shared<Journey>(parts_, std::move(exchange), std::move(open), epoch_);
     journeys_.push_back(*journey);
     if (!std::exchange(sweeping_, true)) sweep_later();
     if (warm_up) return journey->go_here(*warm_up, false);
     if (is_about_tokens(kind)) {
         // That takes no place of a replica, so that any will do.
-        if (const auto replica = parts_.serving.find_ready(journey->model(), journey->caller().tenant))
+        if (const auto replica = parts_.serving.find_ready(journey->open().model, journey->open().tenant))
             return journey->go_here(*replica, true);
     }
     router::RequestMeta meta;
     meta.wall = wall;
-    meta.tenant = journey->caller().tenant;
-    meta.model = journey->model();
+    meta.tenant = journey->open().tenant;
+    meta.model = journey->open().model;
     meta.session = session.id;
     meta.prefix_hash = prefix_hash;
     meta.prompt_tokens = scan.prompt_tokens_estimate;
-    meta.level = static_cast<std::uint32_t>(journey->caller().priority);
+    meta.level = static_cast<std::uint32_t>(journey->open().priority);
     meta.resumable = true;
     parts_.dispatcher.handle_view(parts_.view.load()->routing);
     journey->go(parts_.dispatcher.begin(parts_.clock.now(), meta));

@@ -37,7 +37,7 @@ class Gate {
                                           std::uint64_t prompt_tokens) = 0;
 
     // Tokens that the answer had, when it has ended.
-    virtual void spend(const Caller& caller, std::uint64_t tokens) = 0;
+    virtual void spend(std::string_view tenant, std::uint64_t tokens) = 0;
 };
 
 // Lets everybody use the API, without a tenant. Orders come from this machine, and from no web page: a browser names
@@ -59,7 +59,7 @@ class OpenGate final : public Gate {
         return boost::outcome_v2::success();
     }
 
-    void spend(const Caller&, std::uint64_t) override {}
+    void spend(std::string_view, std::uint64_t) override {}
 };
 
 }  // namespace exa::app

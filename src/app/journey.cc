@@ -34,15 +34,9 @@ Outcome outcome_of(const std::error_code& code) {
 
 }  // namespace
 
-Journey::Journey(JourneyParts& parts, std::shared_ptr<io::HttpExchange> exchange, io::HttpRequest request,
-                 wire::Open open, Caller caller, std::shared_ptr<const void> hold)
-    : parts_(parts),
-      exchange_(std::move(exchange)),
-      request_(std::move(request)),
-      caller_(std::move(caller)),
-      model_(open.model),
-      hold_(std::move(hold)),
-      relay_(*exchange_, std::move(open)) {}
+Journey::Journey(JourneyParts& parts, std::shared_ptr<io::HttpExchange> exchange, wire::Open open,
+                 std::shared_ptr<const void> hold)
+    : parts_(parts), exchange_(std::move(exchange)), hold_(std::move(hold)), relay_(*exchange_, std::move(open)) {}
 
 Journey::~Journey() {
     drop_reply();
@@ -88,8 +82,6 @@ void Journey::follow(router::Decision decision) {
 }
 
 std::optional<Outcome> Journey::attempt(router::Attempt attempt) {
-    // Who has no numerics makes no tokens.
-    if (placed_ && attempt.numerics == 0) relay_.pass_on(request_);
     const wire::Open& open = relay_.begin(std::move(attempt));
     note_attempt(*exchange_, relay_.attempt());
     if (relay_.attempt().local) return take_reply(parts_.serving.open(open));
@@ -240,7 +232,7 @@ std::optional<router::Decision> Journey::report(Outcome outcome) {
 
 void Journey::refuse(router::Reject reject) {
     if (reject.retry_after && relay_.retry_after() > Duration(0)) reject.retry_after = relay_.retry_after();
-    io::HttpResponse response = to_response(reject, model_);
+    io::HttpResponse response = to_response(reject, open().model);
     parts_.failed += response.status >= 500;
     exchange_->push_answer(std::move(response));
 }
@@ -263,7 +255,7 @@ void Journey::drop_reply() {
 
 void Journey::end() {
     ++opening_;
-    if (charged_) parts_.gate.spend(caller_, relay_.answer_tokens());
+    if (charged_) parts_.gate.spend(open().tenant, relay_.answer_tokens());
     // An answer that was not finished is cut.
     exchange_.reset();
     if (is_linked()) unlink();

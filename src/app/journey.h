@@ -54,14 +54,12 @@ class Journey final : public Runnable,
   public:
     using Clock = std::chrono::steady_clock;
 
-    // `open` is what every attempt sends; `request` is without its body. `hold` is kept until the client has its
-    // answer.
-    Journey(JourneyParts& parts, std::shared_ptr<io::HttpExchange> exchange, io::HttpRequest request, wire::Open open,
-            Caller caller, std::shared_ptr<const void> hold);
+    // `open` is what every attempt sends. `hold` is kept until the client has its answer.
+    Journey(JourneyParts& parts, std::shared_ptr<io::HttpExchange> exchange, wire::Open open,
+            std::shared_ptr<const void> hold);
     ~Journey() override;
 
-    const std::string& model() const { return model_; }
-    const Caller& caller() const { return caller_; }
+    const wire::Open& open() const { return relay_.open(); }
 
     // Begins, with one of these. The first charges the tenant at the end.
     void go(router::Decision first);
@@ -96,9 +94,6 @@ class Journey final : public Runnable,
 
     JourneyParts& parts_;
     std::shared_ptr<io::HttpExchange> exchange_;  // null: it is over
-    const io::HttpRequest request_;
-    const Caller caller_;
-    const std::string model_;
     const std::shared_ptr<const void> hold_;
     Relay relay_;
     std::shared_ptr<ReplyReader> reply_;  // null while there is none

@@ -130,9 +130,9 @@ openai::ApiResult<void> KeyGate::admit(const Caller& caller, std::string_view mo
     return boost::outcome_v2::success();
 }
 
-void KeyGate::spend(const Caller& caller, std::uint64_t tokens) {
+void KeyGate::spend(std::string_view tenant, std::uint64_t tokens) {
     const auto state = state_.load();
-    const auto at = find_tenant(state->file, caller.tenant);
+    const auto at = find_tenant(state->file, tenant);
     if (!at || tokens == 0) return;
     Account& account = *state->accounts[*at];
     const std::lock_guard lock(account.mutex);

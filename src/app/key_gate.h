@@ -30,7 +30,7 @@ class KeyGate final : public Gate {
     openai::ApiResult<Caller> check(const io::HttpRequest& request, const Route& route) override;
     bool may_use(const Caller& caller, std::string_view model) override;
     openai::ApiResult<void> admit(const Caller& caller, std::string_view model, std::uint64_t prompt_tokens) override;
-    void spend(const Caller& caller, std::uint64_t tokens) override;
+    void spend(std::string_view tenant, std::uint64_t tokens) override;
 
     // Thread-safe, but for one call at a time. What the file says holds for every request that comes after; tenants
     // keep what they have used. Requests under way are not touched.

@@ -7,8 +7,6 @@
 #include <variant>
 #include <vector>
 
-#include "app/attach_server.h"
-#include "app/traceparent.h"
 #include "openai/answer.h"
 #include "openai/responses_stream.h"
 
@@ -45,17 +43,12 @@ Outcome outcome_of(wire::EndCode code) {
 
 }  // namespace
 
-void Relay::pass_on(const io::HttpRequest& request) {
-    open_.headers = trace_fields(request.headers);
-    for (wire::HeaderField& field : passed_fields(request.headers)) open_.headers.push_back(std::move(field));
-    const std::size_t size = request.path.size() + 1 + request.query.size();
-    if (!request.query.empty() && size <= wire::target_bytes_max) open_.target = request.path + "?" + request.query;
-}
-
 const wire::Open& Relay::begin(router::Attempt attempt) {
     attempt_ = std::move(attempt);
-    if (!attempt_.session_token.empty()) session_token_ = attempt_.session_token;
-    head_ = {};
+    if (!attempt_.session_token.empty()) session_token_ = std::move(attempt_.session_token);
+    status_ = 200;
+    fields_ = {};
+    content_length_.reset();
     whole_body_.clear();
     load_.reset();
     open_.replica = attempt_.replica;
@@ -79,19 +72,20 @@ std::optional<Outcome> Relay::take(ReplyPart part) {
 }
 
 std::optional<Outcome> Relay::take_head(wire::Head head) {
-    head_ = std::move(head);
-    const bool is_stream = head_.status == 200 && head_.content_type == "text/event-stream";
+    const bool is_stream = head.status == 200 && head.content_type == "text/event-stream";
     if (!exchange_.started()) {
+        status_ = head.status;
+        fields_ = fields_of(head);
+        content_length_ = head.content_length;
         if (!is_stream) return std::nullopt;
-        io::HttpHeaders fields = headers();
-        fields.add("cache-control", "no-cache");
+        fields_.add("cache-control", "no-cache");
         ledger_.promise();
-        exchange_.push_head(head_.status, std::move(fields));
+        exchange_.push_head(status_, std::move(fields_));
         return std::nullopt;
     }
     if (is_stream) return std::nullopt;
     // Such as a 400 of a replica with less context: JSON has no place in the stream that goes on.
-    failure_ = fmt::format("the stream cannot go on there: status {}", head_.status);
+    failure_ = fmt::format("the stream cannot go on there: status {}", head.status);
     return Outcome::failed;
 }
 
@@ -116,7 +110,7 @@ std::optional<Outcome> Relay::take_data(wire::Data data) {
 std::optional<Outcome> Relay::start_whole() {
     whole_started_ = true;
     ledger_.promise();
-    exchange_.push_head(head_.status, headers(), head_.content_length);
+    exchange_.push_head(status_, std::move(fields_), content_length_);
     exchange_.push_body(std::exchange(whole_body_, {}));
     return std::nullopt;
 }
@@ -130,21 +124,21 @@ std::optional<Outcome> Relay::take_end(wire::End end) {
     if (!exchange_.started()) {
         // Not pushed as one: answers that are ready in one turn leave one behind the other at its end, so that a client
         // who is woken for the first is awake for the rest.
-        exchange_.push_head(head_.status, headers(), whole_body_.size());
+        exchange_.push_head(status_, std::move(fields_), whole_body_.size());
         exchange_.push_body(std::move(whole_body_));
     }
     exchange_.push_end();
     return Outcome::finished;
 }
 
-io::HttpHeaders Relay::headers() const {
-    io::HttpHeaders headers;
-    headers.reserve(4 + head_.headers.size());
-    headers.add("content-type", head_.content_type);
-    headers.add("x-exaserve-replica", to_string(attempt_.replica));
-    if (!session_token_.empty()) headers.add("x-session-id", session_token_);
-    for (const wire::HeaderField& field : head_.headers) headers.add(field.name, field.value);
-    return headers;
+io::HttpHeaders Relay::fields_of(const wire::Head& head) const {
+    io::HttpHeaders fields;
+    fields.reserve(200);
+    fields.add("content-type", head.content_type);
+    fields.add("x-exaserve-replica", to_string(attempt_.replica));
+    if (!session_token_.empty()) fields.add("x-session-id", session_token_);
+    for (const wire::HeaderField& field : head.headers) fields.add(field.name, field.value);
+    return fields;
 }
 
 }  // namespace exa::app

@@ -37,7 +37,7 @@ class Relay {
     Relay(io::HttpExchange& exchange, wire::Open open) : exchange_(exchange), open_(std::move(open)) {}
 
     const router::Attempt& attempt() const { return attempt_; }
-    // What begin() gave.
+    // What begin() gave; before that, the request as it came.
     const wire::Open& open() const { return open_; }
     // What rode on the end of the last attempt, if anything did.
     const std::optional<wire::LoadReport>& load() const { return load_; }
@@ -49,8 +49,6 @@ class Relay {
     Duration retry_after() const { return retry_after_; }
     // Whether an answer that breaks can say so itself: a stream of events can.
     bool is_event_stream() const { return !whole_started_; }
-    // What attached servers get of the client's fields and URL.
-    void pass_on(const io::HttpRequest& request);
     // Why the last attempt failed, for people.
     const std::string& failure() const { return failure_; }
     void set_failure(std::string failure) { failure_ = std::move(failure); }
@@ -72,14 +70,16 @@ class Relay {
     std::optional<Outcome> take_end(wire::End end);
     // Begins to pass on an answer in one piece before all of it is there.
     std::optional<Outcome> start_whole();
-    io::HttpHeaders headers() const;
+    io::HttpHeaders fields_of(const wire::Head& head) const;
 
     io::HttpExchange& exchange_;
     wire::Open open_;  // as every attempt sends it, but for the tokens
     router::AnswerLedger ledger_{wire::choices_max};
     std::string session_token_;  // minted here; empty when the client brought a session
     router::Attempt attempt_;
-    wire::Head head_;             // of the current attempt, once it came
+    int status_ = 200;        // of the current attempt's head, as the following are
+    io::HttpHeaders fields_;  // what the client gets of it, beside what its server says itself
+    std::optional<std::uint64_t> content_length_;
     std::string whole_body_;      // of an answer that is not a stream
     bool whole_started_ = false;  // such an answer is passed on as it comes
     std::optional<wire::LoadReport> load_;

@@ -44,7 +44,7 @@ std::optional<std::string_view> trace_id(std::string_view traceparent) {
 
 std::optional<std::string_view> trace_id(const io::HttpHeaders& headers) {
     std::optional<std::string_view> parent;
-    for (const auto& [name, value] : headers.fields()) {
+    for (const auto& [name, value] : headers) {
         if (!io::equal_without_case(name, "traceparent")) continue;
         if (parent) return std::nullopt;
         parent = value;
@@ -56,8 +56,8 @@ std::vector<wire::HeaderField> trace_fields(const io::HttpHeaders& headers) {
     if (!trace_id(headers)) return {};
     std::vector<wire::HeaderField> fields{{"traceparent", std::string(*headers.find("traceparent"))}};
     std::string state;
-    for (const auto& [name, value] : headers.fields())
-        if (!value.empty() && io::equal_without_case(name, "tracestate")) state += (state.empty() ? "" : ",") + value;
+    for (const auto& [name, value] : headers)
+        if (!value.empty() && io::equal_without_case(name, "tracestate")) state.append(state.empty() ? "" : ",").append(value);
     const bool printable = std::ranges::all_of(state, [](char c) { return (c >= ' ' && c <= '~') || c == '\t'; });
     if (!state.empty() && state.size() <= state_bytes_max && printable)
         fields.push_back({"tracestate", std::move(state)});

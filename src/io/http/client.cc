@@ -155,7 +155,7 @@ Awaitable<Result<void>> Exchange::send() {
     const bool literal_v6 = call_.host.find(':') != std::string::npos;
     std::string request = call_.method + " " + (call_.target.empty() ? "/" : call_.target) + " HTTP/1.1\r\nhost: ";
     request += (literal_v6 ? "[" + call_.host + "]" : call_.host) + ":" + std::to_string(call_.port) + "\r\n";
-    for (const auto& [name, value] : call_.headers.fields()) request += name + ": " + value + "\r\n";
+    for (const auto& [name, value] : call_.headers) request.append(name).append(": ").append(value).append("\r\n");
     if (!call_.body.empty() || call_.method == "POST" || call_.method == "PUT")
         request += "content-length: " + std::to_string(call_.body.size()) + "\r\n";
     request += "connection: close\r\n\r\n" + call_.body;
@@ -207,7 +207,11 @@ Awaitable<Result<HttpReply>> Exchange::receive() {
     HttpReply reply;
     auto message = parser->release();
     reply.status = static_cast<int>(message.result_int());
-    for (const auto& field : message) reply.headers.add(std::string(field.name_string()), std::string(field.value()));
+    for (const auto& field : message) {
+        const auto name = field.name_string();
+        const auto value = field.value();
+        reply.headers.add({name.data(), name.size()}, {value.data(), value.size()});
+    }
     reply.body = std::move(message.body());
     co_return reply;
 }

@@ -61,7 +61,7 @@ bool ends_line(char c) {
 }
 
 // The server's own fields, and values that would break out of theirs.
-bool may_pass(const std::string& name, const std::string& value) {
+bool may_pass(std::string_view name, std::string_view value) {
     for (const std::string_view ours : {"content-length", "transfer-encoding", "connection", "date", "x-request-id"})
         if (equal_without_case(name, ours)) return false;
     return std::ranges::none_of(name, [](char c) { return ends_line(c) || c == ':' || c == ' '; }) &&
@@ -431,16 +431,20 @@ void HttpConnection::begin(const std::shared_ptr<HttpAnswer>& answer, int status
         answer->chunked = answer->knows_chunks;
         if (!answer->chunked) answer->keep_alive = false;
     }
-    head_ += "HTTP/1.1 " + std::to_string(status) + " ";
-    head_.append(reason_phrase(status)).append("\r\ndate: ").append(context_->date());
+    head_.append("HTTP/1.1 ")
+        .append(std::to_string(status))
+        .append(" ")
+        .append(reason_phrase(status))
+        .append("\r\ndate: ")
+        .append(context_->date());
     head_.append("\r\nx-request-id: ").append(answer->request_id).append("\r\n");
     for (const HttpHeaders* const list : {&headers, &std::as_const(answer->fields)})
-        for (const auto& [name, value] : list->fields())
+        for (const auto& [name, value] : *list)
             if (may_pass(name, value)) head_.append(name).append(": ").append(value).append("\r\n");
     if (answer->chunked)
         head_ += "transfer-encoding: chunked\r\n";
     else if (length && !bodiless)
-        head_ += "content-length: " + std::to_string(*length) + "\r\n";
+        head_.append("content-length: ").append(std::to_string(*length)).append("\r\n");
     head_ += answer->keep_alive ? "connection: keep-alive\r\n\r\n" : "connection: close\r\n\r\n";
     if (bodiless || answer->head_only) answer->head_only = true;
     last_chunk_sent_ = false;

@@ -79,8 +79,8 @@ void HttpExchange::listen(std::shared_ptr<AnswerListener> listener) {
         answer_->listener = std::move(listener);
 }
 
-void HttpExchange::add_field(std::string name, std::string value) {
-    answer_->fields.add(std::move(name), std::move(value));
+void HttpExchange::add_field(std::string_view name, std::string_view value) {
+    answer_->fields.add(name, value);
 }
 
 bool HttpExchange::takes_notes() const {

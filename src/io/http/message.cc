@@ -1,6 +1,7 @@
 #include "io/http/message.h"
 
 #include <algorithm>
+#include <array>
 
 namespace exa::io {
 
@@ -16,8 +17,16 @@ bool equal_without_case(std::string_view a, std::string_view b) {
     return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
 }
 
+void HttpHeaders::add(std::string_view name, std::string_view value) {
+    const Sizes sizes{static_cast<std::uint32_t>(name.size()), static_cast<std::uint32_t>(value.size())};
+    std::array<char, sizeof(Sizes)> head{};
+    std::memcpy(head.data(), &sizes, sizeof(sizes));
+    block_.append(head.data(), head.size()).append(name).append(value);
+    ++count_;
+}
+
 std::optional<std::string_view> HttpHeaders::find(std::string_view name) const {
-    for (const auto& [field, value] : fields_)
+    for (const auto& [field, value] : *this)
         if (equal_without_case(field, name)) return value;
     return std::nullopt;
 }

@@ -3,31 +3,86 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/endpoint.h"
 
 namespace exa::io {
 
-// Header fields in the order they came; names compare without case (RFC 9110 section 5.1).
+// Header fields in the order they came; names compare without case (RFC 9110 section 5.1). A range of names with their
+// values, which are views into it until it changes.
+//
+// A message has a dozen fields, most of them longer than a string holds by itself: they are one block of memory.
 class HttpHeaders {
   public:
-    HttpHeaders() = default;
-    HttpHeaders(std::initializer_list<std::pair<std::string, std::string>> fields) : fields_(fields) {}
+    using Field = std::pair<std::string_view, std::string_view>;
 
-    void add(std::string name, std::string value) { fields_.emplace_back(std::move(name), std::move(value)); }
-    void reserve(std::size_t fields) { fields_.reserve(fields); }
+    class Iterator {
+      public:
+        using value_type = Field;
+        using difference_type = std::ptrdiff_t;
+
+        Iterator() = default;
+        explicit Iterator(const char* at) : at_(at) {}
+
+        Field operator*() const {
+            const Sizes sizes = sizes_at(at_);
+            const char* const name = at_ + sizeof(Sizes);
+            return {{name, sizes.name}, {name + sizes.name, sizes.value}};
+        }
+        Iterator& operator++() {
+            const Sizes sizes = sizes_at(at_);
+            at_ += sizeof(Sizes) + sizes.name + sizes.value;
+            return *this;
+        }
+        Iterator operator++(int) {
+            const Iterator before = *this;
+            ++*this;
+            return before;
+        }
+        bool operator==(const Iterator&) const = default;
+
+      private:
+        const char* at_ = nullptr;
+    };
+
+    HttpHeaders() = default;
+    HttpHeaders(std::initializer_list<Field> fields) {
+        for (const auto& [name, value] : fields) add(name, value);
+    }
+
+    // `name` and `value` are not views into these headers.
+    void add(std::string_view name, std::string_view value);
+    // For so many bytes of names and values.
+    void reserve(std::size_t bytes) { block_.reserve(bytes + sizes_reserved); }
     // The first field of that name; nothing when absent.
     std::optional<std::string_view> find(std::string_view name) const;
-    const std::vector<std::pair<std::string, std::string>>& fields() const { return fields_; }
+
+    std::size_t size() const { return count_; }
+    Iterator begin() const { return Iterator(block_.data()); }
+    Iterator end() const { return Iterator(block_.data() + block_.size()); }
 
   private:
-    std::vector<std::pair<std::string, std::string>> fields_;
+    struct Sizes {
+        std::uint32_t name;
+        std::uint32_t value;
+    };
+
+    static constexpr std::size_t sizes_reserved = 12 * sizeof(Sizes);
+
+    static Sizes sizes_at(const char* at) {
+        Sizes sizes;
+        std::memcpy(&sizes, at, sizeof(sizes));
+        return sizes;
+    }
+
+    std::string block_;  // of each field its Sizes, its name and its value
+    std::size_t count_ = 0;
 };
 
 struct HttpRequest {

@@ -99,17 +99,17 @@ std::optional<std::size_t> read_plain_request(std::string_view bytes, std::uint3
     if (!target.starts_with('/') || !target_chars.has_all(target)) return std::nullopt;
 
     HttpHeaders headers;
-    headers.reserve(12);
+    headers.reserve(head.size());
     Fields seen;
     while (!head.empty()) {
         const std::string_view line = head.substr(0, head.find(line_end));
         head.remove_prefix(line.size() + line_end.size());
         const auto colon = line.find(':');
-        if (colon == 0 || colon == line.npos || headers.fields().size() == header_fields_max) return std::nullopt;
+        if (colon == 0 || colon == line.npos || headers.size() == header_fields_max) return std::nullopt;
         const std::string_view name = line.substr(0, colon);
         const std::string_view value = trimmed(line.substr(colon + 1));
         if (!name_chars.has_all(name) || !is_printable(value) || !take_field(name, value, seen)) return std::nullopt;
-        headers.add(std::string(name), std::string(value));
+        headers.add(name, value);
     }
     const std::size_t body_begin = head_end + 4;
     const std::uint64_t length = seen.length.value_or(0);

@@ -252,7 +252,7 @@ HttpRequest RequestParser::take() {
     request.method = std::string(message.method_string());
     request.path = std::move(impl_->path);
     request.query = std::move(impl_->query);
-    for (const auto& field : message) request.headers.add(std::string(field.name_string()), std::string(field.value()));
+    for (const auto& field : message) request.headers.add(to_view(field.name_string()), to_view(field.value()));
     request.body = std::move(message.body());
     return request;
 }

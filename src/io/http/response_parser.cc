@@ -34,7 +34,7 @@ class Parser final : public http::basic_parser<false> {
     void on_request_impl(http::verb, Text, Text, int, Code&) override {}
     void on_response_impl(int status, Text, int, Code&) override { head_.status = status; }
     void on_field_impl(http::field, Text name, Text value, Code&) override {
-        head_.headers.add(std::string(name), std::string(value));
+        head_.headers.add({name.data(), name.size()}, {value.data(), value.size()});
     }
     void on_header_impl(Code&) override {
         if (!is_interim()) sink_->on_head(head_);

@@ -135,7 +135,7 @@ class HttpExchange {
     void listen(std::shared_ptr<AnswerListener> listener);
 
     // One more field of the answer's head, whatever becomes of the request. Before respond() or start().
-    void add_field(std::string name, std::string value);
+    void add_field(std::string_view name, std::string_view value);
     // Something about the request for its HttpOutcome, in place of an earlier note of that key, whose text outlives
     // the server. Nothing where nobody listens.
     void note(std::string_view key, std::string value);

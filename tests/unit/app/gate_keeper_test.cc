@@ -51,11 +51,11 @@ BOOST_FIXTURE_TEST_SUITE(gate_keeper, Fixture)
 BOOST_AUTO_TEST_CASE(a_restart_brings_no_new_quota) {
     life([](KeyGate& gate) {
         BOOST_TEST(gate.admit(acme, "m", 10).has_value());
-        gate.spend(acme, 50);
+        gate.spend("acme", 50);
     });
     life([](KeyGate& gate) {
         BOOST_TEST(gate.use().at(0).use.tokens == 60U);
-        gate.spend(acme, 40);
+        gate.spend("acme", 40);
         BOOST_TEST(gate.admit(acme, "m", 1).error().status == 429);
     });
     life([](KeyGate& gate) { BOOST_TEST(gate.admit(acme, "m", 1).error().status == 429); });

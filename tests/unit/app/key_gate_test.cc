@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(above_the_rate_is_429_with_the_time_to_wait) {
 BOOST_AUTO_TEST_CASE(tokens_of_answers_count_against_the_rate) {
     KeyGate slow(crypto, system_clock, "", limited({0, 100, 0, 60}));
     BOOST_TEST(slow.admit(acme, "small", 10).has_value());
-    slow.spend(acme, 1'000);
+    slow.spend("acme", 1'000);
     const auto refused = slow.admit(acme, "small", 10);
     BOOST_TEST_REQUIRE(!refused.has_value());
     BOOST_TEST(refused.error().type == "tokens");
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(tokens_of_answers_count_against_the_rate) {
 BOOST_AUTO_TEST_CASE(a_used_up_quota_is_429_that_no_retry_mends) {
     KeyGate slow(crypto, system_clock, "", limited({0, 0, 100, 60}));
     BOOST_TEST(slow.admit(acme, "small", 10).has_value());
-    slow.spend(acme, 90);
+    slow.spend("acme", 90);
     const auto refused = slow.admit(acme, "small", 10);
     BOOST_TEST_REQUIRE(!refused.has_value());
     BOOST_TEST(refused.error().status == 429);
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(a_new_file_counts_at_once_and_forgets_no_use) {
     const auto refused = gate.admit(acme, "small", 1);
     BOOST_TEST_REQUIRE(!refused.has_value());
     BOOST_TEST(refused.error().status == 401);
-    gate.spend(acme, 5);
+    gate.spend("acme", 5);
 }
 
 BOOST_AUTO_TEST_CASE(threads_that_ask_while_the_file_changes_see_one_whole_file_and_lose_no_token) {
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(threads_that_ask_while_the_file_changes_see_one_whole_file_
                 for (int request = 0; request < requests; ++request) {
                     refused += chat(with_key(1)) != 0;
                     refused += !gate.admit(acme, "small", 1);
-                    gate.spend(acme, 2);
+                    gate.spend("acme", 2);
                 }
             });
         for (std::uint32_t change = 1; change <= 200; ++change) {

@@ -1,6 +1,9 @@
 #include "io/http/message.h"
 
 #include <boost/test/unit_test.hpp>
+#include <string>
+#include <utility>
+#include <vector>
 
 using namespace exa::io;
 
@@ -12,6 +15,26 @@ BOOST_AUTO_TEST_CASE(header_names_compare_without_case) {
     BOOST_TEST((headers.find("ACCEPT") == "a"));
     BOOST_TEST(!headers.find("x-session").has_value());
     BOOST_TEST(!headers.find("").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(headers_give_what_was_added_in_its_order) {
+    const std::string large(70'000, 'v');
+    HttpHeaders headers;
+    headers.reserve(10);
+    headers.add("b", "");
+    headers.add("", "no name");
+    headers.add("large", large);
+    headers.add("b", "again");
+    const std::vector<std::pair<std::string, std::string>> expected{
+        {"b", ""}, {"", "no name"}, {"large", large}, {"b", "again"}};
+    for (const HttpHeaders& one : {headers, HttpHeaders(headers)}) {
+        BOOST_TEST(one.size() == 4U);
+        BOOST_TEST((std::vector<std::pair<std::string, std::string>>(one.begin(), one.end()) == expected));
+        BOOST_TEST((one.find("B") == ""));
+        BOOST_TEST((one.find("LARGE") == large));
+    }
+    const HttpHeaders none;
+    BOOST_TEST((none.begin() == none.end()));
 }
 
 BOOST_AUTO_TEST_CASE(errors_have_the_shape_that_openai_clients_read) {

@@ -23,7 +23,7 @@ bool is_plain(std::string_view bytes) {
 
 // Fields by name, those of one name in their order: where they stand among others says nothing.
 std::vector<std::pair<std::string, std::string>> fields_of(const HttpRequest& request) {
-    auto fields = request.headers.fields();
+    std::vector<std::pair<std::string, std::string>> fields(request.headers.begin(), request.headers.end());
     for (auto& [name, value] : fields)
         std::ranges::transform(name, name.begin(), [](char c) { return static_cast<char>(std::tolower(c)); });
     std::ranges::stable_sort(fields, {}, [](const auto& field) { return field.first; });
