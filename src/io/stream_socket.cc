@@ -12,6 +12,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <cerrno>
 #include <optional>
+#include <vector>
 
 #include "base/check.h"
 
@@ -23,6 +24,7 @@ namespace {
 
 constexpr std::size_t events_max = 256;
 constexpr std::size_t buffers_max = 8;
+constexpr std::size_t shared_bytes = 64 * 1024;
 
 boost::system::error_code last_error() {
     if (errno == EAGAIN) return asio::error::would_block;
@@ -62,6 +64,8 @@ class SocketWatch final : public asio::execution_context::service {
         if (--sockets_ == 0 && descriptor_) descriptor_->cancel();
     }
 
+    std::span<char> shared_buffer() { return shared_; }
+
   private:
     void shutdown() override { descriptor_.reset(); }
 
@@ -90,6 +94,7 @@ class SocketWatch final : public asio::execution_context::service {
     std::optional<asio::posix::stream_descriptor> descriptor_;  // of the set; nothing once the context goes
     std::size_t sockets_ = 0;
     bool waiting_ = false;
+    std::vector<char> shared_ = std::vector<char>(shared_bytes);
     std::array<epoll_event, events_max> events_{};
     std::size_t count_ = 0;  // of the events that are being told
     std::size_t at_ = 0;     // those from here on have not been
@@ -121,6 +126,10 @@ StreamSocket::Done StreamSocket::read(std::span<char> into) {
     const auto bytes = static_cast<std::size_t>(got);
     if (bytes < into.size() && !ended_) may_read_ = false;
     return {{}, bytes};
+}
+
+std::span<char> StreamSocket::shared_buffer() const {
+    return watch_->shared_buffer();
 }
 
 StreamSocket::Done StreamSocket::write(std::span<const asio::const_buffer> buffers) {

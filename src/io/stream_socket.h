@@ -6,6 +6,9 @@
 // less: one that does not fill its buffer has emptied the socket, for bytes that come later raise another edge, and an
 // end that came with these bytes was told with them (EPOLLRDHUP).
 //
+// Nor does a socket have memory of its own to read into: what comes is taken at once, and a buffer that all sockets of
+// the thread share stays in its cache, where hundreds of them would not.
+//
 // Threading: all sockets of an io_context belong to the one thread that runs it.
 #pragma once
 
@@ -59,6 +62,9 @@ class StreamSocket {
     bool may_write() const { return may_write_; }
     // At least one byte, or an error; eof is one.
     Done read(std::span<char> into);
+    // Memory to read into, 64 KiB that all sockets of an io_context share: the next read of any of them may change it.
+    // Of an open socket.
+    std::span<char> shared_buffer() const;
     // As much as the socket takes now.
     Done write(std::span<const boost::asio::const_buffer> buffers);
     // Whether bytes have come that are not read.

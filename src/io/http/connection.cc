@@ -345,7 +345,6 @@ void HttpConnection::arm_read(std::size_t bytes_max) {
     if (reading_ || gone_ || end_of_input_) return;
     reading_ = true;
     read_bytes_ = bytes_max;
-    if (chunk_.size() < bytes_max) chunk_.resize(bytes_max);
     if (socket_.may_read()) asio::post(executor(), [self = shared_from_this()] { self->read_now(); });
 }
 
@@ -360,22 +359,23 @@ void HttpConnection::on_ready() {
 
 void HttpConnection::read_now() {
     if (!reading_ || gone_ || !socket_.may_read()) return;
-    const auto done = socket_.read({chunk_.data(), read_bytes_});
-    if (done.code != asio::error::would_block) on_read(done.code, done.bytes);
+    const std::span<char> buffer = socket_.shared_buffer().first(read_bytes_);
+    const auto done = socket_.read(buffer);
+    if (done.code != asio::error::would_block) on_read(done.code, {buffer.data(), done.bytes});
 }
 
-void HttpConnection::on_read(const boost::system::error_code& code, std::size_t bytes) {
+void HttpConnection::on_read(const boost::system::error_code& code, std::string_view bytes) {
     reading_ = false;
-    context_->stats.bytes_in += bytes;
+    context_->stats.bytes_in += bytes.size();
     if (code) {
         end_of_input_ = true;
         if (code != asio::error::eof) break_off();
         client_left();
     } else {
         if (tls_)
-            unseal({chunk_.data(), bytes});
+            unseal(bytes);
         else
-            inbox_.append(chunk_.data(), bytes);
+            inbox_.append(bytes);
         if (current_ && inbox_.size() < context_->config.pipeline_bytes_max) arm_read(read_bytes_small);
     }
     woken();

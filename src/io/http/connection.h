@@ -148,7 +148,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
     void arm_read(std::size_t bytes_max);
     void on_ready() override;
     void read_now();
-    void on_read(const boost::system::error_code& code, std::size_t bytes);
+    void on_read(const boost::system::error_code& code, std::string_view bytes);
     void write_more();
     bool fill_output();
     void took(std::size_t bytes);
@@ -171,7 +171,6 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
     std::optional<RequestParser> parser_;  // of the request that comes
     bool continued_ = false;               // "100 Continue" was said
     std::string inbox_;                    // read and not yet parsed
-    std::vector<char> chunk_;              // of reads
     std::size_t read_bytes_ = 0;           // that the read waited for takes at most
     bool reading_ = false;                 // a read is waited for
     bool end_of_input_ = false;

@@ -7,7 +7,6 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <charconv>
-#include <cstring>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -21,9 +20,9 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr std::size_t buffer_bytes = 32 * 1024;
+constexpr std::size_t read_bytes = 32 * 1024;
 // Beyond the largest header that the parser takes.
-constexpr std::size_t buffer_bytes_max = 128 * 1024;
+constexpr std::size_t rest_bytes_max = 128 * 1024;
 
 // "timeout=5, max=100": seconds that the server keeps an idle connection.
 std::optional<std::chrono::seconds> keep_alive_time(std::string_view text) {
@@ -43,7 +42,6 @@ UpstreamConnection::UpstreamConnection(const std::shared_ptr<UpstreamPool>& pool
     : pool_(pool),
       connecting_(pool->executor_),
       connect_timer_(pool->executor_),
-      buffer_(buffer_bytes),
       keep_for_(pool->config_.idle_timeout) {
     pool->all_.insert(this);
 }
@@ -149,7 +147,6 @@ void UpstreamConnection::write() {
 
 void UpstreamConnection::read_more() {
     if (reading_ || !socket_.is_open() || (call_ != nullptr && !call_->reading_)) return;
-    if (filled_ == buffer_.size() && filled_ < buffer_bytes_max) buffer_.resize(filled_ * 2);
     reading_ = true;
     if (socket_.may_read()) asio::post(connecting_.get_executor(), [self = shared_from_this()] { self->read_now(); });
 }
@@ -162,11 +159,12 @@ void UpstreamConnection::on_ready() {
 
 void UpstreamConnection::read_now() {
     if (!reading_ || !socket_.is_open() || !socket_.may_read()) return;
-    const auto done = socket_.read({buffer_.data() + filled_, buffer_.size() - filled_});
-    if (done.code != asio::error::would_block) on_read(done.code, done.bytes);
+    const std::span<char> buffer = socket_.shared_buffer().first(read_bytes);
+    const auto done = socket_.read(buffer);
+    if (done.code != asio::error::would_block) on_read(done.code, {buffer.data(), done.bytes});
 }
 
-void UpstreamConnection::on_read(const boost::system::error_code& code, std::size_t bytes) {
+void UpstreamConnection::on_read(const boost::system::error_code& code, std::string_view bytes) {
     reading_ = false;
     if (call_ == nullptr) {
         // Nothing may come between answers: bytes would be of nobody's, and an end is the end.
@@ -183,22 +181,25 @@ void UpstreamConnection::on_read(const boost::system::error_code& code, std::siz
         return;
     }
     begun_ = true;
-    filled_ += bytes;
-    take();
+    take(bytes);
 }
 
-void UpstreamConnection::take() {
-    const auto taken = parser_.feed({buffer_.data(), filled_});
+void UpstreamConnection::take(std::string_view bytes) {
+    const bool is_rest = !rest_.empty();
+    if (is_rest) bytes = rest_.append(bytes);
+    const auto taken = parser_.feed(bytes);
     if (call_ == nullptr) return;  // the sink cancelled
     if (!taken) {
         shut(parser_.is_stopped() ? error(errc::cancelled) : error(errc::malformed, parser_.fault()));
         return;
     }
-    filled_ -= *taken;
-    if (filled_ > 0) std::memmove(buffer_.data(), buffer_.data() + *taken, filled_);
+    if (is_rest)
+        rest_.erase(0, *taken);
+    else
+        rest_.assign(bytes, *taken);
     if (parser_.is_done())
         finish();
-    else if (filled_ == buffer_bytes_max)
+    else if (rest_.size() >= rest_bytes_max)
         shut(error(errc::malformed, "a header or a chunk's head is too long"));
     else
         read_more();
@@ -209,7 +210,7 @@ void UpstreamConnection::finish() {
     UpstreamCall& call = *std::exchange(call_, nullptr);
     call.connection_.reset();
     const auto pool = pool_.lock();
-    if (pool && parser_.keeps_alive() && filled_ == 0 && !writing_ && keep_for_ > Duration(0)) {
+    if (pool && parser_.keeps_alive() && rest_.empty() && !writing_ && keep_for_ > Duration(0)) {
         idle_until_ = Clock::now() + keep_for_;
         pool->put_idle(self);
         read_more();

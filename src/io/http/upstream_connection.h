@@ -9,7 +9,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "io/async.h"
 #include "io/errc.h"
@@ -50,8 +49,8 @@ class UpstreamConnection final : public std::enable_shared_from_this<UpstreamCon
     void begin();
     void on_ready() override;
     void read_now();
-    void on_read(const boost::system::error_code& code, std::size_t bytes);
-    void take();
+    void on_read(const boost::system::error_code& code, std::string_view bytes);
+    void take(std::string_view bytes);
     void finish();
     // The connection broke: the call ends, or begins again on another.
     void give_up(Error why);
@@ -65,8 +64,7 @@ class UpstreamConnection final : public std::enable_shared_from_this<UpstreamCon
     StreamSocket socket_;
     boost::asio::steady_timer connect_timer_;
     ResponseParser parser_;
-    std::vector<char> buffer_;
-    std::size_t filled_ = 0;  // bytes at the front of buffer_ that the parser has not taken
+    std::string rest_;  // of what was read: the parser takes it with more behind it
     UpstreamCall* call_ = nullptr;
     std::string head_;  // being written
     std::string body_;

@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -253,6 +254,38 @@ BOOST_AUTO_TEST_CASE(chunks_come_decoded_as_they_arrive) {
         co_await eventually([&] { return heard.end.has_value(); }, "an end");
         BOOST_TEST(heard.body == "abcde");
         BOOST_TEST(heard.succeeded());
+    });
+}
+
+BOOST_AUTO_TEST_CASE(answers_that_come_byte_by_byte_are_kept_apart) {
+    Scripted* server = nullptr;
+    const auto slowly = [&](std::string bytes) -> Scripted::Script {
+        return [&server, bytes](tcp::socket& socket) -> Awaitable<void> {
+            co_await server->read(socket);
+            for (const char& byte : bytes) {
+                co_await asio::async_write(socket, asio::buffer(&byte, 1), as_result);
+                // The other connection's turn.
+                co_await asio::post(socket.get_executor(), asio::use_awaitable);
+                co_await asio::post(socket.get_executor(), asio::use_awaitable);
+            }
+        };
+    };
+    const std::string head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+    Scripted scripted(io, {slowly(head + "5\r\nfirst\r\n3\r\none\r\n0\r\n\r\n"),
+                           slowly(head + "6\r\nsecond\r\n3\r\ntwo\r\n0\r\n\r\n")});
+    server = &scripted;
+    const auto upstreams = pool(scripted.port());
+    drive(io, [&]() -> Awaitable<void> {
+        std::array<Heard, 2> heard;
+        UpstreamCall first(upstreams, heard[0]);
+        UpstreamCall second(upstreams, heard[1]);
+        first.send(request, "");
+        second.send(request, "");
+        co_await eventually([&] { return heard[0].end && heard[1].end; }, "both ends");
+        BOOST_TEST((heard[0].succeeded() && heard[1].succeeded()));
+        const std::set<std::string> bodies{heard[0].body, heard[1].body};
+        BOOST_TEST((bodies == std::set<std::string>{"firstone", "secondtwo"}));
+        BOOST_TEST(upstreams->idle() == 2U);
     });
 }
 
