@@ -370,12 +370,12 @@ Result<void> Link::handle_as_dialler(const wire::FrameView& frame) {
     if (type == FrameType::head) {
         if (std::exchange(stream->answered, true)) return error(wire::errc::malformed, "a late head");
         EXA_TRY(auto head, wire::decode_head(frame.payload));
-        stream->inbox.emplace_back(std::move(head));
+        stream->inbox.push(std::move(head));
     } else if (type == FrameType::data) {
         return handle_data(*stream, frame);
     } else {
         EXA_TRY(auto end, wire::decode_end(frame.payload));
-        stream->inbox.emplace_back(std::move(end));
+        stream->inbox.push(std::move(end));
         stream->ended = true;
     }
     stream->notify();
@@ -393,7 +393,7 @@ Result<void> Link::handle_data(StreamState& stream, const wire::FrameView& frame
     EXA_TRY(auto data, wire::decode_data(frame.payload, frame.header.choice));
     stream.answered = true;
     stream.credit -= frame.header.length;
-    stream.inbox.emplace_back(std::move(data));
+    stream.inbox.push(std::move(data));
     stream.notify();
     return success();
 }
@@ -537,19 +537,20 @@ void Link::room_is_there() {
 
 void Link::queue_control(Bytes frame) {
     control_bytes_ += frame.size();
-    control_.push_back(std::move(frame));
+    control_.push(std::move(frame));
     work_.notify();
 }
 
 void Link::queue_bulk(Outgoing outgoing, const std::shared_ptr<StreamState>& state) {
     bulk_bytes_ += outgoing.size();
     ++state->queued_frames;
-    bulk_.push_back({std::move(outgoing), state});
+    bulk_.push({std::move(outgoing), state});
     work_.notify();
 }
 
 std::vector<Link::Outgoing> Link::take_batch() {
     std::vector<Outgoing> batch;
+    batch.reserve(std::min(batch_frames_max, 1 + control_.size() + bulk_.size()));
     std::size_t bytes = 0;
     auto full = [&] { return batch.size() >= batch_frames_max || bytes >= batch_bytes_max; };
     auto take = [&](Outgoing&& outgoing) {
@@ -559,18 +560,16 @@ std::vector<Link::Outgoing> Link::take_batch() {
     if (pong_) take({std::move(*std::exchange(pong_, std::nullopt)), {}, nullptr});
     while (!control_.empty() && !full()) {
         control_bytes_ -= control_.front().size();
-        take({std::move(control_.front()), {}, nullptr});
-        control_.pop_front();
+        take({control_.pop(), {}, nullptr});
     }
     while (!bulk_.empty() && !full()) {
-        Queued& queued = bulk_.front();
+        Queued queued = bulk_.pop();
         bulk_bytes_ -= queued.outgoing.size();
         --queued.stream->queued_frames;
         if (!queued.stream->cancelled) {
             queued.stream->open_sent = true;
             take(std::move(queued.outgoing));
         }
-        bulk_.pop_front();
     }
     if (batch.empty() && goodbye_ && !goodbye_sent_) {
         goodbye_sent_ = true;

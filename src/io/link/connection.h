@@ -7,12 +7,11 @@
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +19,7 @@
 
 #include "base/bytes.h"
 #include "base/endpoint.h"
+#include "base/fifo.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "io/async.h"
@@ -51,7 +51,7 @@ class StreamState {
     std::function<void()> on_ready;
 
     // Dialler.
-    std::deque<StreamFrame> inbox;
+    Fifo<StreamFrame> inbox;
     bool answered = false;        // a head or data came
     bool open_sent = false;       // the request left the queue
     std::uint32_t ungranted = 0;  // bytes consumed since the last credit frame
@@ -167,12 +167,12 @@ class Link : public std::enable_shared_from_this<Link> {
     Generation generation_;
     wire::FrameReader reader_;
 
-    std::map<std::uint32_t, std::shared_ptr<StreamState>> streams_;
+    boost::unordered_flat_map<std::uint32_t, std::shared_ptr<StreamState>> streams_;
     std::uint32_t last_stream_ = 0;  // the highest id opened so far
     std::size_t open_bytes_ = 0;     // acceptor: requests of open streams
 
-    std::deque<Bytes> control_;
-    std::deque<Queued> bulk_;
+    Fifo<Bytes> control_;
+    Fifo<Queued> bulk_;
     std::size_t control_bytes_ = 0;
     std::size_t bulk_bytes_ = 0;
     std::optional<Bytes> pong_;  // the newest only: a flood of pings costs no memory

@@ -77,8 +77,7 @@ std::optional<Result<StreamFrame>> Link::poll(StreamState& state) {
         if (state.broken) return Polled(broken_error(*this));
         return std::nullopt;
     }
-    StreamFrame frame = std::move(state.inbox.front());
-    state.inbox.pop_front();
+    StreamFrame frame = state.inbox.pop();
     if (const auto* data = std::get_if<wire::Data>(&frame)) {
         state.ungranted += static_cast<std::uint32_t>(wire::data_payload_size(*data));
         const bool wanted = !state.ended && !state.broken && !state.cancelled;
