@@ -17,6 +17,7 @@
 #include "app/pace.h"
 #include "base/hash.h"
 #include "io/random.h"
+#include "io/turns.h"
 
 namespace exa::app {
 
@@ -82,14 +83,17 @@ struct DataPlane::State {
         using Clock = std::chrono::steady_clock;
         const auto micros = [](Clock::duration time) { return std::chrono::duration_cast<Duration>(time); };
         while (!context.stopped()) {
+            turns.begin();
             const auto idle_since = Clock::now();
             if (turn.empty()) context.run_one();
             const auto begun = Clock::now();
             run_ready();
             turn.run();
+            turns.end();
+            // What was queued for links leaves with the next turn, which does not wait for anything then.
+            if (!turn.take_streams()) continue;
             run_ready();
-            if (turn.take_streams())
-                std::this_thread::sleep_for(pace.rest(micros(begun - idle_since), micros(Clock::now() - begun)));
+            std::this_thread::sleep_for(pace.rest(micros(begun - idle_since), micros(Clock::now() - begun)));
         }
     }
 
@@ -129,6 +133,7 @@ struct DataPlane::State {
     }
 
     void set_handlers() {
+        turns.take_charge();
         entry.on_end([this] { store_totals(); });
         if (shared.stats.threads() > 1) store_stats_later();
         if (shared.access_log != nullptr)
@@ -151,6 +156,7 @@ struct DataPlane::State {
     const std::size_t thread_number;
     // The sockets and timers of a data plane are its own thread's alone.
     asio::io_context context{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO};
+    io::Turns& turns = io::Turns::of(context);
     router::Dispatcher dispatcher;
     io::LinkPool links;
     io::LinkServer link_server;

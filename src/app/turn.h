@@ -2,6 +2,7 @@
 // that one read of a link brought for an answer is taken in one go, and nobody runs in the middle of another.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -35,9 +36,11 @@ class Turn {
     // What this adds runs in the next turn.
     void run() {
         running_.swap(ready_);
-        for (const auto& one : running_) {
-            one->queued_ = false;
-            one->run();
+        for (std::size_t i = 0; i < running_.size(); ++i) {
+            // Hundreds of them do not stay in the cache from turn to turn.
+            if (i + 1 < running_.size()) __builtin_prefetch(running_[i + 1].get());
+            running_[i]->queued_ = false;
+            running_[i]->run();
         }
         running_.clear();
     }

@@ -1,11 +1,11 @@
 #include "io/http/upstream.h"
 
 #include <algorithm>
-#include <boost/asio/post.hpp>
 #include <utility>
 
 #include "io/errc.h"
 #include "io/http/upstream_connection.h"
+#include "io/turns.h"
 
 namespace exa::io {
 
@@ -58,7 +58,7 @@ void UpstreamPool::drop_idle(const UpstreamConnection& connection) {
 void UpstreamPool::write_later(std::shared_ptr<UpstreamConnection> connection) {
     to_write_.push_back(std::move(connection));
     if (to_write_.size() > 1) return;
-    asio::post(executor_, [weak = weak_from_this()] {
+    Turns::of(executor_).at_end([weak = weak_from_this()] {
         const auto self = weak.lock();
         if (!self) return;
         self->writing_.swap(self->to_write_);

@@ -1,0 +1,46 @@
+#include "io/turns.h"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/query.hpp>
+#include <utility>
+
+namespace exa::io {
+
+namespace asio = boost::asio;
+
+Turns& Turns::of(asio::io_context& context) {
+    return asio::use_service<Turns>(context);
+}
+
+Turns& Turns::of(const asio::any_io_executor& executor) {
+    return of(static_cast<asio::io_context&>(asio::query(executor, asio::execution::context)));
+}
+
+Turns::Turns(asio::execution_context& context) : service(context), context_(static_cast<asio::io_context&>(context)) {}
+
+void Turns::at_begin(Work work) {
+    if (has_owner_)
+        at_begin_.push_back(std::move(work));
+    else
+        work();
+}
+
+void Turns::at_end(Work work) {
+    if (has_owner_)
+        at_end_.push_back(std::move(work));
+    else
+        asio::post(context_, std::move(work));
+}
+
+void Turns::run(std::vector<Work>& list) {
+    // By index: work may add to it.
+    for (std::size_t i = 0; i < list.size(); ++i) std::exchange(list[i], nullptr)();
+    list.clear();
+}
+
+void Turns::shutdown() {
+    at_begin_.clear();
+    at_end_.clear();
+}
+
+}  // namespace exa::io
