@@ -14,6 +14,7 @@
 #include "io/errc.h"
 #include "io/net.h"
 #include "io/random.h"
+#include "io/turns.h"
 
 namespace exa::io {
 
@@ -85,7 +86,7 @@ const std::string& HttpContext::date() {
 
 void HttpContext::flush_later(std::shared_ptr<HttpConnection> connection) {
     to_flush_.push_back(std::move(connection));
-    if (to_flush_.size() == 1) asio::post(io, [self = shared_from_this()] { self->flush_all(); });
+    if (to_flush_.size() == 1) Turns::of(io).at_end([self = shared_from_this()] { self->flush_all(); });
 }
 
 void HttpContext::flush_all() {
@@ -516,6 +517,7 @@ void HttpConnection::write_more() {
         const auto done = socket_.write(rest.first(out_bytes_ == out_[0].size() ? 1 : out_size));
         if (done.code == asio::error::would_block) {
             writing_ = true;
+            keep_rest();
             write_deadline_ = Clock::now() + context_->config.write_timeout;
             return;
         }
@@ -535,29 +537,39 @@ void HttpConnection::write_more() {
 bool HttpConnection::fill_output() {
     const HttpAnswer* const answer = current_.get();
     const bool chunked = answer != nullptr && answer->chunked && !answer->head_only;
-    head_out_.swap(head_);
-    head_.clear();
-    body_out_ = std::exchange(body_, {});
-    size_out_.clear();
     std::string_view tail;
-    if (chunked && !body_out_.empty()) {
+    size_out_.clear();
+    if (chunked && !body_.empty()) {
         std::array<char, 18> digits{};
-        const auto [end, errc] = std::to_chars(digits.data(), digits.data() + digits.size(), body_out_.size(), 16);
+        const auto [end, errc] = std::to_chars(digits.data(), digits.data() + digits.size(), body_.size(), 16);
         EXA_CHECK(errc == std::errc{});
         size_out_.assign(digits.data(), end).append("\r\n");
         tail = "\r\n";
     }
     if (chunked && answer->finished && !std::exchange(last_chunk_sent_, true))
         tail = tail.empty() ? last_chunk : std::string_view("\r\n0\r\n\r\n");
-    out_bytes_ = head_out_.size() + size_out_.size() + body_out_.size() + tail.size();
-    if (out_bytes_ <= joined_bytes_max) {
-        head_out_.append(size_out_).append(body_out_).append(tail);
-        out_ = {asio::buffer(head_out_), asio::const_buffer(), asio::const_buffer(), asio::const_buffer()};
+    out_bytes_ = head_.size() + size_out_.size() + body_.size() + tail.size();
+    out_is_joined_ = out_bytes_ <= joined_bytes_max;
+    if (out_is_joined_) {
+        std::string& joined = context_->joined;
+        joined.assign(head_).append(size_out_).append(body_).append(tail);
+        body_ = {};
+        out_ = {asio::buffer(joined), asio::const_buffer(), asio::const_buffer(), asio::const_buffer()};
     } else {
+        head_out_.swap(head_);
+        body_out_ = std::exchange(body_, {});
         out_ = {asio::buffer(head_out_), asio::buffer(size_out_), asio::buffer(body_out_), asio::buffer(tail)};
     }
+    head_.clear();
     if (tls_) seal_output();
     return out_bytes_ > 0;
+}
+
+// The socket takes no more now, and others are written meanwhile.
+void HttpConnection::keep_rest() {
+    if (!std::exchange(out_is_joined_, false)) return;
+    head_out_.assign(static_cast<const char*>(out_[0].data()), out_[0].size());
+    out_[0] = asio::buffer(head_out_);
 }
 
 void HttpConnection::seal_output() {
@@ -569,6 +581,7 @@ void HttpConnection::seal_output() {
         // What cannot be sealed is not sent: the client sees an end without a goodbye.
         if (!tls_->write(pieces)) end_of_input_ = true;
     }
+    out_is_joined_ = false;
     sealed_out_ = tls_->take_output(std::move(sealed_out_));
     out_ = {asio::buffer(sealed_out_), asio::const_buffer(), asio::const_buffer(), asio::const_buffer()};
     out_bytes_ = sealed_out_.size();

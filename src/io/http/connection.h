@@ -45,6 +45,7 @@ struct HttpContext : std::enable_shared_from_this<HttpContext> {
     std::function<void()> on_connection_closed;
     std::function<void(const HttpOutcome&)> on_outcome;
     bool draining = false;
+    std::string joined;  // a short output that is being written: one for all, so that it stays in the cache
 
     // Has the connection write at the end of this turn of the loop.
     void flush_later(std::shared_ptr<HttpConnection> connection);
@@ -151,6 +152,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
     void on_read(const boost::system::error_code& code, std::string_view bytes);
     void write_more();
     bool fill_output();
+    void keep_rest();
     void took(std::size_t bytes);
     void unseal(std::string_view bytes);
     void seal_output();
@@ -185,8 +187,9 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
     std::string head_out_, size_out_, body_out_;
     static constexpr std::size_t out_size = 4;
     std::array<boost::asio::const_buffer, out_size> out_{};
-    Bytes sealed_out_;           // what `out_` points to instead, of HTTPS
-    std::size_t out_bytes_ = 0;  // of `out_` that the socket has yet to take
+    Bytes sealed_out_;            // what `out_` points to instead, of HTTPS
+    std::size_t out_bytes_ = 0;   // of `out_` that the socket has yet to take
+    bool out_is_joined_ = false;  // `out_` points to what the context has for all
     bool last_chunk_sent_ = false;
     bool writing_ = false;    // the socket will tell when it takes more
     bool flush_due_ = false;  // at the end of this turn

@@ -1,6 +1,7 @@
 #include "io/http/server.h"
 
 #include <boost/asio/post.hpp>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -254,6 +255,49 @@ BOOST_AUTO_TEST_CASE(slow_reader_holds_up_its_writer_and_bounds_the_buffer) {
         BOOST_TEST(written < 64 * 1024 * 1024);
         client.close();
         co_await eventually([&] { return gone; }, "the writer learns that the client is gone");
+    });
+}
+
+BOOST_AUTO_TEST_CASE(short_pieces_that_a_socket_takes_in_part_are_not_lost_among_those_of_others) {
+    constexpr int pieces = 4'000;
+    const auto piece = [](const std::string& path, int i) {
+        std::string text = path + " " + std::to_string(i) + " ";
+        text.resize(3'000, path.back());
+        return text;
+    };
+    std::map<std::string, int> written;
+    serve([&](HttpRequest request, std::shared_ptr<HttpExchange> exchange) -> Awaitable<void> {
+        static_cast<void>(co_await exchange->start(200, {}, pieces * 3'000));
+        for (int i = 0; i < pieces && co_await exchange->write(piece(request.path, i)); ++i) {
+            ++written[request.path];
+            // Each leaves by itself.
+            co_await asio::post(io, asio::use_awaitable);
+            co_await asio::post(io, asio::use_awaitable);
+        }
+        static_cast<void>(co_await exchange->finish());
+    });
+    drive(io, [&]() -> Awaitable<void> {
+        std::map<std::string, RawClient> clients;
+        for (const std::string path : {"/a", "/b"}) {
+            RawClient& client = clients.try_emplace(path, io).first->second;
+            co_await client.connect(server->endpoint());
+            co_await client.send("GET " + path + " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+        }
+        // Nobody reads until both stand still.
+        std::map<std::string, int> last;
+        asio::steady_timer timer(io);
+        do {
+            last = written;
+            timer.expires_after(milliseconds(50));
+            co_await timer.async_wait(as_result);
+        } while (written != last);
+        BOOST_TEST(written["/a"] < pieces);
+        for (auto& [path, client] : clients) {
+            const std::string answer = co_await client.read_to_end();
+            std::string expected;
+            for (int i = 0; i < pieces; ++i) expected += piece(path, i);
+            BOOST_TEST(answer.ends_with(expected));
+        }
     });
 }
 
