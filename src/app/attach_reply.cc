@@ -129,8 +129,8 @@ bool AttachReply::on_body(std::string_view piece) {
     }
     body_ += piece;
     // A reader can only take whole events.
-    const bool can_be_read = !is_stream_ || body_.size() >= event_bytes_max || whole_events(body_) > 0;
-    if (!paused_ && body_.size() >= waiting_bytes_max && can_be_read) {
+    const auto can_be_read = [&] { return !is_stream_ || body_.size() >= event_bytes_max || whole_events(body_) > 0; };
+    if (!paused_ && body_.size() >= waiting_bytes_max && can_be_read()) {
         paused_ = true;
         call_.set_reading(false);
     }

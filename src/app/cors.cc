@@ -87,8 +87,7 @@ std::optional<io::HttpResponse> Cors::preflight(const io::HttpRequest& request, 
     response.headers.add("access-control-allow-methods", methods);
     // A wildcard would not cover `authorization`.
     const auto requested = request.headers.find("access-control-request-headers").value_or(std::string_view{});
-    if (!requested.empty() && is_name_list(requested))
-        response.headers.add("access-control-allow-headers", requested);
+    if (!requested.empty() && is_name_list(requested)) response.headers.add("access-control-allow-headers", requested);
     response.headers.add("access-control-max-age", remembered_seconds);
     return response;
 }

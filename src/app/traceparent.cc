@@ -57,7 +57,8 @@ std::vector<wire::HeaderField> trace_fields(const io::HttpHeaders& headers) {
     std::vector<wire::HeaderField> fields{{"traceparent", std::string(*headers.find("traceparent"))}};
     std::string state;
     for (const auto& [name, value] : headers)
-        if (!value.empty() && io::equal_without_case(name, "tracestate")) state.append(state.empty() ? "" : ",").append(value);
+        if (!value.empty() && io::equal_without_case(name, "tracestate"))
+            state.append(state.empty() ? "" : ",").append(value);
     const bool printable = std::ranges::all_of(state, [](char c) { return (c >= ' ' && c <= '~') || c == '\t'; });
     if (!state.empty() && state.size() <= state_bytes_max && printable)
         fields.push_back({"tracestate", std::move(state)});
