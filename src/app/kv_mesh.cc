@@ -49,15 +49,21 @@ kv::OfferOutcome outcome_of(io::PutOutcome put) {
     return kv::OfferOutcome::failed;
 }
 
+// While a segment comes in, the exchange is told so often: a fraction of its patience.
+constexpr std::chrono::milliseconds progress_period{100};
+
 // Segments of a fetch, each in its place as soon as it is whole.
 class SegmentSink final : public io::DataSink {
   public:
     using Take = std::function<void(std::size_t place, kv::SealedSegment)>;
 
-    SegmentSink(std::size_t count, Take take) : reader_(count), take_(std::move(take)) {}
+    // `hear` is called for all that comes.
+    SegmentSink(std::size_t count, std::function<void()> hear, Take take)
+        : reader_(count), hear_(std::move(hear)), take_(std::move(take)) {}
 
     std::span<std::uint8_t> room() override { return reader_.room(); }
     Result<void> filled(std::size_t count) override {
+        hear_();
         auto fine = reader_.filled(count);
         while (auto segment = reader_.next()) take_(place_++, std::move(*segment));
         return fine;
@@ -66,6 +72,7 @@ class SegmentSink final : public io::DataSink {
 
   private:
     kv::SegmentReader reader_;
+    const std::function<void()> hear_;
     const Take take_;
     std::size_t place_ = 0;
 };
@@ -130,13 +137,16 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
         tell_stats();
     }
 
-    void carry_out(Exchange::Send send) { asio::co_spawn(context, ask(std::move(send)), asio::detached); }
+    void carry_out(Exchange::Send send) {
+        streams.emplace(send.id, nullptr);
+        asio::co_spawn(context, ask(std::move(send)), asio::detached);
+    }
 
     void carry_out(const Exchange::Drop& drop) {
         readings.erase(drop.id);
         const auto stream = streams.find(drop.id);
         if (stream == streams.end()) return;
-        stream->second->cancel();
+        if (stream->second) stream->second->cancel();
         streams.erase(stream);
     }
 
@@ -243,13 +253,16 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
         auto opened = co_await links.open(*link, send.to, std::move(open));
         if (!opened) co_return false;
         const std::shared_ptr<io::LinkStream> stream = std::move(opened).value();
+        // Nobody may need it any more by the time that there is a link.
+        const auto place = streams.find(send.id);
+        if (place == streams.end()) co_return false;
+        place->second = stream;
         stream->give_way();
         Answering answering{std::move(send), {}, nullptr};
         if (answering.send.question.kind == kv::QuestionKind::fetch) {
             answering.sink = make_sink(answering.send);
             stream->read_into(answering.sink);
         }
-        streams.emplace(answering.send.id, stream);
         for (;;) {
             auto frame = co_await stream->read();
             if (!frame) co_return false;
@@ -281,7 +294,13 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
                 });
             });
         };
-        return std::make_shared<SegmentSink>(send.question.items.size(), take);
+        const auto hear = [self = weak_from_this(), from = send.to, told = TimePoint{}]() mutable {
+            const auto state = self.lock();
+            if (!state || state->now() - told < progress_period) return;
+            told = state->now();
+            state->exchange.handle_progress(told, from);
+        };
+        return std::make_shared<SegmentSink>(send.question.items.size(), hear, take);
     }
 
     bool take_end(const Answering& answering) {
@@ -350,7 +369,8 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
     void end() {
         for (auto& [id, sink] : std::exchange(loads, {})) sink({0, nullptr});
         finds.clear();
-        for (auto& [id, stream] : std::exchange(streams, {})) stream->cancel();
+        for (auto& [id, stream] : std::exchange(streams, {}))
+            if (stream) stream->cancel();
         links.close();
         timer.cancel();
         view_timer.cancel();
@@ -377,7 +397,7 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
     asio::thread_pool verifiers{verifier_threads};
     Exchange exchange;
     io::LinkPool links;
-    std::map<kv::AskId, std::shared_ptr<io::LinkStream>> streams;
+    std::map<kv::AskId, std::shared_ptr<io::LinkStream>> streams;  // null while they are being opened
     std::map<kv::AskId, Reading> readings;
     std::map<kv::LoadId, Sink> loads;
     std::map<kv::FindId, Found> finds;

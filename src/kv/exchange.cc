@@ -154,6 +154,7 @@ void Exchange::handle_segment(TimePoint now, AskId id, SealedSegment segment) {
         outputs_.push_back(Give{load, 0, std::move(segment)});
         outputs_.push_back(LoadOver{load, 1});
     } else if (auto* taken = std::get_if<IntakeFetch>(&ask.purpose)) {
+        handle_progress(now, ask.to);
         const Item item = taken->items[ask.arrived];
         if (segment != nullptr)
             outputs_.push_back(Store{item, std::move(segment)});
@@ -167,6 +168,13 @@ void Exchange::handle_segment(TimePoint now, AskId id, SealedSegment segment) {
     } else {
         fail(now, at);
     }
+}
+
+// Fetches from one peer take turns on its line.
+void Exchange::handle_progress(TimePoint now, PeerId from) {
+    for (auto at = asks_.begin(); at != asks_.end(); ++at)
+        if (at->second.to == from && std::holds_alternative<IntakeFetch>(at->second.purpose))
+            set_deadline(at, now + config_.fetch_patience);
 }
 
 void Exchange::handle_outcomes(TimePoint now, AskId id, std::span<const OfferOutcome> outcomes) {

@@ -71,8 +71,10 @@ struct ExchangeConfig {
     std::size_t finds_max = 1024;
     // The same for a look in the cold tier.
     Duration cold_look_patience = std::chrono::milliseconds{200};
-    // Between two segments of a fetch. Of an answer to an offer, for which the other side fetches and stores.
+    // Between two segments of a fetch. Of one for this peer's disk, which nobody waits for at a screen: without any
+    // byte of any fetch from that peer, so that a line on which a segment takes longer passes segments all the same.
     Duration fetch_patience = std::chrono::seconds{5};
+    // Of an answer to an offer, for which the other side fetches and stores.
     Duration offer_patience = std::chrono::seconds{60};
     // From offers that were given up, or refused, to a pass of repair.
     Duration reminder = std::chrono::seconds{60};
@@ -172,6 +174,8 @@ class Exchange {
     void handle_items(TimePoint now, AskId id, std::span<const Item> items);
     // Verified by the caller, or null: not there, or not what it should be.
     void handle_segment(TimePoint now, AskId id, SealedSegment segment);
+    // Bytes of a segment, or of several, have come from that peer; to be told every now and then.
+    void handle_progress(TimePoint now, PeerId from);
     void handle_outcomes(TimePoint now, AskId id, std::span<const OfferOutcome> outcomes);
     void handle_failed(TimePoint now, AskId id);
     void handle_stored(TimePoint now, const Item& item, OfferOutcome outcome);

@@ -201,6 +201,59 @@ BOOST_AUTO_TEST_CASE(a_segment_that_does_not_verify_is_not_stored_and_comes_agai
     BOOST_TEST(mesh.copies_of(1) == 2U);
 }
 
+BOOST_AUTO_TEST_CASE(a_fetch_for_the_disk_is_given_up_when_its_peer_is_silent_and_not_when_its_line_is_slow) {
+    MapHoldings holdings;
+    ExchangeConfig config;
+    config.intake.fetch_bytes = 1;
+    Exchange exchange(PeerId{1}, holdings, config);
+    TimePoint now{seconds{1}};
+    exchange.handle_placement(now, placement_of(2));
+    exchange.handle_timeout(now);  // of repair, that finds nothing to do
+    exchange.handle_offer(now, {1}, PeerId{2}, {QuestionKind::offer, {item(1), item(2)}});
+    const AskId first = std::get<Exchange::Send>(*exchange.poll_output()).id;
+    const AskId second = std::get<Exchange::Send>(*exchange.poll_output()).id;
+    const auto pass = [&](Duration time) {
+        now += time;
+        exchange.handle_timeout(now);
+        return exchange.poll_output();
+    };
+    for (int i = 0; i < 20; ++i) {
+        BOOST_TEST(!pass(seconds{4}).has_value());
+        exchange.handle_progress(now, PeerId{2});
+    }
+    BOOST_TEST(!pass(seconds{4}).has_value());
+    exchange.handle_segment(now, first, body(1));
+    BOOST_TEST(std::holds_alternative<Exchange::Store>(*exchange.poll_output()));
+    BOOST_TEST(!pass(seconds{4}).has_value());
+    // What comes from somebody else is no sign of life.
+    exchange.handle_progress(now, PeerId{3});
+    const auto last = pass(seconds{1});
+    BOOST_REQUIRE(last.has_value());
+    BOOST_TEST((std::get<Exchange::Drop>(*last).id == second));
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_for_a_value_or_a_prompt_waits_for_no_slow_line) {
+    MapHoldings holdings;
+    Exchange exchange(PeerId{1}, holdings, {});
+    TimePoint now{seconds{1}};
+    exchange.handle_placement(now, placement_of(2));
+    exchange.handle_timeout(now);  // of repair, that finds nothing to do
+    exchange.fetch(now, {1}, item(1), {PeerId{2}});
+    BOOST_TEST(std::holds_alternative<Exchange::Send>(*exchange.poll_output()));
+    exchange.load(now, {2}, {key(2)}, {false});
+    const AskId look = std::get<Exchange::Send>(*exchange.poll_output()).id;
+    exchange.handle_items(now, look, std::vector{item(2)});
+    BOOST_TEST(std::holds_alternative<Exchange::Send>(*exchange.poll_output()));
+    now += seconds{4};
+    exchange.handle_progress(now, PeerId{2});
+    now += seconds{1};
+    exchange.handle_timeout(now);
+    std::size_t over = 0;
+    while (const auto output = exchange.poll_output())
+        if (const auto* end = std::get_if<Exchange::LoadOver>(&*output)) over += end->given == 0U ? 1 : 0;
+    BOOST_TEST(over == 2U);
+}
+
 BOOST_AUTO_TEST_CASE(a_move_goes_where_it_is_sent) {
     Mesh mesh(9);
     std::uint64_t target = 2;
