@@ -11,6 +11,10 @@ namespace {
 constexpr std::chrono::milliseconds look_period{200};
 // Of one question or answer that holds no segment, without its items.
 constexpr std::size_t message_bytes = 200;
+// Of the segments of a link, as io/link's write queue has it; one segment may exceed it.
+constexpr std::size_t lane_bytes_max = 1024 * 1024;
+// A segment that takes long comes in parts, one in this time: links share a line.
+constexpr std::chrono::seconds part_period{2};
 
 template <class... Handlers>
 struct Overloaded : Handlers... {
@@ -61,11 +65,25 @@ void Exchanges::act(const Message& message) {
     const TimePoint time = now(host);
     std::visit(Overloaded{[&](const Question& one) { answer(host, message.from, one); },
                           [&](const Items& one) { exchange->handle_items(time, one.id, one.items); },
-                          [&](const Segment& one) { exchange->handle_segment(time, one.id, one.segment); },
+                          [&](const Segment& one) {
+                              if (one.is_last) processes_[host].fetches.erase(one.id);
+                              exchange->handle_segment(time, one.id, one.segment);
+                          },
                           [&](const Outcomes& one) { exchange->handle_outcomes(time, one.id, one.outcomes); },
                           [&](const Failed& one) {
                               user_.on_trouble(host);
+                              processes_[host].fetches.erase(one.id);
                               exchange->handle_failed(time, one.id);
+                          },
+                          [&](const Cancel& one) { cancel(host, message.from, one); },
+                          [&](const Part& one) {
+                              const Peer& from = cluster_.peer(message.from);
+                              if (from.boot == one.boot && cluster_.fabric().reaches(message.from, host, false))
+                                  exchange->handle_progress(time, from.id);
+                          },
+                          [&](const Left& one) {
+                              processes_[host].lanes[one.to].on_the_way -= one.bytes;
+                              pump_lane(host, one.to);
                           },
                           [&](const Written& one) { user_.on_written(host, one.item, one.own); }, [](const Wake&) {},
                           [&](const Look&) { look(host); }},
@@ -85,22 +103,24 @@ void Exchanges::look(Host host) {
 }
 
 void Exchanges::answer(Host host, Host from, const Question& asked) {
+    // The link went with the process, and the next one numbers its questions anew.
+    if (cluster_.peer(from).boot != asked.boot) return;
     const std::vector<kv::Item>& wanted = asked.question.items;
     switch (asked.question.kind) {
         case kv::QuestionKind::look: {
             std::vector<kv::Item> items;
             for (const kv::Item& item : wanted) items.push_back(user_.look(host, item.key));
-            return send(host, from, wanted.size(), Items{asked.id, std::move(items)});
+            send(host, from, wanted.size(), Items{asked.id, std::move(items)});
+            return;
         }
         case kv::QuestionKind::fetch:
-            for (const kv::Item& item : wanted)
-                send(host, from, 0, Segment{asked.id, item.key, user_.fetch(host, item)});
-            return;
+            processes_[host].lanes[from].replies.push_back({asked.id, asked.boot, {wanted.begin(), wanted.end()}});
+            return pump_lane(host, from);
         case kv::QuestionKind::offer:
         case kv::QuestionKind::move: {
             user_.on_offer(host, wanted);
             const kv::OfferId id{number()};
-            offers_[{host, id}] = {from, asked.id};
+            offers_[{host, id}] = {from, asked.boot, asked.id};
             last(host)->handle_offer(now(host), id, cluster_.peer(from).id, asked.question);
             return;
         }
@@ -121,15 +141,16 @@ void Exchanges::pump(Host host) {
 void Exchanges::carry_out(Host host, const kv::Exchange::Output& output) {
     using Exchange = kv::Exchange;
     std::visit(Overloaded{[&](const Exchange::Send& asked) { ask(host, asked); },
-                          [&](const Exchange::Drop&) { user_.on_trouble(host); },
+                          [&](const Exchange::Drop& dropped) { drop(host, dropped.id); },
                           [&](const Exchange::Give& give) { user_.give(host, give); },
                           [&](const Exchange::LoadOver& over) { user_.end_load(host, over); },
                           [&](const Exchange::Store& store) { user_.store(host, store); },
                           [&](const Exchange::Answer& answer) {
                               const auto offer = offers_.extract({host, answer.id});
                               if (offer.empty()) return;
-                              const auto [to, id] = offer.mapped();
-                              send(host, to, 0, Outcomes{id, answer.outcomes});
+                              const Offerer& to = offer.mapped();
+                              if (cluster_.peer(to.host).boot != to.boot) return;
+                              send(host, to.host, 0, Outcomes{to.id, answer.outcomes});
                           },
                           // Nobody has a cold tier here.
                           [](const Exchange::LookCold&) {}, [](const Exchange::ReadCold&) {},
@@ -146,25 +167,66 @@ void Exchanges::ask(Host host, const kv::Exchange::Send& asked) {
                      Outcomes{asked.id, std::vector(items, kv::OfferOutcome::held)});
     const auto to = host_of(asked.to);
     if (!to || cluster_.peer(*to).id != asked.to) return later(host, std::chrono::milliseconds{1}, Failed{asked.id});
-    send(host, *to, items, Question{asked.id, asked.question}, asked.id);
+    if (asked.question.kind == kv::QuestionKind::fetch) processes_[host].fetches.emplace(asked.id, *to);
+    send(host, *to, items, Question{asked.id, asked.question, processes_[host].boot}, asked.id);
+}
+
+void Exchanges::drop(Host host, kv::AskId id) {
+    user_.on_trouble(host);
+    const auto fetch = processes_[host].fetches.extract(id);
+    if (!fetch.empty()) send(host, fetch.mapped(), 0, Cancel{id, processes_[host].boot});
+}
+
+void Exchanges::cancel(Host host, Host from, const Cancel& cancelled) {
+    std::erase_if(processes_[host].lanes[from].replies,
+                  [&](const Reply& reply) { return reply.id == cancelled.id && reply.boot == cancelled.boot; });
+}
+
+void Exchanges::pump_lane(Host host, Host to) {
+    Lane& lane = processes_[host].lanes[to];
+    while (lane.on_the_way < lane_bytes_max && !lane.replies.empty()) {
+        Reply reply = std::move(lane.replies.front());
+        lane.replies.pop_front();
+        if (cluster_.peer(to).boot != reply.boot) continue;
+        const kv::Item item = reply.left.front();
+        reply.left.pop_front();
+        Segment segment{reply.id, item.key, user_.fetch(host, item), reply.left.empty()};
+        const std::size_t bytes = size_of(0, segment);
+        const auto arrives = send(host, to, 0, std::move(segment));
+        // Of a stream that broke nothing more comes.
+        if (!arrives) continue;
+        lane.on_the_way += bytes;
+        push(*arrives, {host, host, Left{to, bytes}}, processes_[host].boot);
+        send_parts(host, to, *arrives);
+        if (!reply.left.empty()) lane.replies.push_back(std::move(reply));
+    }
+}
+
+void Exchanges::send_parts(Host from, Host to, WorldTime until) {
+    for (WorldTime at = cluster_.now() + part_period; at < until; at += part_period)
+        push(at, {from, to, Part{processes_[from].boot}}, cluster_.peer(to).boot);
+}
+
+std::size_t Exchanges::size_of(std::size_t items, const Happening& what) const {
+    const auto* answer = std::get_if<Segment>(&what);
+    const bool has_segment = answer != nullptr && answer->segment;
+    return has_segment ? traffic_.segment_bytes : message_bytes + traffic_.item_bytes * items;
 }
 
 // `fails`: which question of the sender's fails when the message cannot be sent.
-void Exchanges::send(Host from, Host to, std::size_t items, Happening what, std::optional<kv::AskId> fails) {
-    auto* answer = std::get_if<Segment>(&what);
-    const bool has_segment = answer != nullptr && answer->segment;
-    const std::size_t bytes = has_segment ? traffic_.segment_bytes : message_bytes + traffic_.item_bytes * items;
-    const LinkResult result = cluster_.send_data(from, to, cluster_.peer(to).id, bytes, traffic_.pool);
-    switch (result.kind) {
-        case LinkResult::Kind::arrives:
-            if (has_segment && !user_.verify(answer->key, *answer->segment)) answer->segment = nullptr;
-            return push(result.at, {from, to, std::move(what)}, cluster_.peer(to).boot);
-        case LinkResult::Kind::fails:
-            if (fails) push(result.at, {to, from, Failed{*fails}}, cluster_.peer(from).boot);
-            return;
-        case LinkResult::Kind::vanishes:
-            return;
+std::optional<WorldTime> Exchanges::send(Host from, Host to, std::size_t items, Happening what,
+                                         std::optional<kv::AskId> fails) {
+    const LinkResult result = cluster_.send_data(from, to, cluster_.peer(to).id, size_of(items, what), traffic_.pool);
+    if (result.kind == LinkResult::Kind::arrives) {
+        auto* answer = std::get_if<Segment>(&what);
+        if (answer != nullptr && answer->segment && !user_.verify(answer->key, *answer->segment))
+            answer->segment = nullptr;
+        push(result.at, {from, to, std::move(what)}, cluster_.peer(to).boot);
+        return result.at;
     }
+    if (result.kind == LinkResult::Kind::fails && fails)
+        push(result.at, {to, from, Failed{*fails}}, cluster_.peer(from).boot);
+    return std::nullopt;
 }
 
 void Exchanges::write_later(Host host, const kv::Item& item, bool own) {

@@ -96,6 +96,7 @@ class Exchanges {
     struct Question {
         kv::AskId id;
         kv::Question question;
+        std::uint32_t boot = 0;  // of who asks
     };
     struct Items {
         kv::AskId id;
@@ -105,6 +106,7 @@ class Exchanges {
         kv::AskId id;
         kv::SegmentKey key;  // that was asked for
         kv::SealedSegment segment;
+        bool is_last = false;
     };
     struct Outcomes {
         kv::AskId id;
@@ -113,20 +115,47 @@ class Exchanges {
     struct Failed {
         kv::AskId id;
     };
+    // The rest of a fetch is not wanted.
+    struct Cancel {
+        kv::AskId id;
+        std::uint32_t boot = 0;  // whose question it was
+    };
+    // A part of a segment.
+    struct Part {
+        std::uint32_t boot = 0;  // who sends it
+    };
+    // So much of what this host has sent to another is there.
+    struct Left {
+        Host to = 0;
+        std::size_t bytes = 0;
+    };
     struct Written {
         kv::Item item;
         bool own = false;
     };
     struct Wake {};  // a timer of the exchange
     struct Look {};  // at the view
-    using Happening = std::variant<Question, Items, Segment, Outcomes, Failed, Written, Wake, Look>;
+    using Happening = std::variant<Question, Items, Segment, Outcomes, Failed, Cancel, Part, Left, Written, Wake, Look>;
     struct Message {
         Host from = 0;
         Host to = 0;
         Happening what;
     };
+    // To a fetch, as far as it has not been sent.
+    struct Reply {
+        kv::AskId id;
+        std::uint32_t boot = 0;  // of who asked
+        std::deque<kv::Item> left;
+    };
+    // Replies to one host take turns, and little of them is on the way at a time: the rest may still be cancelled.
+    struct Lane {
+        std::deque<Reply> replies;
+        std::size_t on_the_way = 0;
+    };
     struct Process {
         std::unique_ptr<kv::Exchange> exchange;
+        std::map<kv::AskId, Host> fetches;  // who is asked
+        std::map<Host, Lane> lanes;
         std::uint32_t boot = 0;
         std::uint64_t placed = 0;  // number of the view
         WorldTime armed_for = world_never;
@@ -137,7 +166,14 @@ class Exchanges {
     void answer(Host host, Host from, const Question& asked);
     void carry_out(Host host, const kv::Exchange::Output& output);
     void ask(Host host, const kv::Exchange::Send& asked);
-    void send(Host from, Host to, std::size_t items, Happening what, std::optional<kv::AskId> fails = std::nullopt);
+    void drop(Host host, kv::AskId id);
+    void cancel(Host host, Host from, const Cancel& cancelled);
+    void pump_lane(Host host, Host to);
+    void send_parts(Host from, Host to, WorldTime until);
+    // When it arrives, if it does.
+    std::optional<WorldTime> send(Host from, Host to, std::size_t items, Happening what,
+                                  std::optional<kv::AskId> fails = std::nullopt);
+    std::size_t size_of(std::size_t items, const Happening& what) const;
     void later(Host host, Duration wait, Happening what);
     void push(WorldTime at, Message message, std::uint32_t boot);
 
@@ -148,7 +184,13 @@ class Exchanges {
     std::vector<Process> processes_;
     std::map<PeerId, Host> hosts_;
     std::map<std::uint64_t, Message> messages_;
-    std::map<std::pair<Host, kv::OfferId>, std::pair<Host, kv::AskId>> offers_;
+    // Whose offer it is.
+    struct Offerer {
+        Host host = 0;
+        std::uint32_t boot = 0;
+        kv::AskId id;
+    };
+    std::map<std::pair<Host, kv::OfferId>, Offerer> offers_;
     std::uint64_t numbered_ = 0;
 };
 

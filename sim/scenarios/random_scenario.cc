@@ -48,11 +48,15 @@ class Writer {
     std::string fault(std::string_view kind, std::uint32_t peers, double duration) {
         const double at = between(12, duration * 0.5);
         const double lasts = between(1, 25);
-        const std::uint64_t times = kind.starts_with("key_") ? 8 : 1 + below(3);
+        std::uint64_t times = kind.starts_with("key_") ? 8 : 1 + below(3);
         const std::uint64_t few = 1 + below(std::max<std::uint32_t>(1, peers / 6));
         std::string text = fmt::format("\n[[fault]]\nkind = \"{}\"\nat_s = {:.3f}\nfor_s = {:.3f}\n", kind, at, lasts);
-        if (times > 1)
-            text += fmt::format("times = {}\nevery_s = {:.3f}\n", times, lasts + between(1, duration * 0.15));
+        if (times > 1) {
+            const double every = lasts + between(1, duration * 0.15);
+            // What a line that stays narrow has to carry may take it longer than any bound.
+            while (kind == "bandwidth" && at + every * static_cast<double>(times - 1) + lasts >= duration) --times;
+            text += fmt::format("times = {}\nevery_s = {:.3f}\n", times, every);
+        }
         if (kind == "loss")
             text += fmt::format("chance = {:.3f}\n", between(0.01, 0.15));
         else if (kind == "duplicate" || kind == "reorder")

@@ -38,6 +38,7 @@ struct User final : ExchangeUser {
         return disks[host].find(key).value_or(kv::Item{key});
     }
     kv::SealedSegment fetch(Host host, const kv::Item& item) override {
+        ++fetched;
         const auto there = disks[host].find(item.key);
         return there ? std::make_shared<kv::SegmentBuffer>(there->bytes) : nullptr;
     }
@@ -67,6 +68,7 @@ struct User final : ExchangeUser {
     std::map<Host, int> crashes;
     bool are_bad = false;
     bool forgets = false;
+    int fetched = 0;
     int verified = 0;
     int given = 0;
     int troubles = 0;
@@ -76,7 +78,8 @@ struct User final : ExchangeUser {
 
 // Four hosts that know one another.
 struct World {
-    World() {
+    explicit World(const kv::ExchangeConfig& patience = {})
+        : exchanges(cluster, user, {EventKind::kv, LinkPool::bulk, 44, 100'000}, patience) {
         user.exchanges = &exchanges;
         cluster.handle_with(EventKind::kv, [this](const Event& event) { exchanges.handle(event); });
         for (Host host = 0; host < cluster.size(); ++host) cluster.boot(host, WorldTime{});
@@ -104,17 +107,29 @@ struct World {
         while (std::ranges::find(owners, host) != owners.end()) ++host;
         return host;
     }
-    void load(Host host) {
-        exchanges.find(host)->load(exchanges.now(host), kv::LoadId{exchanges.number()}, {item.key}, {false});
+    void load(Host host) { load(host, {item.key}, std::chrono::seconds{2}); }
+    void load(Host host, const std::vector<kv::SegmentKey>& chain, Duration wait) {
+        exchanges.find(host)->load(exchanges.now(host), kv::LoadId{exchanges.number()}, chain,
+                                   std::vector<bool>(chain.size(), false));
         exchanges.pump(host);
-        run(std::chrono::seconds{2});
+        run(wait);
+    }
+    // Ten seconds for a segment, from now on.
+    void narrow_lines() {
+        Rule rule;
+        rule.kind = RuleKind::bandwidth;
+        rule.from.assign(cluster.size(), 1);
+        rule.to.assign(cluster.size(), 1);
+        rule.rate = 10'000;
+        cluster.fabric().add(std::move(rule), &effects);
     }
 
     io::OpenSslCrypto crypto;
     Cluster cluster{config(), 1, crypto};
     User user;
-    Exchanges exchanges{cluster, user, {EventKind::kv, LinkPool::bulk, 44, 100'000}, {}};
+    Exchanges exchanges;
     kv::Item item{{}, 0, 4096};
+    std::uint64_t effects = 0;
 };
 
 }  // namespace
@@ -187,6 +202,34 @@ BOOST_AUTO_TEST_CASE(a_question_to_a_peer_that_is_gone_is_trouble) {
     world.load(asker);
     BOOST_TEST(world.user.troubles > 0);
     BOOST_TEST(world.user.over_at.value() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_segment_that_takes_longer_than_patience_comes_all_the_same) {
+    World world;
+    world.narrow_lines();
+    world.exchanges.write_later(world.stranger(), world.item, true);
+    world.run(std::chrono::seconds{60});
+    for (const Host owner : world.owners()) BOOST_TEST(world.user.disks[owner].items.contains(world.item.key));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_given_up_does_not_go_on_the_line) {
+    kv::ExchangeConfig patience;
+    patience.look_patience = std::chrono::seconds{10};
+    World world(patience);
+    const Host asker = 0;
+    std::vector<kv::SegmentKey> chain(40);
+    for (std::size_t i = 0; i < chain.size(); ++i) {
+        chain[i].bytes[0] = static_cast<std::uint8_t>(i);
+        for (Host host = 1; host < world.cluster.size(); ++host)
+            world.user.disks[host].items[chain[i]] = {chain[i], 0, 4096};
+    }
+    world.narrow_lines();
+    world.load(asker, chain, std::chrono::seconds{60});
+    BOOST_TEST(world.user.over_at.value() == 0U);
+    const int sent = world.user.fetched;
+    BOOST_TEST(sent > 0);
+    world.run(std::chrono::seconds{600});
+    BOOST_TEST(world.user.fetched == sent);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -39,4 +39,20 @@ BOOST_AUTO_TEST_CASE(the_kv_mix_tries_the_cache_in_every_scenario_and_draws_each
     for (const std::string_view kind : faults_of(RandomMix::kv)) BOOST_TEST(kinds.contains(kind), kind);
 }
 
+BOOST_AUTO_TEST_CASE(every_line_that_narrows_is_wide_again_in_the_end) {
+    std::size_t lines = 0;
+    for (const RandomMix mix : {RandomMix::all, RandomMix::kv}) {
+        for (std::uint64_t number = 0; number < 1000; ++number) {
+            const auto parsed = parse_scenario("random", random_scenario(number, mix), {});
+            BOOST_TEST_REQUIRE(parsed.has_value());
+            for (const Fault& fault : parsed.value().plan) {
+                if (fault.kind != FaultKind::bandwidth) continue;
+                ++lines;
+                BOOST_TEST((fault.at + fault.every * (fault.times - 1) + fault.lasts <= parsed.value().duration));
+            }
+        }
+    }
+    BOOST_TEST(lines > 100U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
