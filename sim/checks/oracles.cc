@@ -76,8 +76,14 @@ std::optional<std::size_t> Oracles::find(PeerId id) const {
 std::size_t Oracles::subject_of(const Peer& peer) {
     const auto [at, fresh] = by_id_.emplace(peer.id.value, subjects_.size());
     if (fresh)
-        subjects_.push_back(
-            {.id = peer.id, .host = peer.host, .down_at = {}, .incarnation = {}, .ending = {}, .birth = {}});
+        subjects_.push_back({.id = peer.id,
+                             .host = peer.host,
+                             .down_at = {},
+                             .incarnation = {},
+                             .former = {},
+                             .up_at = {},
+                             .ending = {},
+                             .birth = {}});
     return at->second;
 }
 
@@ -95,10 +101,15 @@ void Oracles::on_up(WorldTime now, const Peer& peer) {
     if (peer.generation.value <= subject.generation && peer.disk.effects().syncs_ignored == 0)
         violate("M4", fmt::format("peer {} starts its life {} with generation {} after {}", peer.host, peer.boot,
                                   peer.generation.value, subject.generation));
+    if (subject.generation != peer.generation.value)
+        subject.former.reset();
+    else
+        subject.former = std::max(subject.former.value_or(Incarnation{}), subject.incarnation);
     subject.generation = peer.generation.value;
     subject.life = peer.node->membership().life();
     subject.newest = std::max(subject.newest, subject.generation);
     subject.up = true;
+    subject.up_at = now;
     subject.ending.reset();
     ++up_;
     cells_[peer.host].reserve(cluster_.size());
@@ -239,7 +250,9 @@ void Oracles::note_death(WorldTime now, const Peer& observer, std::size_t number
     if (!subject.up || !subject.is_in(event)) return;
     const Peer& peer = cluster_.peer(subject.host);
     const bool after_heal = last_heal_ > WorldTime{} && now - last_heal_ < detect_bound_;
-    if (after_heal || peer.draining || is_excused(now, peer) || is_excused(now, observer)) {
+    const bool is_of_former =
+        subject.former && event.incarnation <= *subject.former && now - subject.up_at < detect_bound_;
+    if (after_heal || is_of_former || peer.draining || is_excused(now, peer) || is_excused(now, observer)) {
         ++measured_.excused_deaths;
         return;
     }

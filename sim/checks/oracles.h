@@ -110,6 +110,10 @@ class Oracles final : public Watcher {
         bool left = false;  // it went by its own word
         WorldTime down_at;
         Incarnation incarnation;  // its last one, of a life that is over
+        // The last one that a former life had under this generation, where a disk lied. A fact names no life, so that
+        // news of that one's death is taken for this one's by whoever has not heard of it before.
+        std::optional<Incarnation> former;
+        WorldTime up_at;
         std::optional<News> ending;
         std::optional<News> birth;
 

@@ -95,4 +95,37 @@ BOOST_AUTO_TEST_CASE(nobody_returns_who_had_left) {
     BOOST_TEST(world.verdict(7).find("which left") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(the_death_of_a_life_whose_generation_the_next_one_has_is_no_false_one) {
+    auto parsed = parse_scenario("test", "watch = ['no-false-deaths']\n[cluster]\npeers = 5\nreplicas = 0\n", {});
+    const Scenario scenario = std::move(parsed).value();
+    const io::OpenSslCrypto crypto;
+    Cluster cluster(scenario.cluster, 1, crypto);
+    Oracles oracles(scenario, cluster);
+    cluster.watch(&oracles);
+    cluster.keep_generations(false);
+    for (Host host = 0; host < cluster.size(); ++host) cluster.boot(host, WorldTime{});
+    const Peer& again = cluster.peer(4);
+    for (const std::uint32_t life : {2U, 3U}) {
+        cluster.run_until(cluster.now() + seconds{20});
+        cluster.crash(4);
+        // The cluster would tell it that it is there twice, and it would stop.
+        if (life == 3) cluster.filter([](Host from, Host to, bool, Bytes&) { return from != 4 && to != 4; });
+        cluster.boot(4, cluster.now());
+        cluster.run_until(cluster.now() + std::chrono::milliseconds{10});
+    }
+    BOOST_REQUIRE((again.is_up() && again.boots == 3U && again.generation == Generation{2}));
+    const auto tell = [&](std::uint64_t incarnation) {
+        oracles.on_told(cluster.now(), cluster.peer(0),
+                        {Told::dead, again.id, Generation{2}, cluster.peer(1).id, false, Incarnation{incarnation},
+                         again.node->membership().life()});
+        return oracles.violation_count();
+    };
+    BOOST_TEST(tell(0) == 0U);
+    // The former life was never in this one.
+    BOOST_TEST(tell(1) == 1U);
+    // By now all have heard of it.
+    cluster.run_until(cluster.now() + seconds{60});
+    BOOST_TEST(tell(0) == 2U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
