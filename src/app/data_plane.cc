@@ -83,7 +83,6 @@ struct DataPlane::State {
         using Clock = std::chrono::steady_clock;
         const auto micros = [](Clock::duration time) { return std::chrono::duration_cast<Duration>(time); };
         while (!context.stopped()) {
-            turns.begin();
             const auto idle_since = Clock::now();
             if (turn.empty()) context.run_one();
             const auto begun = Clock::now();

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "base/check.h"
-#include "io/turns.h"
 
 namespace exa::io {
 
@@ -40,10 +39,7 @@ class SocketWatch final : public asio::execution_context::service {
     static inline asio::execution_context::id id;
 
     explicit SocketWatch(asio::execution_context& context)
-        : service(context),
-          turns_(Turns::of(static_cast<asio::io_context&>(context))),
-          set_(epoll_create1(EPOLL_CLOEXEC)),
-          descriptor_(static_cast<asio::io_context&>(context)) {
+        : service(context), set_(epoll_create1(EPOLL_CLOEXEC)), descriptor_(static_cast<asio::io_context&>(context)) {
         boost::system::error_code code;
         if (set_ >= 0) descriptor_->assign(set_, code);
         if (code) close(set_);
@@ -78,10 +74,7 @@ class SocketWatch final : public asio::execution_context::service {
         descriptor_->async_wait(asio::posix::descriptor_base::wait_read, [this](const auto& code) {
             waiting_ = false;
             if (!code) tell();
-            // What comes while this turn lasts is looked for in the next.
-            turns_.at_begin([this] {
-                if (sockets_ > 0) wait();
-            });
+            if (sockets_ > 0) wait();
         });
     }
 
@@ -99,7 +92,6 @@ class SocketWatch final : public asio::execution_context::service {
         count_ = 0;
     }
 
-    Turns& turns_;
     const int set_;
     std::optional<asio::posix::stream_descriptor> descriptor_;  // of the set; nothing once the context goes
     std::size_t sockets_ = 0;

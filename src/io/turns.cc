@@ -2,6 +2,7 @@
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/query.hpp>
+#include <cstddef>
 #include <utility>
 
 namespace exa::io {
@@ -18,29 +19,17 @@ Turns& Turns::of(const asio::any_io_executor& executor) {
 
 Turns::Turns(asio::execution_context& context) : service(context), context_(static_cast<asio::io_context&>(context)) {}
 
-void Turns::at_begin(Work work) {
-    if (has_owner_)
-        at_begin_.push_back(std::move(work));
-    else
-        work();
-}
-
 void Turns::at_end(Work work) {
     if (has_owner_)
-        at_end_.push_back(std::move(work));
+        work_.push_back(std::move(work));
     else
         asio::post(context_, std::move(work));
 }
 
-void Turns::run(std::vector<Work>& list) {
+void Turns::end() {
     // By index: work may add to it.
-    for (std::size_t i = 0; i < list.size(); ++i) std::exchange(list[i], nullptr)();
-    list.clear();
-}
-
-void Turns::shutdown() {
-    at_begin_.clear();
-    at_end_.clear();
+    for (std::size_t i = 0; i < work_.size(); ++i) std::exchange(work_[i], nullptr)();
+    work_.clear();
 }
 
 }  // namespace exa::io

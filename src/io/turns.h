@@ -1,7 +1,7 @@
-// Turns: begin and end of the turns of an io_context's loop, for those who gather work.
+// Turns: the ends of the turns of an io_context's loop, for those who gather what they write.
 //
-// What is written in one turn should leave in one go at its end, and what came should be looked for once. A loop that
-// has turns says so, and calls begin() and end(); elsewhere the end of a turn is what is posted, and its begin is now.
+// What is written in one turn leaves in one go at its end. A loop that has turns says so and calls end(); elsewhere a
+// turn ends with what is posted.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -23,25 +23,20 @@ class Turns final : public boost::asio::execution_context::service {
     static Turns& of(const boost::asio::any_io_executor& executor);
     explicit Turns(boost::asio::execution_context& context);
 
-    // From now on the loop calls begin() before it looks for what is ready, and end() when that has run.
+    // From now on the loop calls end() when what was ready has run.
     void take_charge() { has_owner_ = true; }
-    void begin() { run(at_begin_); }
-    // Also runs what is added meanwhile.
-    void end() { run(at_end_); }
+    // Runs what waits for it, and what is added meanwhile.
+    void end();
 
-    // Has `work` run once, when the next turn begins.
-    void at_begin(Work work);
     // Has `work` run once, when this turn ends.
     void at_end(Work work);
 
   private:
-    void shutdown() override;
-    static void run(std::vector<Work>& list);
+    void shutdown() override { work_.clear(); }
 
     boost::asio::io_context& context_;
     bool has_owner_ = false;
-    std::vector<Work> at_begin_;
-    std::vector<Work> at_end_;
+    std::vector<Work> work_;
 };
 
 }  // namespace exa::io
