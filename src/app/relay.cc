@@ -133,7 +133,6 @@ std::optional<Outcome> Relay::take_end(wire::End end) {
 
 io::HttpHeaders Relay::fields_of(const wire::Head& head) const {
     io::HttpHeaders fields;
-    fields.reserve(200);
     fields.add("content-type", head.content_type);
     fields.add("x-exaserve-replica", to_string(attempt_.replica));
     if (!session_token_.empty()) fields.add("x-session-id", session_token_);

@@ -395,7 +395,8 @@ def sse(bench: Bench, proxy: Proxy, streams: int, seconds: int) -> dict:
 def arguments_of(doc: str, **defaults) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="one object: name, ours, theirs, ratio, spread, unit, ...")
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="where exaserve and tools/ are")
+    parser.add_argument("--build", type=lambda path: pathlib.Path(path).resolve(), default=ROOT / "build",
+                        help="where exaserve and tools/ are")
     parser.add_argument("--rounds", type=int, default=defaults.get("rounds", 5))
     parser.add_argument("--modes", default=defaults["modes"], help="of ours, with commas")
     parser.add_argument("--bytes", default=defaults["bytes"], help="of bodies, with commas")

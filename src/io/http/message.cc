@@ -18,6 +18,7 @@ bool equal_without_case(std::string_view a, std::string_view b) {
 }
 
 void HttpHeaders::add(std::string_view name, std::string_view value) {
+    if (block_.empty()) reserve(few_bytes);
     const Sizes sizes{static_cast<std::uint32_t>(name.size()), static_cast<std::uint32_t>(value.size())};
     std::array<char, sizeof(Sizes)> head{};
     std::memcpy(head.data(), &sizes, sizeof(sizes));

@@ -58,7 +58,7 @@ class HttpHeaders {
 
     // `name` and `value` are not views into these headers.
     void add(std::string_view name, std::string_view value);
-    // For so many bytes of names and values.
+    // For so many bytes of names and values; of a few it is done by itself.
     void reserve(std::size_t bytes) { block_.reserve(bytes + sizes_reserved); }
     // The first field of that name; nothing when absent.
     std::optional<std::string_view> find(std::string_view name) const;
@@ -74,6 +74,7 @@ class HttpHeaders {
     };
 
     static constexpr std::size_t sizes_reserved = 12 * sizeof(Sizes);
+    static constexpr std::size_t few_bytes = 160;
 
     static Sizes sizes_at(const char* at) {
         Sizes sizes;
