@@ -55,7 +55,7 @@ double round_ns(Gate& gate, const std::vector<io::HttpRequest>& requests) {
         const auto caller = gate.check(requests[i % requests.size()], route);
         EXA_CHECK(caller.has_value());
         EXA_CHECK(gate.admit(caller.value(), "model", 20).has_value());
-        gate.spend(caller.value(), 20);
+        gate.spend(caller.value().tenant, 20);
     }
     return (thread_cpu_ns() - begin) / round_requests;
 }
