@@ -377,19 +377,26 @@ def gateway(bench: Bench, name: str) -> Proxy:
     return Proxy(name, port, bench.start(PROXY_CORE, command, **threads)).wait()
 
 
+def tcp_segments() -> int:
+    """That this machine has sent so far, acknowledgements too."""
+    names, values = [line.split() for line in pathlib.Path("/proc/net/snmp").read_text().splitlines()
+                     if line.startswith("Tcp:")]
+    return int(values[names.index("OutSegs")])
+
+
 def sse(bench: Bench, proxy: Proxy, streams: int, seconds: int) -> dict:
     """Streams under way for so long, and what an event costs."""
     # The reader counts after a fifth of the time; the processor's time is taken over the whole of it.
-    before, began = proxy.program.cpu_s(), time.monotonic()
+    before, segments, began = proxy.program.cpu_s(), tcp_segments(), time.monotonic()
     output = subprocess.run(["taskset", "-c", LOAD_CORE, bench.build / "tools/exa-sse-reader", str(proxy.port),
                              str(streams), str(seconds), proxy.model,
                              *(f"{name}: {value}" for name, value in proxy.headers.items())],
                             check=True, capture_output=True, text=True).stdout
-    cpu, took = proxy.program.cpu_s() - before, time.monotonic() - began
+    cpu, segments, took = proxy.program.cpu_s() - before, tcp_segments() - segments, time.monotonic() - began
     read = json.loads(output)
     rate = read["events"] / read["seconds"]
     return {"rate": rate, "cpu_us": cpu / (rate * took) * 1e6, "reads_per_event": read["reads"] / read["events"],
-            "age_p50_us": read["age_p50_us"], "age_p99_us": read["age_p99_us"]}
+            "packets_per_event": segments / (rate * took), "age_p50_us": read["age_p50_us"], "age_p99_us": read["age_p99_us"]}
 
 
 def arguments_of(doc: str, **defaults) -> argparse.ArgumentParser:
