@@ -15,6 +15,18 @@ using exa::Result;
 
 namespace {
 
+// Until `progress` is what it was 50 ms ago.
+template <class T>
+Awaitable<void> standstill(asio::io_context& io, const T& progress) {
+    asio::steady_timer timer(io);
+    T last;
+    do {
+        last = progress;
+        timer.expires_after(milliseconds(50));
+        co_await timer.async_wait(as_result);
+    } while (progress != last);
+}
+
 // A server on a free port whose handler each test gives.
 struct Fixture {
     asio::io_context io{1};
@@ -244,13 +256,7 @@ BOOST_AUTO_TEST_CASE(slow_reader_holds_up_its_writer_and_bounds_the_buffer) {
         co_await client.connect(server->endpoint());
         co_await client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
         // Until the socket's buffers are full, the writer goes on; then it stands still.
-        std::size_t last = 0;
-        asio::steady_timer timer(io);
-        do {
-            last = written;
-            timer.expires_after(milliseconds(50));
-            co_await timer.async_wait(as_result);
-        } while (written != last);
+        co_await standstill(io, written);
         BOOST_TEST(written > 0);
         BOOST_TEST(written < 64 * 1024 * 1024);
         client.close();
@@ -284,13 +290,7 @@ BOOST_AUTO_TEST_CASE(short_pieces_that_a_socket_takes_in_part_are_not_lost_among
             co_await client.send("GET " + path + " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
         }
         // Nobody reads until both stand still.
-        std::map<std::string, int> last;
-        asio::steady_timer timer(io);
-        do {
-            last = written;
-            timer.expires_after(milliseconds(50));
-            co_await timer.async_wait(as_result);
-        } while (written != last);
+        co_await standstill(io, written);
         BOOST_TEST(written["/a"] < pieces);
         for (auto& [path, client] : clients) {
             const std::string answer = co_await client.read_to_end();
