@@ -232,7 +232,7 @@ std::optional<router::Decision> Journey::report(Outcome outcome) {
 
 void Journey::refuse(router::Reject reject) {
     if (reject.retry_after && relay_.retry_after() > Duration(0)) reject.retry_after = relay_.retry_after();
-    io::HttpResponse response = to_response(reject, open().model);
+    io::HttpResponse response = to_response(reject, open().model, relay_.failure());
     parts_.failed += response.status >= 500;
     exchange_->push_answer(std::move(response));
 }

@@ -13,7 +13,7 @@ io::HttpResponse to_response(const openai::ApiError& error) {
     return response;
 }
 
-io::HttpResponse to_response(const router::Reject& reject, std::string_view model) {
+io::HttpResponse to_response(const router::Reject& reject, std::string_view model, std::string_view failure) {
     const auto retry_ms = static_cast<std::uint32_t>(
         std::chrono::duration_cast<std::chrono::milliseconds>(reject.retry_after.value_or(std::chrono::seconds(1)))
             .count());
@@ -23,7 +23,8 @@ io::HttpResponse to_response(const router::Reject& reject, std::string_view mode
     if (code == router::errc::no_replica_ready)
         return to_response(openai::unavailable("no replica of this model is ready", retry_ms));
     if (reject.status == 504) return to_response(openai::timed_out(reject.error.message(), retry_ms));
-    openai::ApiError error = openai::upstream_failed(reject.error.message());
+    const bool is_known = code == router::errc::upstream_failed && !failure.empty();
+    openai::ApiError error = openai::upstream_failed(is_known ? std::string(failure) : reject.error.message());
     error.status = reject.status;
     if (reject.retry_after) error.retry_after_ms = retry_ms;
     return to_response(error);

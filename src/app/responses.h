@@ -11,7 +11,7 @@ namespace exa::app {
 
 io::HttpResponse to_response(const openai::ApiError& error);
 
-// For a request that the router could not place.
-io::HttpResponse to_response(const router::Reject& reject, std::string_view model);
+// For a request that the router could not place. `failure` is why the last attempt failed; empty: not known.
+io::HttpResponse to_response(const router::Reject& reject, std::string_view model, std::string_view failure);
 
 }  // namespace exa::app

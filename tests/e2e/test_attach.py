@@ -107,6 +107,14 @@ def test_a_full_server_is_busy_and_its_hint_reaches_the_client(attached):
     assert headers["x-should-retry"] == "true"
 
 
+def test_why_the_server_failed_is_told(attached):
+    code, _, body = attached.ask("status 500")
+    assert code == 502
+    message = json.loads(body)["error"]["message"]
+    assert message.startswith("The replicas that were tried failed: the server answered 500: ")
+    assert "so says the server" in message
+
+
 def test_a_request_that_breaks_before_its_answer_goes_to_the_other_server(pair):
     first, second = pair.servers
     first.answer = lambda connection, request: AttachServer.reset(connection)

@@ -34,6 +34,9 @@ constexpr std::size_t linger_bytes_max = 64 * 1024 * 1024;
 
 constexpr std::string_view last_chunk = "0\r\n\r\n";
 
+// Of an outcome: the client left before there was an answer. No status of HTTP's; logs of other servers have it, too.
+constexpr int status_client_left = 499;
+
 // What a client made and we hand on: printable ASCII, bounded.
 bool is_request_id(std::string_view text) {
     return !text.empty() && text.size() <= 128 && std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f; });
@@ -481,7 +484,8 @@ Awaitable<Result<void>> HttpConnection::flushed_to(std::shared_ptr<HttpAnswer> a
 void HttpConnection::abandon(const std::shared_ptr<HttpAnswer>& answer) {
     answer->on_disconnect = nullptr;
     if (answer->finished || answer->complete || answer != current_) return;
-    if (answer->started) {
+    if (!answer->started && answer->deserted) answer->status = status_client_left;
+    if (answer->started || answer->deserted) {
         break_off();
         return;
     }

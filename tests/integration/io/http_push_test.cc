@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "io/http/server.h"
 #include "support.h"
@@ -109,6 +110,30 @@ BOOST_AUTO_TEST_CASE(listener_hears_once_that_its_client_left_and_is_let_go) {
         co_await eventually([&] { return server->stats().connections_now == 0; }, "the connection's end");
         BOOST_TEST(heard->left == 1);
         BOOST_TEST(heard.use_count() == 1);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(client_who_leaves_before_an_answer_was_failed_by_nobody) {
+    std::vector<std::string> outcomes;
+    std::shared_ptr<HttpExchange> kept;
+    serve([&](HttpRequest, std::shared_ptr<HttpExchange> exchange) {
+        exchange->listen(heard);
+        kept = std::move(exchange);
+    });
+    server->on_outcome([&](const HttpOutcome& outcome) {
+        outcomes.push_back(std::to_string(outcome.status) + " " + std::to_string(outcome.body_bytes) +
+                           (outcome.complete ? " complete" : " cut"));
+    });
+    drive(io, [&]() -> Awaitable<void> {
+        RawClient client(io);
+        co_await client.connect(server->endpoint());
+        co_await client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+        co_await eventually([&] { return kept != nullptr; }, "the request");
+        client.close();
+        co_await eventually([&] { return heard->left > 0; }, "the end");
+        kept.reset();
+        co_await eventually([&] { return outcomes.size() == 1; }, "the outcome");
+        BOOST_TEST(outcomes[0] == "499 0 cut");
     });
 }
 

@@ -13,9 +13,10 @@ BOOST_AUTO_TEST_SUITE(responses)
 
 namespace {
 
-io::HttpResponse answer_to(router::errc code, std::uint16_t status) {
+io::HttpResponse answer_to(router::errc code, std::uint16_t status, std::string_view failure = "") {
     return to_response(
-        router::Reject{.error = error(code), .status = status, .retry_after = std::chrono::milliseconds(1500)}, "m");
+        router::Reject{.error = error(code), .status = status, .retry_after = std::chrono::milliseconds(1500)}, "m",
+        failure);
 }
 
 bool says(const io::HttpResponse& response, std::string_view code) {
@@ -40,6 +41,15 @@ BOOST_AUTO_TEST_CASE(failures_that_may_pass_say_when_to_try_again) {
         BOOST_TEST(response.headers.find("retry-after-ms").value_or("") == "1500", response.body);
         BOOST_TEST(response.headers.find("x-should-retry").value_or("") == "true");
     }
+}
+
+BOOST_AUTO_TEST_CASE(why_the_last_replica_failed_is_told_where_replicas_failed) {
+    const auto tells = [](router::errc code, std::uint16_t status, std::string_view text) {
+        return answer_to(code, status, "the server answered \"500\"\xff").body.find(text) != std::string::npos;
+    };
+    BOOST_TEST(tells(router::errc::upstream_failed, 502, R"(tried failed: the server answered \"500\")"));
+    BOOST_TEST(!tells(router::errc::all_replicas_busy, 503, "the server"));
+    BOOST_TEST(!tells(router::errc::too_many_hops, 502, "the server"));
 }
 
 BOOST_AUTO_TEST_CASE(an_unknown_model_is_404_and_not_worth_a_retry) {
