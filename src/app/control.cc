@@ -296,9 +296,10 @@ struct Control::State {
             if (joined) co_return;
             // Peers of a sealed cluster answer nobody who holds none of their keys, so silence is all that shows here.
             parts.log.warn("membership",
-                           node->keys().is_sealed()
-                               ? "no seed has answered: it is down, or holds none of the keys of this peer"
-                               : "no seed has answered: it is down, or its cluster is sealed and this peer has no key",
+                           node->keys().is_sealed() ? "no seed has answered: it is down, of a cluster with another "
+                                                      "name, or holds none of the keys of this peer"
+                                                    : "no seed has answered: it is down, of a cluster with another "
+                                                      "name, or its cluster is sealed and this peer has no key",
                            {{"seeds", std::to_string(seeds.size())}});
         }
     }

@@ -211,6 +211,15 @@ def test_a_ramp_finds_the_rate_at_which_a_service_collapses(tmp_path):
     assert "The knee" in page.read_text()
 
 
+def test_what_cannot_be_done_is_said_before_the_load():
+    for arguments, why in ((["chaos", "--rate", "5"], "chaos needs a --kill-command"),
+                           (["--requests", "1", "--html", "/nowhere/page.html"], "/nowhere/page.html: cannot be written")):
+        done = subprocess.run([BINARY, "bench", "--no-check", "--model", "m", *arguments], capture_output=True, text=True,
+                              timeout=10)
+        assert done.returncode == 2
+        assert why in done.stderr
+
+
 def test_chaos_tells_what_a_disturbance_did(tmp_path):
     broken = tmp_path / "broken"
     page = tmp_path / "report.html"

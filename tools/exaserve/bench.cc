@@ -142,6 +142,9 @@ Outcome<app::LoadPlan> make_plan(const BenchOptions& options) {
         if (!trace) return Failure{exit_usage, options.trace_file + ": " + trace.error().message()};
         plan.trace = std::move(trace.value());
     }
+    // A load of an hour is not to end with a page that cannot be written.
+    if (!options.html_file.empty() && !std::ofstream(options.html_file, std::ios::app))
+        return Failure{exit_usage, options.html_file + ": cannot be written"};
     return plan;
 }
 

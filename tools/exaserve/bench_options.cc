@@ -270,6 +270,8 @@ Result<bench::Config> complete_config(const BenchOptions& options) {
         return refuse("a ramp ends by itself: no --duration and no --requests; see --step");
     if (!options.kill_command.empty() && options.preset != BenchPreset::chaos)
         return refuse("--kill-command belongs to the preset chaos");
+    if (options.preset == BenchPreset::chaos && options.kill_command.empty())
+        return refuse("chaos needs a --kill-command: what disturbs the service");
 
     if (!options.trace_file.empty())
         config.arrivals = bench::ArrivalKind::trace;
