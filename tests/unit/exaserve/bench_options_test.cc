@@ -130,6 +130,7 @@ BOOST_AUTO_TEST_CASE(flags_that_contradict_one_another_are_refused) {
                                                                    {"ramp-to-collapse", "--duration", "3"},
                                                                    {"ramp-to-collapse", "--requests", "3"},
                                                                    {"--kill-command", "true"},
+                                                                   {"chaos"},
                                                                    {"--rate", "0"},
                                                                    {"--concurrency", "0"},
                                                                    {"--slo-share", "101"},
@@ -138,7 +139,7 @@ BOOST_AUTO_TEST_CASE(flags_that_contradict_one_another_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(presets_bring_their_own_times) {
-    BOOST_TEST((completed({"chaos"}).duration == 300s));
+    BOOST_TEST((completed({"chaos", "--kill-command", "true"}).duration == 300s));
     const auto ramp = completed({"ramp-to-collapse"});
     BOOST_TEST((ramp.arrivals == bench::ArrivalKind::poisson));
     BOOST_TEST(ramp.rate == 1);
