@@ -168,7 +168,7 @@ class Traffic {
     void leave_entry(Request& request);
     void end(std::uint32_t index, Ending ending);
     Peer* entry_of(const Request& request);
-    // As the entry's dispatcher sees the replica of the request's attempt; nothing when its view has none.
+    // Of the replica of the request's attempt, at the entry's dispatcher; false when its view has none.
     bool is_breaker_open(const Peer& entry, const Request& request) const;
     // A report that is none about the replica's health opened no breaker.
     void check_breaker(const Request& request, bool was_open, std::string_view report);
