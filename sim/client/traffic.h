@@ -1,5 +1,5 @@
 // Traffic: clients, and their requests on the way through entry, link and replica. Each entry's dispatcher decides, as
-// in app/entry; each replica enforces its own limit, as in app/serving.
+// in app/door/entry; each replica enforces its own limit, as in app/door/serving.
 //
 // A request comes in at a peer, is tried on replicas, and ends exactly once. Between its steps it is an entry of a
 // table; the time line holds only (table index, serial, step).

@@ -88,7 +88,7 @@ void KvCluster::begin_turn() {
     exchanges_.pump(host);
 }
 
-// As app/kv_scrubber reads the disk, somewhat faster, so that a round ends within a run.
+// As app/kv/scrubber reads the disk, somewhat faster, so that a round ends within a run.
 void KvCluster::on_look(Host host) {
     if (mutant_ == Mutant::mac_unchecked) return;
     for (const kv::SegmentKey& key : stores_[host]->scrub(scrubbed_at_once))

@@ -1,5 +1,5 @@
 // Identity of a peer as its data directory keeps it: the id made once, and a generation that grows with every start and
-// is on the disk before anyone hears of it (src/app/data_dir.h does the same with real files).
+// is on the disk before anyone hears of it (src/app/shared/data_dir.h does the same with real files).
 #pragma once
 
 #include <optional>

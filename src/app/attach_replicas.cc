@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "app/attach_backend.h"
-#include "app/errc.h"
-#include "app/text_file.h"
+#include "app/attach/backend.h"
+#include "app/shared/errc.h"
+#include "app/shared/text_file.h"
 
 namespace exa::app {
 

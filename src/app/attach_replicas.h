@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "app/attach_probe.h"
-#include "app/config.h"
-#include "app/local_replicas.h"
+#include "app/attach/probe.h"
+#include "app/config/config.h"
+#include "app/replica/local_replicas.h"
 #include "base/log.h"
 #include "base/result.h"
 

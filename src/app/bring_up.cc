@@ -9,9 +9,9 @@
 #include <mutex>
 #include <utility>
 
-#include "app/builtin_backend.h"
-#include "app/entry.h"
-#include "app/warm_up_header.h"
+#include "app/builtin/backend.h"
+#include "app/door/entry.h"
+#include "app/replica/warm_up_header.h"
 #include "engine/batch_replica.h"
 #include "engine/null_replica.h"
 #include "io/errc.h"

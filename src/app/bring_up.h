@@ -10,10 +10,10 @@
 #include <string>
 #include <thread>
 
-#include "app/config.h"
-#include "app/kv_service.h"
-#include "app/local_replicas.h"
-#include "app/model_loader.h"
+#include "app/builtin/model_loader.h"
+#include "app/config/config.h"
+#include "app/kv/service.h"
+#include "app/replica/local_replicas.h"
 #include "base/log.h"
 #include "io/clock/system_clock.h"
 #include "io/tls/settings.h"

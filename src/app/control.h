@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "app/key_order.h"
-#include "app/key_store.h"
-#include "app/local_replicas.h"
-#include "app/shared_view.h"
+#include "app/access/key_order.h"
+#include "app/access/key_store.h"
+#include "app/replica/local_replicas.h"
+#include "app/shared/shared_view.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "io/clock/system_clock.h"

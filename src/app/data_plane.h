@@ -8,12 +8,12 @@
 #include <memory>
 #include <string>
 
-#include "app/access_log.h"
-#include "app/door.h"
-#include "app/entry.h"
-#include "app/gate.h"
-#include "app/local_replicas.h"
-#include "app/shared_view.h"
+#include "app/access/gate.h"
+#include "app/door/access_log.h"
+#include "app/door/door.h"
+#include "app/door/entry.h"
+#include "app/replica/local_replicas.h"
+#include "app/shared/shared_view.h"
 #include "app/thread_stats.h"
 #include "app/totals.h"
 #include "base/log.h"

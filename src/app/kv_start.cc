@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
-#include "app/errc.h"
-#include "app/kv_disk.h"
+#include "app/kv/disk.h"
+#include "app/shared/errc.h"
 #include "io/cold/cold_store.h"
 
 namespace exa::app {

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "app/config.h"
-#include "app/kv_service.h"
+#include "app/config/config.h"
+#include "app/kv/service.h"
 #include "base/ids.h"
 #include "base/log.h"
 #include "base/result.h"

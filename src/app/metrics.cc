@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/admin_json.h"
+#include "app/admin/admin_json.h"
 
 namespace exa::app {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "app/kv_service.h"
-#include "app/local_replicas.h"
-#include "app/shared_view.h"
+#include "app/kv/service.h"
+#include "app/replica/local_replicas.h"
+#include "app/shared/shared_view.h"
 #include "app/thread_stats.h"
 
 namespace exa::app {

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "app/config.h"
+#include "app/config/config.h"
 #include "base/result.h"
 
 namespace exa::app {

@@ -4,10 +4,10 @@
 #include <memory>
 #include <string_view>
 
-#include "app/config.h"
-#include "app/key_gate.h"
-#include "app/kv_service.h"
-#include "app/resp_service.h"
+#include "app/access/key_gate.h"
+#include "app/config/config.h"
+#include "app/kv/service.h"
+#include "app/resp/service.h"
 #include "base/crypto.h"
 #include "base/ids.h"
 #include "io/clock/system_clock.h"

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <vector>
 
-#include "app/backend.h"
+#include "app/replica/backend.h"
 #include "io/http/server.h"
 #include "io/link/config.h"
 #include "router/dispatcher.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "app/key_gate.h"
+#include "app/access/key_gate.h"
 #include "base/check.h"
 #include "io/crypto/openssl_crypto.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "app/attach_reply.h"
-#include "app/attach_server.h"
+#include "app/attach/reply.h"
+#include "app/attach/server.h"
 #include "io/http/response_parser.h"
 
 namespace {

@@ -9,8 +9,8 @@
 #include <span>
 #include <utility>
 
-#include "app/api_key_file.h"
-#include "app/text_file.h"
+#include "app/access/api_key_file.h"
+#include "app/shared/text_file.h"
 #include "exaserve/exit_code.h"
 #include "io/crypto/openssl_crypto.h"
 #include "io/random.h"

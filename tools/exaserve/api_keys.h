@@ -1,4 +1,5 @@
-// `exaserve apikeys`: keys in the file of tenants (app/api_key_file.h). It works on the file alone and asks no peer.
+// `exaserve apikeys`: keys in the file of tenants (app/access/api_key_file.h). It works on the file alone and asks no
+// peer.
 #pragma once
 
 #include <string>

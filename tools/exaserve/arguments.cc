@@ -6,7 +6,7 @@
 #include <functional>
 #include <sstream>
 
-#include "app/config.h"
+#include "app/config/config.h"
 #include "exaserve/exit_code.h"
 #include "exaserve/plan.h"
 #include "exaserve/version.h"

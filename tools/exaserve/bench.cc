@@ -13,8 +13,8 @@
 #include <iterator>
 #include <limits>
 
-#include "app/load_plan.h"
-#include "app/load_test.h"
+#include "app/load/load_test.h"
+#include "app/load/plan.h"
 #include "bench/answer_reader.h"
 #include "bench/prompts.h"
 #include "bench/report.h"

@@ -1,7 +1,7 @@
 // The few things of the environment that defaults depend on.
 #pragma once
 
-#include "app/config.h"
+#include "app/config/config.h"
 #include "exaserve/table.h"
 
 namespace exa::cli {

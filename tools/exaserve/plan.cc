@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "app/config.h"
+#include "app/config/config.h"
 #include "exaserve/exit_code.h"
 
 namespace exa::cli {

@@ -4,9 +4,9 @@
 #include <boost/json/serialize.hpp>
 #include <cstdio>
 
-#include "app/config.h"
-#include "app/errc.h"
+#include "app/config/config.h"
 #include "app/peer.h"
+#include "app/shared/errc.h"
 #include "exaserve/api_keys.h"
 #include "exaserve/ask.h"
 #include "exaserve/bench.h"

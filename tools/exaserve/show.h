@@ -1,4 +1,4 @@
-// What a peer's admin JSON (app/admin_json.h) looks like to people.
+// What a peer's admin JSON (app/admin/admin_json.h) looks like to people.
 //
 // The JSON comes from another program, maybe of another version: what is missing shows as "-", never as a failure.
 #pragma once

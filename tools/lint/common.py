@@ -21,6 +21,8 @@ ALLOWED = {
     "io": {"base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "resp", "node"},
     "app": {"base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "resp", "bench", "node", "model", "io"},
 }
+# The folders of src/app, in the same manner. What stands in src/app itself puts them together: none of them includes it.
+APP = ("shared", "replica", "kv", "builtin", "attach", "resp", "access", "admin", "door", "config", "load")
 CORES = ("base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "resp", "bench", "node")
 
 

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 
-from common import ALLOWED, CORES, finish
+from common import ALLOWED, APP, CORES, finish
 
 FORBIDDEN = re.compile(r"/boost/(asio|beast)/|/rocksdb/|/openssl/|/cuda|/nccl|/infiniband/|/spdlog/")
 
@@ -33,6 +33,10 @@ for block in listing.split("\n\n"):
         continue
     folder = source[1]
     objects += 1
+    place = re.match(r"\.\./src/app/(\w+)/", lines[1].strip())
+    below = APP[: APP.index(place[1]) + 1] if place and place[1] in APP else None
+    if folder == "app" and place and below is None:
+        faults.append(f"{place[0]} has no place in the order of src/app (tools/lint/common.py)")
     if folder in CORES:
         cores.add(folder)
     for path in (line.strip() for line in lines[1:]):
@@ -41,6 +45,8 @@ for block in listing.split("\n\n"):
         ours = re.match(r"\.\./src/(\w+)/", path)
         if ours and ours[1] != folder and ours[1] not in ALLOWED[folder]:
             faults.append(f"src/{folder} must not include {path[3:]}")
+        if below and (theirs := re.match(r"\.\./src/app/(?:(\w+)/)?\w+\.h", path)) and theirs[1] not in below:
+            faults.append(f"{lines[1].strip()[3:]} must not include {path[3:]}: it stands above")
         if folder == "io" and (inner := re.match(r"\.\./src/io/(\w+)/", path)):
             own = re.search(r"src_io_([a-z0-9]+)_", lines[0])
             # What HTTPS and links share of OpenSSL stands below both.

@@ -1,5 +1,5 @@
 // Requests to an attached server as replies: what is passed on, and what sends them elsewhere.
-#include "app/attach_backend.h"
+#include "app/attach/backend.h"
 
 #include <memory>
 #include <string>

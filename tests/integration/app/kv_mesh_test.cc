@@ -1,5 +1,5 @@
 // One KV service among others, over links.
-#include "app/kv_mesh.h"
+#include "app/kv/mesh.h"
 
 #include <algorithm>
 #include <functional>

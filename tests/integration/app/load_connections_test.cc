@@ -1,5 +1,5 @@
 // Connections of a load test against a server that counts them.
-#include "app/load_connections.h"
+#include "app/load/connections.h"
 
 #include <set>
 #include <string>

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <string>
 
-#include "app/attach_backend.h"
+#include "app/attach/backend.h"
 
 BOOST_AUTO_TEST_SUITE(attach_replicas)
 

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "app/errc.h"
+#include "app/shared/errc.h"
 #include "io/log/log.h"
-#include "kv_fakes.h"
+#include "unit/app/kv/fakes.h"
 
 using namespace exa;
 using namespace exa::app;

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "app/api_key_file.h"
-#include "app/text_file.h"
+#include "app/access/api_key_file.h"
+#include "app/shared/text_file.h"
 #include "exaserve/exit_code.h"
 #include "io/crypto/openssl_crypto.h"
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <initializer_list>
 
-#include "app/config.h"
+#include "app/config/config.h"
 #include "exaserve/exit_code.h"
 
 namespace {

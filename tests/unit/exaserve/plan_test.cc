@@ -4,7 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <set>
 
-#include "app/config.h"
+#include "app/config/config.h"
 #include "exaserve/exit_code.h"
 
 namespace {

@@ -20,11 +20,11 @@
 #include <thread>
 #include <vector>
 
-#include "app/kv_disk.h"
-#include "app/kv_mesh.h"
-#include "app/kv_service.h"
+#include "app/door/serving.h"
+#include "app/kv/disk.h"
+#include "app/kv/mesh.h"
+#include "app/kv/service.h"
 #include "app/memory.h"
-#include "app/serving.h"
 #include "base/rng.h"
 #include "io/clock/system_clock.h"
 #include "io/crypto/openssl_crypto.h"

@@ -1,0 +1,84 @@
+#include "app/access/gate_keeper.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+#include "app/access/tenant_use.h"
+
+namespace exa::app {
+
+namespace {
+
+constexpr std::chrono::seconds poll_interval{1};
+// What a crash forgets at most, of what was used.
+constexpr int polls_a_store = 10;
+constexpr std::string_view use_name = "tenant-use";
+
+}  // namespace
+
+GateKeeper::GateKeeper(ApiKeyWatch watch, KeyGate& gate, const DataDir& directory, Log& log)
+    : watch_(std::move(watch)), gate_(gate), directory_(directory), log_(log), stored_(format_tenant_use({})) {
+    restore_use();
+    thread_ = std::jthread([this](const std::stop_token& stopping) { run(stopping); });
+}
+
+GateKeeper::~GateKeeper() {
+    thread_.request_stop();
+    thread_.join();
+    store_use();
+}
+
+void GateKeeper::run(const std::stop_token& stopping) {
+    std::mutex mutex;
+    std::condition_variable_any stopped;
+    for (int polls = 1;; ++polls) {
+        {
+            std::unique_lock lock(mutex);
+            stopped.wait_for(lock, stopping, poll_interval, [] { return false; });
+        }
+        if (stopping.stop_requested()) return;
+        read_keys();
+        if (polls % polls_a_store == 0) store_use();
+    }
+}
+
+void GateKeeper::read_keys() {
+    auto file = watch_.poll();
+    if (!file) return;
+    if (!*file) {
+        log_.warn("api-keys", "the file cannot be used; the keys of before stay", {{"error", file->error().message()}});
+        return;
+    }
+    const std::size_t tenants = file->value().tenants.size();
+    const std::size_t keys = file->value().keys.size();
+    gate_.replace(std::move(*file).value());
+    log_.info("api-keys", "read anew", {{"tenants", std::to_string(tenants)}, {"keys", std::to_string(keys)}});
+}
+
+void GateKeeper::restore_use() {
+    const auto text = directory_.read(use_name);
+    if (text && !text.value()) return;
+    auto use = text ? parse_tenant_use(*text.value()) : std::nullopt;
+    if (!use) {
+        log_.warn("api-keys", "what tenants used of their quotas cannot be read; the day begins anew",
+                  {{"file", directory_.path() + "/" + std::string(use_name)}});
+        return;
+    }
+    gate_.add_use(*use);
+    stored_ = format_tenant_use(*use);
+}
+
+void GateKeeper::store_use() {
+    std::string text = format_tenant_use(gate_.use());
+    if (text == stored_) return;
+    if (const auto done = directory_.replace(use_name, text); !done) {
+        log_.warn("api-keys", "what tenants used of their quotas cannot be stored",
+                  {{"error", done.error().message()}});
+        return;
+    }
+    stored_ = std::move(text);
+}
+
+}  // namespace exa::app

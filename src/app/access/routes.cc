@@ -1,0 +1,62 @@
+#include "app/access/routes.h"
+
+#include <array>
+
+namespace exa::app {
+
+namespace {
+
+constexpr std::array table = {
+    Route{"POST", "/v1/chat/completions", Access::client, Resource::answer, wire::RequestKind::chat},
+    Route{"POST", "/v1/completions", Access::client, Resource::answer, wire::RequestKind::completion},
+    Route{"POST", "/v1/responses", Access::client, Resource::answer, wire::RequestKind::response},
+    Route{"POST", "/v1/embeddings", Access::client, Resource::answer, wire::RequestKind::embedding},
+    Route{"POST", "/tokenize", Access::client, Resource::answer, wire::RequestKind::tokenize},
+    Route{"POST", "/detokenize", Access::client, Resource::answer, wire::RequestKind::detokenize},
+    Route{"GET", "/v1/models", Access::client, Resource::models},
+    Route{"GET", "/v1/models/", Access::client, Resource::model},
+    Route{"GET", "/health", Access::anyone, Resource::ready},
+    Route{"GET", "/health/ready", Access::anyone, Resource::ready},
+    Route{"GET", "/health/live", Access::anyone, Resource::live},
+    Route{"GET", "/metrics", Access::anyone, Resource::metrics},
+    Route{"GET", "/exaserve/v1/members", Access::watcher, Resource::members},
+    Route{"GET", "/exaserve/v1/status", Access::watcher, Resource::status},
+    Route{"GET", "/exaserve/v1/keys", Access::watcher, Resource::keys},
+    Route{"GET", "/exaserve/v1/replicas", Access::watcher, Resource::replicas},
+    Route{"GET", "/exaserve/v1/ring", Access::watcher, Resource::ring},
+    Route{"GET", "/exaserve/v1/route", Access::watcher, Resource::route},
+    Route{"GET", "/exaserve/v1/kv", Access::watcher, Resource::kv},
+    Route{"POST", "/exaserve/v1/join", Access::operators, Resource::join},
+    Route{"POST", "/exaserve/v1/leave", Access::operators, Resource::leave},
+    Route{"POST", "/exaserve/v1/accept-losses", Access::operators, Resource::accept_losses},
+    Route{"POST", "/exaserve/v1/keys", Access::operators, Resource::change_keys},
+    Route{"POST", "/exaserve/v1/kv", Access::operators, Resource::change_kv},
+};
+
+bool leads_to(const Route& route, std::string_view path) {
+    return route.path.back() == '/' ? path.starts_with(route.path) : path == route.path;
+}
+
+}  // namespace
+
+std::span<const Route> routes() {
+    return table;
+}
+
+RouteMatch find_route(std::string_view method, std::string_view path) {
+    RouteMatch match;
+    for (const Route& route : table) {
+        if (!leads_to(route, path)) continue;
+        if (route.method == method || (route.method == "GET" && method == "HEAD")) {
+            match.route = &route;
+            if (route.path.back() == '/') match.rest = path.substr(route.path.size());
+            match.allow.clear();
+            return match;
+        }
+        if (!match.allow.empty()) match.allow += ", ";
+        match.allow += route.method;
+    }
+    return match;
+}
+
+}  // namespace exa::app

@@ -1,0 +1,85 @@
+// AttachReply: the answer of an attached server on its way to the reader of one reply.
+//
+// Its bytes are passed on as they come. Of a stream only whole events are, so that what follows one that breaks in the
+// middle is not taken for a part of it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "app/replica/backend.h"
+#include "app/replica/reply.h"
+#include "io/http/upstream.h"
+
+namespace exa::app {
+
+// A request that counts against a replica's limit, for as long as this lives.
+class AttachPlace {
+  public:
+    explicit AttachPlace(std::shared_ptr<std::atomic<std::uint32_t>> in_flight) : in_flight_(std::move(in_flight)) {}
+    AttachPlace(AttachPlace&&) = default;
+    AttachPlace& operator=(AttachPlace&&) = delete;
+    ~AttachPlace() {
+        if (in_flight_) in_flight_->fetch_sub(1);
+    }
+
+    std::uint32_t in_flight() const { return in_flight_->load(); }
+
+  private:
+    std::shared_ptr<std::atomic<std::uint32_t>> in_flight_;
+};
+
+class AttachReply final : public ReplyReader, private io::UpstreamSink {
+  public:
+    AttachReply(std::shared_ptr<io::UpstreamPool> pool, ReplicaId replica, AttachPlace place,
+                std::shared_ptr<ServingStats> stats);
+
+    // Once, before anything is read.
+    void start(std::string head, std::string body) { call_.send(std::move(head), std::move(body)); }
+
+    std::optional<Result<ReplyPart>> poll() override;
+    void on_ready(std::function<void()> handler) override { on_ready_ = std::move(handler); }
+    void cancel() override;
+
+  private:
+    void on_head(const io::ResponseHead& head) override;
+    bool on_body(std::string_view piece) override;
+    void on_end(Result<void> end) override;
+
+    std::string take_body();
+    wire::End end_of(const Result<void>& end) const;
+    void wake();
+
+    const ReplicaId replica_;
+    std::optional<AttachPlace> place_;  // until the answer has come
+    const std::shared_ptr<ServingStats> stats_;
+    std::function<void()> on_ready_;
+
+    // Came and was not read, in this order.
+    std::optional<wire::Head> head_;
+    std::string body_;
+    std::optional<wire::End> end_;
+
+    int status_ = 0;           // 0: no head yet
+    bool refused_ = false;     // by a status that sends the request elsewhere
+    bool is_stream_ = false;   // of events
+    std::string refusal_;      // the first bytes of such an answer, for people
+    Duration retry_after_{0};  // as the server said
+    bool paused_ = false;
+    bool cancelled_ = false;
+    bool ended_ = false;
+
+    io::UpstreamCall call_;  // last: it ends before what it reports to
+};
+
+// Bytes at the front of `text` that are whole server-sent events (HTML standard, section 9.2: lines end with LF or CR
+// LF, an empty one ends the event).
+std::size_t whole_events(std::string_view text);
+
+}  // namespace exa::app

@@ -1,0 +1,86 @@
+#include "app/builtin/embedding_reply.h"
+
+#include <utility>
+
+#include "io/errc.h"
+
+namespace exa::app {
+
+using engine::FinishReason;
+
+EmbeddingReply::EmbeddingReply(std::shared_ptr<ReplicaHost> host, EmbeddingAnswer answer, ReplyContext context)
+    : host_(std::move(host)), answer_(std::move(answer)), context_(std::move(context)) {}
+
+EmbeddingReply::~EmbeddingReply() {
+    on_ready_ = nullptr;
+    EmbeddingReply::cancel();
+}
+
+Result<void> EmbeddingReply::start(std::vector<Generations::Item> generations, const Generations::Patience& patience) {
+    missing_ = generations.size();
+    vectors_.resize(missing_);
+    generations_ = std::make_shared<Generations>(host_, context_.mailbox, std::move(generations));
+    auto started = generations_->start(
+        [this](std::size_t index, const std::vector<engine::TokenEvent>& events) { take(index, events.back()); },
+        patience, [this](const Error& why) { refuse(why); });
+    if (!started) generations_.reset();
+    return started;
+}
+
+void EmbeddingReply::refuse(const Error& why) {
+    ++context_.stats->refused_busy;
+    parts_ = {refusal(why, host_->load())};
+    if (on_ready_) on_ready_();
+}
+
+void EmbeddingReply::take(std::size_t index, const engine::TokenEvent& last) {
+    if (!parts_.empty() || !last.finish) return;
+    if (last.embedding) {
+        vectors_[index] = *last.embedding;
+        progress_due_ = true;
+        if (--missing_ == 0) finish(std::nullopt);
+    } else {
+        finish(last.finish);
+    }
+    if (on_ready_) on_ready_();
+}
+
+void EmbeddingReply::finish(std::optional<FinishReason> failure) {
+    if (failure == FinishReason::cancelled) {
+        ++context_.stats->cancelled;
+        parts_ = {wire::End{wire::EndCode::cancelled, "", host_->load()}};
+    } else if (failure) {
+        parts_ = {wire::End{wire::EndCode::failed, "the engine gave up", host_->load()}};
+    } else {
+        context_.stats->prompt_tokens += answer_.prompt_tokens;
+        std::string body = openai::embeddings_json(answer_.model, vectors_, answer_.format, answer_.prompt_tokens);
+        if (std::exchange(head_due_, false)) parts_.emplace_back(head());
+        parts_.emplace_back(wire::Data{0, {}, std::move(body)});
+        parts_.emplace_back(wire::End{wire::EndCode::ok, "", host_->load()});
+    }
+    vectors_.clear();
+}
+
+wire::Head EmbeddingReply::head() const {
+    return {200, "application/json", host_->load()};
+}
+
+std::optional<Result<ReplyPart>> EmbeddingReply::poll() {
+    if (cancelled_) return Result<ReplyPart>(error(io::errc::cancelled));
+    if (parts_.empty()) {
+        if (!std::exchange(progress_due_, false)) return std::nullopt;
+        if (std::exchange(head_due_, false)) return Result<ReplyPart>(head());
+        return Result<ReplyPart>(wire::Data{});
+    }
+    if (next_part_ == parts_.size()) return Result<ReplyPart>(error(io::errc::closed, "the reply has ended"));
+    return Result<ReplyPart>(std::move(parts_[next_part_++]));
+}
+
+void EmbeddingReply::cancel() {
+    if (std::exchange(cancelled_, true)) return;
+    if (generations_ && parts_.empty()) ++context_.stats->cancelled;
+    if (generations_) generations_->cancel();
+    if (on_ready_) on_ready_();
+}
+
+}  // namespace exa::app

@@ -1,0 +1,161 @@
+#include "app/builtin/generations.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <tuple>
+#include <utility>
+
+#include "base/check.h"
+#include "engine/errc.h"
+
+namespace exa::app {
+
+namespace {
+
+using engine::FinishReason;
+using engine::TokenEvent;
+
+// Of an answer, where the tenants' shares of a replica are reckoned: most end long before max_tokens.
+constexpr std::uint32_t answer_tokens_expected = 256;
+
+}  // namespace
+
+Generations::Generations(std::shared_ptr<ReplicaHost> host, std::shared_ptr<Mailbox> mailbox, std::vector<Item> items)
+    : host_(std::move(host)), mailbox_(std::move(mailbox)) {
+    items_.reserve(items.size());
+    for (Item& item : items) {
+        State& state = items_.emplace_back();
+        state.begun = !item.request;
+        state.item = std::move(item);
+    }
+    skip_idle();
+}
+
+Result<void> Generations::start(Handler handler, const Patience& patience, Refused refused) {
+    handler_ = std::move(handler);
+    refused_ = std::move(refused);
+    if (next_ == items_.size()) return success();
+    auto place = host_->take_place();
+    if (!place && patience.wait > Duration::zero()) return wait_for_place(patience);
+    if (!place) return std::move(place).error();
+    EXA_TRY(submit(next_, std::move(place).value()));
+    submit_more();
+    return success();
+}
+
+Result<void> Generations::wait_for_place(const Patience& patience) {
+    const engine::GenerateRequest& first = *items_[next_].item.request;
+    EXA_TRY(host_->check_length(first));
+    engine::WaitTerms terms;
+    terms.tenant = patience.tenant;
+    terms.level = patience.level;
+    terms.tokens = static_cast<std::uint32_t>(first.prompt.size()) + std::min(first.max_tokens, answer_tokens_expected);
+    EXA_TRY(ticket_,
+            host_->wait_for_place(std::move(terms), patience.wait,
+                                  [executor = mailbox_->executor(), weak = weak_from_this()](Result<Place> place) {
+                                      boost::asio::post(executor, [weak, place = std::move(place)]() mutable {
+                                          if (const auto alive = weak.lock()) alive->take_place(std::move(place));
+                                      });
+                                  }));
+    return success();
+}
+
+void Generations::take_place(Result<Place> place) {
+    ticket_.reset();
+    if (!handler_) return;
+    Result<void> begun = success();
+    if (place)
+        begun = submit(next_, std::move(place).value());
+    else
+        begun = place.error();
+    if (begun) {
+        submit_more();
+        return;
+    }
+    next_ = items_.size();
+    if (refused_) refused_(begun.error());
+}
+
+Result<void> Generations::submit(std::size_t index, Place place) {
+    State& state = items_[index];
+    // Weak, so that no reply ever ends on the engine's thread.
+    auto sink = [mailbox = mailbox_, weak = weak_from_this(), index,
+                 first = state.item.request->resumed_tokens](std::vector<TokenEvent> batch) {
+        const bool at_once = batch.back().finish || batch.front().offset == first;
+        mailbox->send({weak, index, std::move(batch)}, at_once);
+    };
+    EXA_TRY(state.id, host_->submit(std::move(*state.item.request), std::move(sink), place));
+    ++next_;
+    ++running_;
+    skip_idle();
+    if (next_ < items_.size()) state.place = std::move(place);
+    return success();
+}
+
+void Generations::submit_more() {
+    while (next_ < items_.size() && running_ < running_max) {
+        const std::size_t index = next_;
+        const std::size_t leader = items_[index].item.leader;
+        if (leader != index && !items_[leader].begun) break;
+        Place place;
+        if (!spare_.empty()) {
+            place = std::move(spare_.back());
+            spare_.pop_back();
+        } else if (auto taken = host_->take_place()) {
+            place = std::move(taken).value();
+        } else {
+            EXA_CHECK(running_ > 0);
+            break;
+        }
+        if (submit(index, std::move(place))) continue;
+        // The replica stops, and takes none of the others either.
+        next_ = items_.size();
+        boost::asio::post(mailbox_->executor(), [weak = weak_from_this(), index] {
+            const auto alive = weak.lock();
+            if (!alive || !alive->handler_) return;
+            std::vector<TokenEvent> ended(1);
+            ended.front().finish = FinishReason::cancelled;
+            ended.front().has_token = false;
+            alive->handler_(index, std::move(ended));
+        });
+    }
+    if (next_ == items_.size()) spare_.clear();
+}
+
+void Generations::skip_idle() {
+    while (next_ < items_.size() && !items_[next_].item.request) ++next_;
+}
+
+void Generations::take(std::size_t index, std::vector<TokenEvent> events) {
+    State& state = items_[index];
+    state.begun = true;
+    if (events.back().finish) {
+        state.id.reset();
+        --running_;
+        if (state.place) spare_.push_back(std::exchange(state.place, {}));
+    }
+    submit_more();
+    if (handler_) handler_(index, std::move(events));
+}
+
+void Generations::cancel(std::size_t index) {
+    if (const auto id = items_[index].id) host_->cancel(*id);
+}
+
+void Generations::cancel() {
+    handler_ = nullptr;
+    refused_ = nullptr;
+    if (const auto ticket = std::exchange(ticket_, std::nullopt)) host_->leave_queue(*ticket);
+    next_ = items_.size();
+    spare_.clear();
+    for (std::size_t index = 0; index < items_.size(); ++index) cancel(index);
+}
+
+wire::End refusal(const Error& why, const wire::LoadReport& load) {
+    wire::EndCode code = wire::EndCode::busy;
+    if (why.code == engine::errc::deadline) code = wire::EndCode::deadline;
+    if (why.code == engine::errc::prompt_too_long) code = wire::EndCode::too_long;
+    return {code, why.detail, load};
+}
+
+}  // namespace exa::app

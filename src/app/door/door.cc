@@ -1,0 +1,275 @@
+#include "app/door/door.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/json/serialize.hpp>
+#include <charconv>
+#include <map>
+#include <utility>
+
+#include "app/admin/keys_json.h"
+#include "app/admin/kv_json.h"
+#include "app/door/access_log.h"
+#include "app/door/responses.h"
+#include "app/door/traceparent.h"
+#include "base/bytes.h"
+#include "openai/error.h"
+#include "openai/models.h"
+
+namespace exa::app {
+
+namespace {
+
+namespace asio = boost::asio;
+
+io::HttpResponse json_response(int status, std::string body) {
+    return {status, {{"content-type", "application/json"}}, std::move(body)};
+}
+
+io::HttpResponse json_response(const boost::json::value& value, int status = 200) {
+    return json_response(status, boost::json::serialize(value));
+}
+
+// RFC 3986, section 2.1. In a query a plus is a space, as HTML forms and most clients write it.
+std::string percent_decoded(std::string_view text, bool plus_is_space) {
+    std::string decoded;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        std::array<std::uint8_t, 1> byte{};
+        if (text[i] == '%' && text.size() - i > 2 && from_hex(text.substr(i + 1, 2), byte)) {
+            decoded.push_back(static_cast<char>(byte[0]));
+            i += 2;
+        } else {
+            decoded.push_back(plus_is_space && text[i] == '+' ? ' ' : text[i]);
+        }
+    }
+    return decoded;
+}
+
+}  // namespace
+
+openai::ApiResult<void> parse_route_query(std::string_view query, router::RequestMeta& meta) {
+    if (const std::string priority = query_value(query, "priority"); !priority.empty()) {
+        constexpr std::array<std::string_view, 3> levels = {"high", "normal", "low"};
+        const auto level = std::ranges::find(levels, priority);
+        if (level == levels.end()) return openai::out_of_range("priority", priority, "high, normal or low");
+        meta.level = static_cast<std::uint32_t>(level - levels.begin());
+    }
+    if (const std::string prefix = query_value(query, "prefix"); !prefix.empty()) {
+        const auto hash = parse_hex(prefix);
+        if (!hash) return openai::out_of_range("prefix", prefix, "16 hexadecimal digits");
+        meta.prefix_hash = *hash;
+    }
+    if (const std::string tokens = query_value(query, "prompt_tokens"); !tokens.empty()) {
+        const auto [end, errc] = std::from_chars(tokens.data(), tokens.data() + tokens.size(), meta.prompt_tokens);
+        if (errc != std::errc{} || end != tokens.data() + tokens.size())
+            return openai::out_of_range("prompt_tokens", tokens, "a number below 2^32");
+    }
+    return boost::outcome_v2::success();
+}
+
+std::string query_value(std::string_view query, std::string_view name) {
+    while (!query.empty()) {
+        const std::string_view field = query.substr(0, query.find('&'));
+        query.remove_prefix(std::min(field.size() + 1, query.size()));
+        const auto equals = field.find('=');
+        if (percent_decoded(field.substr(0, equals), true) != name) continue;
+        return equals == field.npos ? std::string{} : percent_decoded(field.substr(equals + 1), true);
+    }
+    return {};
+}
+
+void Door::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange) {
+    const RouteMatch match = find_route(request.method, request.path);
+    for (const auto& [name, value] : cors_.fields(request)) exchange->add_field(name, value);
+    if (exchange->takes_notes()) {
+        if (const auto trace = trace_id(request.headers)) exchange->note(notes::trace_id, std::string(*trace));
+    }
+    if (request.method == "OPTIONS" && (request.path == "*" || !match.allow.empty())) {
+        exchange->push_answer(options(match, request));
+        return;
+    }
+    if (match.route == nullptr) {
+        const openai::ApiError error = match.allow.empty()
+                                           ? openai::not_found(request.path)
+                                           : openai::method_not_allowed(request.method, request.path, match.allow);
+        exchange->push_answer(to_response(error));
+        return;
+    }
+    auto caller = gate_.check(request, *match.route);
+    if (!caller) {
+        exchange->push_answer(to_response(caller.error()));
+        return;
+    }
+    if (!caller.value().tenant.empty()) exchange->note(notes::tenant, caller.value().tenant);
+    if (match.route->resource == Resource::answer) {
+        entry_.handle(std::move(request), std::move(exchange), match.route->kind, std::move(caller).value());
+        return;
+    }
+    if (match.route->resource == Resource::change_keys) {
+        asio::co_spawn(executor_, change_keys(std::move(request.body), std::move(exchange)), asio::detached);
+        return;
+    }
+    if (match.route->resource == Resource::change_kv) {
+        change_kv(request.body, std::move(exchange));
+        return;
+    }
+    exchange->push_answer(answer(match, request, caller.value()));
+}
+
+io::HttpResponse Door::options(const RouteMatch& match, const io::HttpRequest& request) const {
+    const std::string methods = request.path == "*" ? "GET, POST" : match.allow;
+    if (auto allowed = cors_.preflight(request, methods)) return std::move(*allowed);
+    return {204, {{"allow", methods + ", OPTIONS"}}, {}};
+}
+
+void Door::change_kv(std::string_view body, std::shared_ptr<io::HttpExchange> exchange) const {
+    auto order = parse_kv_order(body);
+    if (!order) {
+        exchange->push_answer(to_response(order.error()));
+        return;
+    }
+    // Exchanges belong to this thread.
+    actions_.kv->run(
+        std::move(order).value(), [executor = executor_, exchange = std::move(exchange)](auto result) mutable {
+            asio::post(executor, [exchange = std::move(exchange), result = std::move(result)] {
+                exchange->push_answer(result ? json_response(result.value()) : to_response(result.error()));
+            });
+        });
+}
+
+asio::awaitable<void> Door::change_keys(std::string body, std::shared_ptr<io::HttpExchange> exchange) const {
+    auto order = parse_key_order(body);
+    if (!order) {
+        exchange->push_answer(to_response(order.error()));
+        co_return;
+    }
+    const auto change = co_await actions_.change_keys(std::move(order).value());
+    exchange->push_answer(change ? json_response(key_change_json(change.value()))
+                                 : to_response(key_refusal(change.error())));
+}
+
+io::HttpResponse Door::answer(const RouteMatch& match, const io::HttpRequest& request, const Caller& caller) {
+    const auto view = view_.load();
+    switch (match.route->resource) {
+        case Resource::models:
+            return models({}, caller);
+        case Resource::model:
+            return models(match.rest, caller);
+        case Resource::ready:
+            return ready();
+        case Resource::live:
+            return json_response(boost::json::object{{"status", "ok"}});
+        case Resource::metrics:
+            return {200, {{"content-type", "text/plain; version=0.0.4"}}, actions_.metrics()};
+        case Resource::members:
+            return json_response(members_json(clock_.now(), actions_.facts(), *view->members));
+        case Resource::status:
+            return status();
+        case Resource::keys:
+            return json_response(keys_json(*view));
+        case Resource::replicas:
+            return json_response(replicas_json(clock_.now(), *view->members));
+        case Resource::ring: {
+            const std::string model = query_value(request.query, "model");
+            if (!model.empty() && view->routing->pools_of(model).empty())
+                return to_response(openai::model_not_found(model));
+            return json_response(ring_json(*view->routing, model));
+        }
+        case Resource::route:
+            return explain(request);
+        case Resource::kv:
+            return json_response(kv_json(actions_.kv->stats()));
+        case Resource::join:
+            return join(request);
+        case Resource::leave:
+            actions_.leave();
+            return json_response(leave_json(actions_.drain_seconds, ::getpid()), 202);
+        case Resource::accept_losses:
+            actions_.accept_losses();
+            return json_response(accept_losses_json(*view_.load()->members));
+        case Resource::answer:
+        case Resource::change_keys:
+        case Resource::change_kv:
+            break;
+    }
+    return to_response(openai::internal("a route without an answer"));
+}
+
+io::HttpResponse Door::models(std::string_view id, const Caller& caller) const {
+    const auto view = view_.load();
+    std::map<std::string_view, openai::Model> models;
+    for (const router::Pool& pool : view->routing->pools()) {
+        if (pool.count == 0 || !gate_.may_use(caller, pool.key.model)) continue;
+        openai::Model& model = models[pool.key.model];
+        model.id = pool.key.model;
+        model.context_tokens = std::max(model.context_tokens, pool.context_tokens_max);
+    }
+    if (!id.empty()) {
+        const std::string name = percent_decoded(id, false);
+        const auto found = models.find(name);
+        if (found == models.end()) return to_response(openai::model_not_found(name));
+        return json_response(200, openai::model_json(found->second));
+    }
+    std::vector<openai::Model> list;
+    for (auto& [name, model] : models) list.push_back(std::move(model));
+    return json_response(200, openai::models_json(list));
+}
+
+io::HttpResponse Door::ready() const {
+    const auto view = view_.load();
+    std::uint32_t ready = 0;
+    for (const router::Pool& pool : view->routing->pools()) ready += pool.count;
+    const bool healthy = !view->draining && ready > 0;
+    const char* status = view->draining ? "draining" : healthy ? "ok" : "starting";
+    return json_response(boost::json::object{{"status", status}, {"replicas_ready", ready}}, healthy ? 200 : 503);
+}
+
+io::HttpResponse Door::status() {
+    const auto view = view_.load();
+    boost::json::value status = status_json(actions_.facts(), *view->members);
+    status.get_object()["seal"] = seal_json(clock_.now(), *view->seal);
+    return json_response(status);
+}
+
+io::HttpResponse Door::explain(const io::HttpRequest& request) {
+    const auto view = view_.load();
+    const std::string session = query_value(request.query, "session");
+    const std::string tenant = query_value(request.query, "tenant");
+    std::string model = query_value(request.query, "model");
+    router::RequestMeta meta;
+    if (auto shape = parse_route_query(request.query, meta); !shape) return to_response(shape.error());
+    if (model.empty()) {
+        const auto pools = view->routing->pools();
+        if (pools.empty()) return to_response(openai::unavailable("no model is served yet", 1000));
+        if (pools.front().key.model != pools.back().key.model)
+            return to_response(openai::missing("model (the cluster serves several)"));
+        model = pools.front().key.model;
+    }
+    meta.wall = clock_.wall();
+    meta.model = model;
+    meta.session = session;
+    meta.tenant = tenant;
+    dispatcher_.handle_view(view->routing);
+    const auto explanation = dispatcher_.explain(clock_.now(), meta);
+    if (!explanation) {
+        if (explanation.error().code == router::errc::model_not_found)
+            return to_response(openai::model_not_found(model));
+        return to_response(openai::unavailable(explanation.error().message(), 1000));
+    }
+    return json_response(route_json(session, explanation.value()));
+}
+
+io::HttpResponse Door::join(const io::HttpRequest& request) const {
+    auto seeds = parse_join(request.body);
+    if (!seeds) return to_response(seeds.error());
+    const boost::json::value reply = join_json(seeds.value());
+    actions_.join(std::move(seeds).value());
+    return json_response(reply);
+}
+
+}  // namespace exa::app

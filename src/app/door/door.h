@@ -1,0 +1,85 @@
+// Door: what a peer's HTTP does with a request. It finds the route (app/access/routes.h) and asks the gate; answers of
+// models are left to Entry, everything else is answered here.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/access/gate.h"
+#include "app/access/key_order.h"
+#include "app/access/routes.h"
+#include "app/admin/admin_json.h"
+#include "app/admin/kv_admin.h"
+#include "app/door/cors.h"
+#include "app/door/entry.h"
+#include "app/shared/shared_view.h"
+#include "base/result.h"
+#include "io/http/server.h"
+
+namespace exa::app {
+
+// What the door asks of the rest of the peer; callable from any thread.
+struct DoorActions {
+    std::function<PeerFacts()> facts;
+    std::function<std::string()> metrics;
+    const KvAdmin* kv = nullptr;  // outlives the door
+    // "host:port" texts to join through from now on.
+    std::function<void(std::vector<std::string>)> join;
+    std::function<void()> leave;
+    std::function<void()> accept_losses;
+    std::function<boost::asio::awaitable<Result<KeyChange>>(KeyOrder)> change_keys;
+    std::uint32_t drain_seconds = 0;
+};
+
+class Door {
+  public:
+    // All but the actions outlive this object.
+    Door(Entry& entry, Gate& gate, const Cors& cors, router::Dispatcher& dispatcher, ViewReader& view,
+         const io::SystemClock& clock, boost::asio::any_io_executor executor, DoorActions actions)
+        : entry_(entry),
+          gate_(gate),
+          cors_(cors),
+          dispatcher_(dispatcher),
+          view_(view),
+          clock_(clock),
+          executor_(std::move(executor)),
+          actions_(std::move(actions)) {}
+
+    // The server's handler.
+    void handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange);
+
+  private:
+    // Of OPTIONS: what may be asked, and what a browser wants to know before it asks.
+    io::HttpResponse options(const RouteMatch& match, const io::HttpRequest& request) const;
+    // Of every resource but those that take time.
+    io::HttpResponse answer(const RouteMatch& match, const io::HttpRequest& request, const Caller& caller);
+    io::HttpResponse models(std::string_view id, const Caller& caller) const;
+    io::HttpResponse ready() const;
+    io::HttpResponse status();
+    io::HttpResponse explain(const io::HttpRequest& request);
+    io::HttpResponse join(const io::HttpRequest& request) const;
+    void change_kv(std::string_view body, std::shared_ptr<io::HttpExchange> exchange) const;
+    boost::asio::awaitable<void> change_keys(std::string body, std::shared_ptr<io::HttpExchange> exchange) const;
+
+    Entry& entry_;
+    Gate& gate_;
+    const Cors& cors_;
+    router::Dispatcher& dispatcher_;
+    ViewReader& view_;
+    const io::SystemClock& clock_;
+    boost::asio::any_io_executor executor_;
+    DoorActions actions_;
+};
+
+// The value of `name` in a query string, percent-decoded, a plus being a space; empty when absent.
+std::string query_value(std::string_view query, std::string_view name);
+
+// What a question about a route says of the request beside its session and model: `meta` gets it.
+openai::ApiResult<void> parse_route_query(std::string_view query, router::RequestMeta& meta);
+
+}  // namespace exa::app

@@ -1,0 +1,33 @@
+#include "app/door/responses.h"
+
+#include <chrono>
+
+namespace exa::app {
+
+io::HttpResponse to_response(const openai::ApiError& error) {
+    io::HttpResponse response;
+    response.status = error.status;
+    response.headers.add("content-type", "application/json");
+    for (const openai::Header& header : error.headers()) response.headers.add(header.name, header.value);
+    response.body = error.body();
+    return response;
+}
+
+io::HttpResponse to_response(const router::Reject& reject, std::string_view model, std::string_view failure) {
+    const auto retry_ms = static_cast<std::uint32_t>(
+        std::chrono::duration_cast<std::chrono::milliseconds>(reject.retry_after.value_or(std::chrono::seconds(1)))
+            .count());
+    const std::error_code code = reject.error.code;
+    if (code == router::errc::model_not_found) return to_response(openai::model_not_found(model));
+    if (code == router::errc::all_replicas_busy) return to_response(openai::overloaded(retry_ms));
+    if (code == router::errc::no_replica_ready)
+        return to_response(openai::unavailable("no replica of this model is ready", retry_ms));
+    if (reject.status == 504) return to_response(openai::timed_out(reject.error.message(), retry_ms));
+    const bool is_known = code == router::errc::upstream_failed && !failure.empty();
+    openai::ApiError error = openai::upstream_failed(is_known ? std::string(failure) : reject.error.message());
+    error.status = reject.status;
+    if (reject.retry_after) error.retry_after_ms = retry_ms;
+    return to_response(error);
+}
+
+}  // namespace exa::app

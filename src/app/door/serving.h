@@ -1,0 +1,58 @@
+// Serving: the target's side of a request. It checks again what the entry believed (model, version, tenant, state), and
+// has the replica's backend answer.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/any_io_executor.hpp>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+
+#include "app/door/delivery.h"
+#include "app/door/turn.h"
+#include "app/kv/mesh.h"
+#include "app/replica/backend.h"
+#include "app/replica/local_replicas.h"
+#include "app/replica/reply.h"
+#include "io/link/link.h"
+#include "wire/link_messages.h"
+
+namespace exa::app {
+
+// Belongs to one data-plane thread, and so do its replies.
+class Serving {
+  public:
+    // `turn` and `kv` outlive it; null: this peer keeps no KV cache for others.
+    Serving(std::shared_ptr<LocalReplicas> replicas, KvMesh* kv, Turn& turn,
+            const boost::asio::any_io_executor& executor)
+        : replicas_(std::move(replicas)),
+          kv_(kv),
+          turn_(turn),
+          context_{executor, std::make_shared<ServingStats>(), std::make_shared<Mailbox>(executor)} {}
+
+    // The answer, as Backend::open() gives it; that this peer cannot take the request is an end without a head.
+    std::shared_ptr<ReplyReader> open(const wire::Open& open);
+
+    // A replica of this peer that would take a request for `model`.
+    std::optional<ReplicaId> find_ready(std::string_view model, std::string_view tenant) const;
+
+    // Answers a request, or a question about KV, that came over a link.
+    void serve(wire::Open open, std::shared_ptr<io::LinkStream> stream);
+
+    const ServingStats& stats() const { return *context_.stats; }
+
+  private:
+    std::shared_ptr<ReplyReader> answer_kv(const wire::Open& open, io::LinkStream& stream);
+
+    std::shared_ptr<LocalReplicas> replicas_;
+    KvMesh* kv_;
+    Turn& turn_;
+    ReplyContext context_;
+    std::atomic<std::uint32_t> kv_answers_now_ = 0;
+    std::unordered_set<std::shared_ptr<Delivery>> deliveries_;  // under way
+};
+
+}  // namespace exa::app

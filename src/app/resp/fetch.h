@@ -1,0 +1,31 @@
+// Brings a value of the Redis port from other peers: the first part from whoever has the last version, then the others
+// from wherever they are.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "app/kv/tiers.h"
+#include "app/resp/version.h"
+#include "base/crypto.h"
+#include "kv/value_search.h"
+
+namespace exa::app {
+
+struct RespFetch {
+    kv::SegmentKey key;
+    std::string user_key;
+    kv::ValueVerdict verdict;  // with holders
+    // Memory for so many bytes, as long as what it gives is held; null: there is none.
+    std::function<std::shared_ptr<void>(std::uint64_t bytes)> reserve;
+};
+
+// Whole, its first part holding what was reserved, or nothing. Called once, from another thread, or never when the peer
+// ends. `crypto` outlives it.
+using RespFetched = std::function<void(std::optional<RespVersion>)>;
+void fetch_resp_value(KvPeers& peers, const Crypto& crypto, RespFetch fetch, RespFetched done);
+
+}  // namespace exa::app

@@ -1,0 +1,112 @@
+#include "app/shared/data_dir.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <system_error>
+#include <utility>
+
+#include "app/shared/errc.h"
+#include "app/shared/text_file.h"
+
+namespace exa::app {
+
+namespace {
+
+constexpr std::string_view header = "exaserve-identity 1\n";
+constexpr std::string_view identity_name = "identity";
+
+Error system_error(std::string_view what, const std::string& path) {
+    return error(errc::data_dir, fmt::format("{} {}: {}", what, path, std::generic_category().message(errno)));
+}
+
+struct Identity {
+    PeerId id;
+    Generation generation;
+};
+
+// "exaserve-identity 1\n<16 hex digits> <decimal>\n"
+std::string format_identity(const Identity& identity) {
+    return fmt::format("{}{} {}\n", header, to_string(identity.id), identity.generation.value);
+}
+
+std::optional<Identity> parse_identity(std::string_view text) {
+    if (text.size() <= header.size() || !text.starts_with(header) || !text.ends_with('\n')) return std::nullopt;
+    text.remove_prefix(header.size());
+    text.remove_suffix(1);
+    if (text.size() < 18 || text[16] != ' ') return std::nullopt;
+    const auto id = parse_peer_id(text.substr(0, 16));
+    Identity identity{id.value_or(PeerId{}), {}};
+    const std::string_view digits = text.substr(17);
+    const auto [end, errc] = std::from_chars(digits.data(), digits.data() + digits.size(), identity.generation.value);
+    if (identity.id == PeerId{} || errc != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+    return identity;
+}
+
+}  // namespace
+
+Result<DataDir> DataDir::open(const std::string& path, PeerId fresh_id) {
+    std::error_code failed;
+    std::filesystem::create_directories(path, failed);
+    if (failed) return error(errc::data_dir, fmt::format("cannot make {}: {}", path, failed.message()));
+
+    const std::string lock_path = path + "/lock";
+    const int lock_fd = ::open(lock_path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    if (lock_fd < 0) return system_error("cannot open", lock_path);
+    DataDir directory(path, lock_fd);
+    if (::flock(lock_fd, LOCK_EX | LOCK_NB) != 0) return error(errc::data_dir_locked, path);
+
+    Identity identity{fresh_id, Generation{0}};
+    EXA_TRY(const auto known, directory.read(identity_name));
+    if (known) {
+        const auto found = parse_identity(*known);
+        if (!found)
+            return error(errc::data_dir,
+                         fmt::format("{}/{} is damaged; restore it, or remove the whole directory to start "
+                                     "as a new peer",
+                                     path, identity_name));
+        identity = *found;
+    }
+    ++identity.generation.value;
+    EXA_TRY(directory.replace(identity_name, format_identity(identity)));
+    directory.peer_id_ = identity.id;
+    directory.generation_ = identity.generation;
+    return directory;
+}
+
+Result<std::optional<std::string>> DataDir::read(std::string_view name) const {
+    const std::string path = fmt::format("{}/{}", path_, name);
+    std::error_code failed;
+    const bool known = std::filesystem::exists(path, failed);
+    // What cannot be looked at may be there.
+    if (failed) return error(errc::data_dir, fmt::format("cannot read {}: {}", path, failed.message()));
+    if (!known) return std::optional<std::string>();
+    const std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return std::optional(text.str());
+}
+
+Result<void> DataDir::replace(std::string_view name, std::string_view text) const {
+    return replace_text_file(fmt::format("{}/{}", path_, name), text);
+}
+
+DataDir::DataDir(DataDir&& other) noexcept
+    : path_(std::move(other.path_)),
+      lock_fd_(std::exchange(other.lock_fd_, -1)),
+      peer_id_(other.peer_id_),
+      generation_(other.generation_) {}
+
+DataDir::~DataDir() {
+    if (lock_fd_ >= 0) ::close(lock_fd_);
+}
+
+}  // namespace exa::app

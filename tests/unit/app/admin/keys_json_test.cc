@@ -1,0 +1,100 @@
+#include "app/admin/keys_json.h"
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include "base/base64.h"
+#include "node/errc.h"
+
+namespace {
+
+using namespace exa;
+using app::KeyAction;
+using membership::Liveness;
+
+KeySecret secret() {
+    KeySecret secret;
+    secret.fill(9);
+    return secret;
+}
+
+app::ControlView sample() {
+    auto members = std::make_shared<membership::View>();
+    const auto add = [&](std::string name, std::vector<KeyId> keys, KeyId primary, Liveness liveness) {
+        wire::PeerRecord record;
+        record.id = PeerId{members->members.size() + 1};
+        record.name = std::move(name);
+        record.keys = std::move(keys);
+        record.primary_key = primary;
+        membership::Member member;
+        member.record = std::make_shared<const wire::PeerRecord>(std::move(record));
+        member.liveness = liveness;
+        members->members.push_back(std::make_shared<const membership::Member>(std::move(member)));
+    };
+    add("a", {KeyId{1}, KeyId{2}}, KeyId{1}, Liveness::alive);
+    add("b", {KeyId{1}}, KeyId{1}, Liveness::lost);
+    add("c", {}, KeyId{}, Liveness::left);
+    auto seal = std::make_shared<app::SealView>();
+    seal->sealed = true;
+    seal->primary = KeyId{1};
+    seal->installed = {KeyId{2}, KeyId{1}};
+    app::ControlView view;
+    view.members = std::move(members);
+    view.seal = std::move(seal);
+    return view;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(keys_json)
+
+BOOST_AUTO_TEST_CASE(keys_say_who_holds_them_who_does_not_and_who_seals_with_them) {
+    BOOST_TEST(boost::json::serialize(app::keys_json(sample())) ==
+               R"({"sealed":true,"primary":"00000001","keys":[)"
+               R"({"id":"00000002","primary":false,"held_by":1,"missing_on":["b"],"sealed_with_by":0},)"
+               R"({"id":"00000001","primary":true,"held_by":2,"missing_on":[],"sealed_with_by":2}],"peers":[)"
+               R"({"name":"a","liveness":"alive","primary":"00000001","keys":["00000001","00000002"]},)"
+               R"({"name":"b","liveness":"lost","primary":"00000001","keys":["00000001"]}]})");
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_without_keys_says_so_and_shows_its_alarms) {
+    app::SealView seal;
+    seal.alarms = {{membership::EventKind::heard_sealed, 7, *parse_endpoint("10.0.0.1:7946"), {}, TimePoint{}}};
+    seal.counters.sealed = 7;
+    BOOST_TEST(boost::json::serialize(app::seal_json(TimePoint{std::chrono::seconds{2}}, seal)) ==
+               R"({"sealed":false,"primary":null,"keys":[],"stored":true,"alarms":[)"
+               R"({"name":"hears sealed gossip but has no key","packets":7,"from":"10.0.0.1:7946","key":null,)"
+               R"("last_seconds":2E0}],"dropped":{"plain":0,"sealed":7,"unknown_key":0,"not_authentic":0,)"
+               R"("replayed":0}})");
+}
+
+BOOST_AUTO_TEST_CASE(orders_are_read_whole) {
+    const auto fresh = app::parse_key_order(R"({"action":"add"})").value();
+    BOOST_TEST((fresh.action == KeyAction::add && !fresh.secret));
+    const auto given = app::parse_key_order(R"({"action":"add","secret":")" + to_base64(secret()) + R"("})").value();
+    BOOST_TEST((given.secret == secret()));
+    const auto use = app::parse_key_order(R"({"action":"use","id":"0000000a"})").value();
+    BOOST_TEST((use.action == KeyAction::use && use.id == KeyId{10} && !use.insist));
+    const auto remove = app::parse_key_order(R"({"action":"remove","id":"0000000a","force":true})").value();
+    BOOST_TEST((remove.action == KeyAction::remove && remove.insist));
+}
+
+BOOST_AUTO_TEST_CASE(half_orders_are_refused_and_no_secret_is_shown) {
+    for (const char* bad : {"", "[]", "{}", R"({"action":"dance"})", R"({"action":"use"})",
+                            R"({"action":"use","id":"1"})", R"({"action":"use","id":"00000000"})",
+                            R"({"action":"use","id":"0000000a","force":1})", R"({"action":"add","secret":7})"})
+        BOOST_TEST(app::parse_key_order(bad).has_error(), bad);
+    const auto refused = app::parse_key_order(R"({"action":"add","secret":"c2VjcmV0"})");
+    BOOST_TEST_REQUIRE(refused.has_error());
+    BOOST_TEST(refused.error().status == 400);
+    BOOST_TEST(refused.error().body().find("c2VjcmV0") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_refused_order_is_a_conflict_and_an_unknown_key_is_not_found) {
+    BOOST_TEST(app::key_refusal(error(node::errc::would_cut_off, "b")).status == 409);
+    BOOST_TEST(app::key_refusal(error(node::errc::unknown_key, "x")).status == 404);
+    BOOST_TEST(app::key_refusal(error(node::errc::would_cut_off, "b")).message == "b: it could cut peers off");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
