@@ -6,6 +6,7 @@
 
 #include "app/shared/errc.h"
 #include "io/log/log.h"
+#include "scratch.h"
 #include "unit/app/kv/fakes.h"
 
 using namespace exa;
@@ -14,18 +15,16 @@ using namespace exa::app::test;
 
 namespace {
 
-struct Fixture {
+struct Fixture : exa::test::Scratch {
     Fixture() {
         config.kv_enabled = true;
         config.kv_capacity_gb = 1;
         config.kv_directory = directory;
     }
-    ~Fixture() { std::filesystem::remove_all(directory); }
 
     Result<std::shared_ptr<KvService>> start() const { return start_kv(config, PeerId{1}, sealer, clock, *log); }
 
-    const std::string directory =
-        (std::filesystem::temp_directory_path() / ("exaserve-kv-start-" + std::to_string(::getpid()))).string();
+    const std::string directory = path / "kv";
     const io::SystemClock clock;
     const std::unique_ptr<Log> log = io::make_log({LogLevel::error, io::LogFormat::text, {}, {}}).value();
     PeerConfig config;

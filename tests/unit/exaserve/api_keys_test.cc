@@ -11,28 +11,24 @@
 #include "app/shared/text_file.h"
 #include "exaserve/exit_code.h"
 #include "io/crypto/openssl_crypto.h"
+#include "scratch.h"
 
 using namespace exa;
 using namespace exa::cli;
 
 namespace {
 
-struct Scratch {
-    Scratch() : path(std::filesystem::temp_directory_path() / ("api_keys_test." + std::to_string(::getpid()))) {
-        std::filesystem::remove(path);
-    }
-    ~Scratch() { std::filesystem::remove(path); }
-
+struct Scratch : exa::test::Scratch {
     ApiKeysOptions options(ApiKeysAction action) const {
         ApiKeysOptions options;
         options.action = action;
-        options.file = path;
+        options.file = file_path;
         return options;
     }
-    std::string text() const { return app::read_text_file(path, app::api_key_file_bytes_max).value(); }
+    std::string text() const { return app::read_text_file(file_path, app::api_key_file_bytes_max).value(); }
     app::ApiKeyFile file() const { return app::parse_api_key_file(text()).value(); }
 
-    std::filesystem::path path;
+    const std::string file_path = path / "keys";
 };
 
 }  // namespace
@@ -54,7 +50,7 @@ BOOST_AUTO_TEST_CASE(a_made_key_is_printed_and_the_file_knows_it_by_its_hash_onl
 
 BOOST_AUTO_TEST_CASE(what_the_operator_wrote_stays_through_create_and_revoke) {
     const std::string before = "# ours\n[tenants.acme]\nrequests_per_minute = 5  # few\n";
-    std::ofstream(path) << before;
+    std::ofstream(file_path) << before;
     ApiKeysOptions create = options(ApiKeysAction::create);
     create.tenant = "acme";
     create.target.json = true;
@@ -69,7 +65,7 @@ BOOST_AUTO_TEST_CASE(what_the_operator_wrote_stays_through_create_and_revoke) {
 }
 
 BOOST_AUTO_TEST_CASE(the_list_shows_ids_and_limits_and_no_hash) {
-    std::ofstream(path) << "[tenants.acme]\nmodels = ['m']\ntokens_per_day = 77\npriority = 'low'\n";
+    std::ofstream(file_path) << "[tenants.acme]\nmodels = ['m']\ntokens_per_day = 77\npriority = 'low'\n";
     ApiKeysOptions create = options(ApiKeysAction::create);
     create.admin = true;
     BOOST_TEST(ask(create, Style::plain).has_value());
@@ -94,8 +90,8 @@ BOOST_AUTO_TEST_CASE(wrong_usage_changes_nothing) {
     ApiKeysOptions revoke = options(ApiKeysAction::revoke);
     revoke.id = "0000000a";
     BOOST_TEST(ask(revoke, Style::plain).error().exit_code == exit_usage);
-    BOOST_TEST(!std::filesystem::exists(path));
-    std::ofstream(path) << "[tenants.a]\nlimit = 1\n";
+    BOOST_TEST(!std::filesystem::exists(file_path));
+    std::ofstream(file_path) << "[tenants.a]\nlimit = 1\n";
     ApiKeysOptions create = options(ApiKeysAction::create);
     create.tenant = "a";
     BOOST_TEST(ask(create, Style::plain).error().exit_code == exit_usage);

@@ -8,20 +8,16 @@
 
 #include "app/shared/errc.h"
 #include "app/shared/text_file.h"
+#include "scratch.h"
 
 using namespace exa;
 using namespace exa::app;
 
 namespace {
 
-struct Scratch {
-    Scratch() : path(std::filesystem::temp_directory_path() / ("api_key_watch_test." + std::to_string(::getpid()))) {
-        std::filesystem::remove(path);
-    }
-    ~Scratch() { std::filesystem::remove(path); }
-
-    void write(const std::string& text) const { BOOST_TEST_REQUIRE(replace_text_file(path, text).has_value()); }
-    std::filesystem::path path;
+struct Scratch : exa::test::Scratch {
+    void write(const std::string& text) const { BOOST_TEST_REQUIRE(replace_text_file(file, text).has_value()); }
+    const std::string file = path / "keys";
 };
 
 }  // namespace
@@ -31,7 +27,7 @@ BOOST_AUTO_TEST_SUITE(api_key_watch)
 BOOST_AUTO_TEST_CASE(a_file_is_read_once_for_every_change) {
     const Scratch scratch;
     scratch.write("[tenants.a]\n");
-    ApiKeyWatch watch(scratch.path);
+    ApiKeyWatch watch(scratch.file);
     BOOST_TEST(watch.poll().value().value().tenants.size() == 1U);
     BOOST_TEST(!watch.poll().has_value());
     scratch.write("[tenants.b]\n");
@@ -41,14 +37,14 @@ BOOST_AUTO_TEST_CASE(a_file_is_read_once_for_every_change) {
 
 BOOST_AUTO_TEST_CASE(a_file_that_is_bad_or_gone_is_told_once_and_read_when_it_is_mended) {
     const Scratch scratch;
-    ApiKeyWatch watch(scratch.path);
+    ApiKeyWatch watch(scratch.file);
     BOOST_TEST((watch.poll().value().error().code == errc::data_dir));
     BOOST_TEST(!watch.poll().has_value());
     scratch.write("[tenants.a]\nrequests = 1\n");
     const auto bad = watch.poll();
     BOOST_TEST_REQUIRE(bad.has_value());
     BOOST_TEST((bad->error().code == errc::usage));
-    BOOST_TEST(bad->error().detail == scratch.path.string() + ": line 2: unknown key 'tenants.a.requests'");
+    BOOST_TEST(bad->error().detail == scratch.file + ": line 2: unknown key 'tenants.a.requests'");
     BOOST_TEST(!watch.poll().has_value());
     scratch.write("[tenants.a]\n");
     BOOST_TEST(watch.poll().value().has_value());

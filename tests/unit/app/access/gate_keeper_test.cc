@@ -7,6 +7,7 @@
 #include <string>
 
 #include "io/crypto/openssl_crypto.h"
+#include "scratch.h"
 
 using namespace exa;
 using namespace exa::app;
@@ -24,13 +25,7 @@ ApiKeyFile sample() {
     return file;
 }
 
-struct Fixture {
-    Fixture() : path(std::filesystem::temp_directory_path() / ("gate_keeper_test." + std::to_string(::getpid()))) {
-        std::filesystem::remove_all(path);
-        directory.emplace(DataDir::open(path, PeerId{1}).value());
-    }
-    ~Fixture() { std::filesystem::remove_all(path); }
-
+struct Fixture : exa::test::Scratch {
     // One life of a peer: its gate, which `live` uses.
     template <class Live>
     void life(Live live) {
@@ -39,8 +34,7 @@ struct Fixture {
         live(gate);
     }
 
-    std::filesystem::path path;
-    std::optional<DataDir> directory;
+    std::optional<DataDir> directory = DataDir::open(path, PeerId{1}).value();
     NullLog log;
 };
 

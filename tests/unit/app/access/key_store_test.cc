@@ -10,28 +10,16 @@
 #include "app/shared/errc.h"
 #include "io/crypto/openssl_crypto.h"
 #include "membership/key_file.h"
+#include "scratch.h"
 
 namespace {
 
 using namespace exa;
 using app::DataDir;
 using app::KeyStore;
+using test::Scratch;
 
 const io::OpenSslCrypto crypto;
-
-struct Scratch {
-    Scratch() : path(std::filesystem::temp_directory_path() / ("key_store_test." + std::to_string(::getpid()))) {
-        std::filesystem::remove_all(path);
-    }
-    ~Scratch() { std::filesystem::remove_all(path); }
-
-    std::string write(const std::string& name, const std::string& text) const {
-        std::filesystem::create_directories(path);
-        std::ofstream(path / name, std::ios::binary) << text;
-        return path / name;
-    }
-    std::filesystem::path path;
-};
 
 KeySecret secret(std::uint8_t with) {
     KeySecret secret;

@@ -6,24 +6,14 @@
 #include <string>
 
 #include "app/shared/errc.h"
+#include "scratch.h"
 
 BOOST_AUTO_TEST_SUITE(data_dir)
 
 using exa::Generation;
 using exa::PeerId;
 using exa::app::DataDir;
-
-namespace {
-
-struct Scratch {
-    Scratch() : path(std::filesystem::temp_directory_path() / ("data_dir_test." + std::to_string(::getpid()))) {
-        std::filesystem::remove_all(path);
-    }
-    ~Scratch() { std::filesystem::remove_all(path); }
-    std::filesystem::path path;
-};
-
-}  // namespace
+using exa::test::Scratch;
 
 BOOST_AUTO_TEST_CASE(identity_stays_and_generation_grows_with_every_boot) {
     const Scratch scratch;

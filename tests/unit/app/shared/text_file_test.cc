@@ -8,20 +8,13 @@
 #include <fstream>
 
 #include "app/shared/errc.h"
+#include "scratch.h"
 
 using namespace exa;
 using namespace exa::app;
+using exa::test::Scratch;
 
 namespace {
-
-struct Scratch {
-    Scratch() : path(std::filesystem::temp_directory_path() / ("text_file_test." + std::to_string(::getpid()))) {
-        std::filesystem::remove_all(path);
-        std::filesystem::create_directories(path);
-    }
-    ~Scratch() { std::filesystem::remove_all(path); }
-    std::filesystem::path path;
-};
 
 unsigned mode_of(const std::string& path) {
     struct stat status{};

@@ -7,19 +7,15 @@
 #include <filesystem>
 #include <string>
 
+#include "scratch.h"
+
 using namespace exa;
 using namespace exa::io;
 using namespace exa::io::store;
 
 namespace {
 
-struct Scratch {
-    Scratch() : path(std::filesystem::temp_directory_path() / ("index_db_test." + std::to_string(::getpid()))) {
-        std::filesystem::remove_all(path);
-    }
-    ~Scratch() { std::filesystem::remove_all(path); }
-    std::filesystem::path path;
-
+struct Scratch : exa::test::Scratch {
     std::unique_ptr<IndexDb> open(Durability durability = Durability::wal) const {
         auto db = IndexDb::open(path, durability, true);
         if (db.has_error()) BOOST_FAIL(db.error().message());

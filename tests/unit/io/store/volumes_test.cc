@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kv/segment_buffer.h"
+#include "scratch.h"
 
 using namespace exa;
 using namespace exa::io::store;
@@ -18,13 +19,7 @@ namespace {
 
 constexpr std::uint64_t kib = 1024;
 
-struct Scratch {
-    Scratch() : path(std::filesystem::temp_directory_path() / ("volumes_test." + std::to_string(::getpid()))) {
-        std::filesystem::remove_all(path);
-    }
-    ~Scratch() { std::filesystem::remove_all(path); }
-    std::filesystem::path path;
-
+struct Scratch : exa::test::Scratch {
     std::unique_ptr<Volumes> open(bool direct_io = true) const {
         auto volumes = Volumes::open(path, 64 * kib, direct_io);
         BOOST_REQUIRE(volumes.has_value());

@@ -1,0 +1,69 @@
+#include "app/foundation.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "app/exposure.h"
+#include "app/shared/errc.h"
+#include "io/random.h"
+
+namespace exa::app {
+
+namespace {
+
+Result<Bytes> read_root_secret(const PeerConfig& config) {
+    if (config.root_secret_file.empty()) {
+        const Digest derived =
+            io::OpenSslCrypto().hkdf_sha256(as_bytes(config.cluster), as_bytes("exaserve"), as_bytes("root"));
+        return Bytes(derived.begin(), derived.end());
+    }
+    const std::ifstream file(config.root_secret_file, std::ios::binary);
+    if (!file) return error(errc::usage, fmt::format("root_secret_file: {} cannot be read", config.root_secret_file));
+    std::ostringstream text;
+    text << file.rdbuf();
+    const ByteView secret = as_bytes(text.view());
+    if (secret.size() < 32)
+        return error(errc::usage, fmt::format("root_secret_file: {} holds {} bytes, 32 or more are needed",
+                                              config.root_secret_file, secret.size()));
+    return Bytes(secret.begin(), secret.end());
+}
+
+}  // namespace
+
+Foundation::Foundation(const PeerConfig& config, DataDir opened, Bytes secret)
+    : directory(std::move(opened)),
+      key_store(directory, crypto),
+      root_secret(std::move(secret)),
+      tokens(crypto, root_secret),
+      sealer(crypto, root_secret),
+      identity{cluster_id(config.cluster), directory.peer_id(), directory.generation(), config.name} {}
+
+Result<std::unique_ptr<const Foundation>> Foundation::lay(const PeerConfig& config) {
+    EXA_TRY(const Addresses listen,
+            resolve_addresses(config.listen_gossip, config.listen_link, config.listen_http, "listen"));
+    EXA_TRY(check_door(config, "listen.http", listen.http));
+    std::optional<Endpoint> resp;
+    if (!config.kv_resp_listen.empty()) {
+        EXA_TRY(resp, resolve_address(config.kv_resp_listen, "kv.resp_listen"));
+        EXA_TRY(check_door(config, "kv.resp_listen", *resp));
+    }
+    EXA_TRY(const Addresses advertise,
+            resolve_addresses(config.advertise_gossip, config.advertise_link, config.advertise_http, "advertise"));
+    EXA_TRY(DataDir directory, DataDir::open(config.data_dir, PeerId{io::random_u64()}));
+    EXA_TRY(Bytes secret, read_root_secret(config));
+
+    auto base = std::make_unique<Foundation>(config, std::move(directory), std::move(secret));
+    base->listen = listen;
+    base->advertise = advertise;
+    base->resp = resp;
+    EXA_TRY(base->keys, base->key_store.load(config.cluster_key_file));
+    EXA_TRY(check_sealing(config, base->keys, listen));
+    base->sealing = {&base->crypto,
+                     base->keys.is_sealed() ? std::make_shared<const LinkKeys>(base->keys.link_keys()) : nullptr};
+    return std::unique_ptr<const Foundation>(std::move(base));
+}
+
+}  // namespace exa::app

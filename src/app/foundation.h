@@ -1,0 +1,47 @@
+// Foundation: what a peer stands on before any of it runs: its clock, its addresses, its data directory and with it who
+// it is, the cluster's secrets and keys.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "app/access/key_store.h"
+#include "app/addresses.h"
+#include "app/config/config.h"
+#include "app/shared/data_dir.h"
+#include "base/bytes.h"
+#include "base/result.h"
+#include "io/clock/system_clock.h"
+#include "io/crypto/openssl_crypto.h"
+#include "io/link/config.h"
+#include "kv/segment.h"
+#include "membership/key_ring.h"
+#include "router/session.h"
+
+namespace exa::app {
+
+// Does not move: its parts refer to one another.
+struct Foundation {
+    // `config` must be complete. The data directory is locked from here on, and holds a new generation. Errors: those
+    // of app::errc, which name the key or the file.
+    static Result<std::unique_ptr<const Foundation>> lay(const PeerConfig& config);
+
+    Foundation(const PeerConfig& config, DataDir opened, Bytes secret);
+
+    const io::SystemClock clock;
+    const TimePoint started = clock.now();
+    const io::OpenSslCrypto crypto;
+    Addresses listen;
+    Addresses advertise;           // ports that the system is to choose are 0 still
+    std::optional<Endpoint> resp;  // kv.resp_listen, if there is one
+    const DataDir directory;
+    const KeyStore key_store;
+    membership::KeyRing keys;
+    const Bytes root_secret;
+    const router::SessionTokens tokens;
+    const kv::SegmentSealer sealer;
+    const io::LinkIdentity identity;
+    io::LinkSealing sealing;
+};
+
+}  // namespace exa::app

@@ -1,0 +1,44 @@
+#include "app/guards.h"
+
+#include <utility>
+
+#include "app/access/api_key_watch.h"
+#include "app/shared/errc.h"
+
+namespace exa::app {
+
+Result<std::unique_ptr<Guards>> Guards::post(const PeerConfig& config, const Foundation& base,
+                                             const std::string& warm_up_secret, Log& log) {
+    std::unique_ptr<Guards> guards(new Guards(base.clock, log));
+    if (!config.api_keys_file.empty()) {
+        ApiKeyWatch watch(config.api_keys_file);
+        auto keys = watch.poll();
+        if (!*keys) return error(errc::usage, "security.api_keys_file: " + keys->error().detail);
+        guards->keys_.emplace(base.crypto, base.clock, warm_up_secret, std::move(*keys).value());
+        guards->keeper_.emplace(std::move(watch), *guards->keys_, base.directory, log);
+    }
+    EXA_TRY(guards->cors_, Cors::parse(config.http_cors_origins));
+    if (!config.http_certificate_file.empty()) {
+        EXA_TRY(guards->certificates_,
+                Certificates::load(config.http_certificate_file, config.http_key_file, base.clock.wall(), log));
+    }
+    if (!config.http_access_log.empty()) {
+        EXA_TRY(guards->access_log_, AccessLog::open(config.http_access_log));
+    }
+    return guards;
+}
+
+void Guards::keep_up(bool hangup, const OnTls& on_tls) {
+    if (certificates_) certificates_->reload(clock_.wall(), on_tls);
+    if (access_log_) keep_access_log(hangup);
+}
+
+void Guards::keep_access_log(bool hangup) {
+    if (const auto now = access_log_->dropped(); now > std::exchange(lines_dropped_, now))
+        log_.warn("peer", "lines of the access log were dropped", {{"lines_in_all", std::to_string(now)}});
+    if (!hangup) return;
+    if (auto reopened = access_log_->reopen(); !reopened)
+        log_.error("peer", "the access log goes on to the old file", {{"reason", reopened.error().detail}});
+}
+
+}  // namespace exa::app
