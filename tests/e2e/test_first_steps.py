@@ -1,4 +1,4 @@
-"""tools/setup, quickstart, fetch_model and compile say what to do next when a fresh machine lacks something.
+"""tools/setup, quickstart, fetch_model, compile and test say what to do next when a fresh machine lacks something.
 
 They run in a copy of the tree's tools/, and see no programs but those of a folder made here: nothing is installed.
 """
@@ -21,7 +21,7 @@ class Checkout:
         (self.path / "tools").mkdir(parents=True)
         self.bin.mkdir()
         self.home.mkdir()
-        for tool in ("setup", "quickstart", "fetch_model", "compile"):
+        for tool in ("setup", "quickstart", "fetch_model", "compile", "test"):
             shutil.copy(ROOT / "tools" / tool, self.path / "tools")
         for name in PROGRAMS:
             if found := shutil.which(name):
@@ -117,6 +117,14 @@ def test_quickstart_without_a_model_ends_before_it_compiles(checkout):
     assert done.returncode == 1
     assert "there is no model" in done.stdout
     assert "compiling" not in done.stdout
+
+
+def test_a_suite_that_is_none_is_refused_before_anything_is_built(checkout):
+    (checkout.path / "tools/setup").write_text("#!/bin/sh\necho building\n")
+    done = checkout.run("tools/test", "unit", "nonsense")
+    assert done.returncode == 2
+    assert "there is no suite 'nonsense'" in done.stdout
+    assert "building" not in done.stdout
 
 
 def test_fetch_model_says_when_the_cache_cannot_be_written(checkout):
