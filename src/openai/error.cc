@@ -184,6 +184,15 @@ ApiError overloaded(std::uint32_t retry_after_ms) {
     return error;
 }
 
+ApiError draining(std::uint32_t retry_after_ms) {
+    ApiError error = server_error(
+        503,
+        "Every replica of this model that could be asked is draining and takes no new requests; nothing was started.",
+        "draining");
+    error.retry_after_ms = retry_after_ms;
+    return error;
+}
+
 ApiError unavailable(std::string_view why, std::uint32_t retry_after_ms) {
     ApiError error = server_error(503, std::string(why) + ".", "unavailable");
     error.retry_after_ms = retry_after_ms;

@@ -72,6 +72,7 @@ ApiError quota_exceeded(std::string_view why);
 // 5xx.
 // 503: every candidate is at its own limit, nothing was started.
 ApiError overloaded(std::uint32_t retry_after_ms);
+ApiError draining(std::uint32_t retry_after_ms);
 // 503: this peer is about to leave or still starting; another one answers.
 ApiError unavailable(std::string_view why, std::uint32_t retry_after_ms);
 // 502: replicas that were tried failed before a byte of the answer existed.

@@ -168,9 +168,7 @@ class Chooser {
     }
 
     bool can_wait_at(std::uint32_t slot) const {
-        if (book_.standing(now_, slot) > Standing::full || !is_able(book_, slot, need_)) return false;
-        const auto tried = std::ranges::find(need_.tried, book_.id(slot));
-        return tried == need_.tried.end() || (need_.turned_away >> (tried - need_.tried.begin()) & 1) != 0;
+        return book_.standing(now_, slot) <= Standing::full && could_be_asked(book_, slot, need_);
     }
 
     std::tuple<bool, std::uint32_t, std::uint32_t> queue_order(std::uint32_t slot) const {
@@ -213,6 +211,12 @@ bool is_able(const ReplicaBook& book, std::uint32_t slot, const Need& need) {
     const std::uint32_t context_tokens = book.context_tokens(slot);
     return (context_tokens == 0 || need.prompt_tokens <= context_tokens) &&
            (need.numerics == 0 || need.numerics == book.numerics(slot));
+}
+
+bool could_be_asked(const ReplicaBook& book, std::uint32_t slot, const Need& need) {
+    if (!is_able(book, slot, need)) return false;
+    const auto tried = std::ranges::find(need.tried, book.id(slot));
+    return tried == need.tried.end() || (need.turned_away >> (tried - need.tried.begin()) & 1) != 0;
 }
 
 bool is_fit(const ReplicaBook& book, std::uint32_t slot, const Need& need) {

@@ -50,6 +50,8 @@ struct Choice {
 bool is_fit(const ReplicaBook& book, std::uint32_t slot, const Need& need);
 // The same, whether or not it was tried.
 bool is_able(const ReplicaBook& book, std::uint32_t slot, const Need& need);
+// The same, unless it was tried and failed: one that had no place may be asked for one again.
+bool could_be_asked(const ReplicaBook& book, std::uint32_t slot, const Need& need);
 
 // Of two that take a request about equally well the nearer one gets it. A session of high priority stays with an owner
 // that is above the bounded load; a request of low priority leaves the last quarter of a replica's places to others.

@@ -75,7 +75,9 @@ errc code_of(Failure failure) {
         case Failure::timeout:
             return errc::upstream_timeout;
         case Failure::draining:
+            return errc::replicas_draining;
         case Failure::refused:
+            return errc::out_of_reach;
         case Failure::no_place:
             return errc::all_replicas_busy;
         case Failure::suspect:
@@ -167,7 +169,10 @@ Result<Dispatcher::Place> Dispatcher::locate(const RequestMeta& meta, std::uint6
         place.pool = pick_version(pools, filter, has_session ? place.position : entropy);
     }
     if (place.pool == nullptr) return error(errc::model_not_found, describe(meta.model, meta.version));
-    if (place.pool->count == 0) return error(errc::no_replica_ready, describe(meta.model, meta.version));
+    if (place.pool->count == 0) {
+        const errc why = place.pool->all_drain ? errc::replicas_draining : errc::no_replica_ready;
+        return error(why, describe(meta.model, meta.version));
+    }
     const std::uint32_t context_tokens = place.pool->context_tokens_max;
     if (context_tokens > 0 && meta.prompt_tokens_min > context_tokens)
         return error(errc::context_too_long, std::to_string(meta.prompt_tokens_min) + " prompt tokens, at most " +
@@ -224,7 +229,7 @@ Decision Dispatcher::send(TimePoint now, std::uint32_t index, Error last, bool m
         need.spill = spills_.find(now, spill);
     }
     const auto choice = choose(now, *pool, book_, need, config_, rng_);
-    if (!choice) return give_up(index, std::move(last));
+    if (!choice) return give_up(index, why_none(now, *pool, need, std::move(last)));
     if (choice->reason == Reason::session_spilled)
         spills_.remember(now, spill, {book_.id(choice->slot), need.spill ? need.spill->spread : 1});
     else if (choice->reason == Reason::session_owner && need.spill)
@@ -248,6 +253,19 @@ Decision Dispatcher::send(TimePoint now, std::uint32_t index, Error last, bool m
     Attempt attempt = make_attempt(index, *pool, *choice);
     if (request.waits) attempt.queue_wait = *request.wait_until - now;
     return attempt;
+}
+
+Error Dispatcher::why_none(TimePoint now, const Pool& pool, const Need& need, Error last) const {
+    // Where one failed, or said that it is full, that is what its client has to know.
+    const bool nobody_said = last.code == errc::all_replicas_busy && need.tried.empty();
+    if (!nobody_said && last.code != errc::replicas_draining && last.code != errc::out_of_reach) return last;
+    bool drains = pool.all_drain || last.code == errc::replicas_draining;
+    for (std::uint32_t slot = pool.first; slot < pool.first + pool.count; ++slot) {
+        const Standing standing = book_.standing(now, slot);
+        if (standing <= Standing::full && could_be_asked(book_, slot, need)) return error(errc::all_replicas_busy);
+        drains = drains || standing == Standing::draining;
+    }
+    return error(drains ? errc::replicas_draining : errc::out_of_reach);
 }
 
 // The owner has room again.

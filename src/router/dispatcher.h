@@ -208,6 +208,8 @@ class Dispatcher {
     std::uint32_t open_request(const RequestMeta& meta, const Place& place);
     // The next attempt, or the end for the reason of `last`.
     Decision send(TimePoint now, std::uint32_t index, Error last, bool must_wait = false);
+    // Why no replica of the pool takes the request, if `last` was not a failure.
+    Error why_none(TimePoint now, const Pool& pool, const Need& need, Error last) const;
     void narrow(TimePoint now, std::uint64_t spill, const Spill& last);
     void widen(TimePoint now, const Request& request);
     Attempt make_attempt(std::uint32_t index, const Pool& pool, const Choice& choice);

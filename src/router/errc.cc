@@ -18,6 +18,10 @@ class Category final : public std::error_category {
                 return "no replica of the model is ready yet";
             case errc::all_replicas_busy:
                 return "every replica of the model is busy";
+            case errc::replicas_draining:
+                return "every replica of the model that could be asked is draining";
+            case errc::out_of_reach:
+                return "every replica of the model is out of reach, or failed a moment ago";
             case errc::context_too_long:
                 return "the prompt is longer than the model's context";
             case errc::too_many_hops:
@@ -48,6 +52,8 @@ std::uint16_t http_status(errc code) {
             return 404;
         case errc::no_replica_ready:
         case errc::all_replicas_busy:
+        case errc::replicas_draining:
+        case errc::out_of_reach:
             return 503;
         case errc::context_too_long:
             return 400;

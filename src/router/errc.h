@@ -9,7 +9,9 @@ namespace exa::router {
 enum class errc {
     model_not_found = 1,  // no peer speaks of such a model (or version of it); retrying does not help
     no_replica_ready,     // the model is known, but none of its replicas is ready
-    all_replicas_busy,    // every replica is at its limit or out of reach for the moment
+    all_replicas_busy,    // every replica is at its limit for the moment
+    replicas_draining,    // every replica that could be asked drains: it takes no new requests
+    out_of_reach,         // the links to all replicas are broken, or these failed or refused a moment ago
     context_too_long,     // the prompt alone is past the context of every replica
     too_many_hops,        // the request has crossed too many peers: a loop
     upstream_failed,      // the attempts are used up; the last replica failed

@@ -41,10 +41,17 @@ std::shared_ptr<const ring::Ring> make_ring(std::span<const ring::RingMember> me
     return rings != nullptr ? rings->get(members, last) : std::make_shared<const ring::Ring>(members, last);
 }
 
+// A pool while it is gathered.
+struct Gathered {
+    std::vector<ReplicaEntry> entries;
+    bool all_drain = true;
+};
+
 // `entries` are of one pool. Ids may repeat only if a peer's record is malformed; the ring then keeps one, and so do
 // we.
-void add_pool(RoutingView::Layout& layout, ring::PoolKey key, std::vector<ReplicaEntry> entries,
-              const RoutingView* before, ring::RingPool* rings) {
+void add_pool(RoutingView::Layout& layout, ring::PoolKey key, Gathered gathered, const RoutingView* before,
+              ring::RingPool* rings) {
+    std::vector<ReplicaEntry>& entries = gathered.entries;
     const auto before_by_id = [](const ReplicaEntry& a, const ReplicaEntry& b) {
         return a.record->id != b.record->id ? a.record->id < b.record->id : a.record->weight > b.record->weight;
     };
@@ -57,6 +64,7 @@ void add_pool(RoutingView::Layout& layout, ring::PoolKey key, std::vector<Replic
     pool.key = std::move(key);
     pool.first = static_cast<std::uint32_t>(layout.replicas.size());
     pool.count = static_cast<std::uint32_t>(entries.size());
+    pool.all_drain = gathered.all_drain;
     bool all_tell = true;
     std::vector<ring::RingMember> members;
     for (const ReplicaEntry& entry : entries) {
@@ -79,7 +87,7 @@ bool is_key_of(const ring::PoolKey& key, const wire::ReplicaRecord& record) {
 
 std::shared_ptr<const RoutingView::Layout> make_layout(const membership::View& view, const RoutingView* before,
                                                        ring::RingPool* rings) {
-    using Pools = std::map<ring::PoolKey, std::vector<ReplicaEntry>>;
+    using Pools = std::map<ring::PoolKey, Gathered>;
     Pools pools;
     // Neighbours in a record, and in records of peers of one deployment, nearly always share their pool.
     Pools::iterator last = pools.end();
@@ -88,12 +96,13 @@ std::shared_ptr<const RoutingView::Layout> make_layout(const membership::View& v
             if (!is_known(*member, record)) continue;
             if (last == pools.end() || !is_key_of(last->first, record))
                 last = pools.try_emplace({record.model, record.role, record.tenant_pool, record.version}).first;
-            if (is_routable(*member, record)) last->second.push_back(make_entry(member, record, view.self));
+            if (record.state != wire::ReplicaState::draining) last->second.all_drain = false;
+            if (is_routable(*member, record)) last->second.entries.push_back(make_entry(member, record, view.self));
         }
     }
     auto layout = std::make_shared<RoutingView::Layout>();
     layout->members = view.members;
-    for (auto& [key, entries] : pools) add_pool(*layout, key, std::move(entries), before, rings);
+    for (auto& [key, gathered] : pools) add_pool(*layout, key, std::move(gathered), before, rings);
     layout->places.reserve(layout->replicas.size());
     for (std::uint32_t at = 0; at < layout->replicas.size(); ++at)
         layout->places.push_back({layout->replicas[at].record->id, at});

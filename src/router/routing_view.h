@@ -36,6 +36,7 @@ struct Pool {
     std::uint32_t count = 0;
     std::uint64_t weight_sum = 0;
     std::uint32_t context_tokens_max = 0;  // 0: some replica does not tell
+    bool all_drain = false;                // all that are known, by their own state
 };
 
 class RoutingView {

@@ -1,7 +1,11 @@
 """A peer leaves under load, keep-alive clients of its own included: nobody notices."""
 
+import json
+import pathlib
+import threading
+
 import pytest
-from cluster import exaserve, wait_for
+from cluster import Cluster, exaserve, post_json, wait_for
 from load import Client, Load
 
 
@@ -53,3 +57,22 @@ def test_an_idle_connection_is_not_waited_for(cluster, answers):
     leaver.terminate()
     assert leaver.wait(15) == 0, "its drain may take 30 s, but nothing was under way"
     client.close()
+
+
+def test_who_asks_while_all_replicas_drain_is_told_so(tmp_path):
+    flags = ["--model-engine=null", "--null-decode-us=20000"]
+    with Cluster(tmp_path, pathlib.Path("null"), peers=2, replicas=[0, 1], flags=flags) as cluster:
+        entry, leaver = cluster.peers
+        url = entry.url + "/v1/completions"
+        body = {"model": "null", "prompt": "hi", "max_tokens": 500}
+        held = threading.Thread(target=post_json, args=(url, body))
+        held.start()
+        wait_for(lambda: leaver.metric("replica_in_flight") == 1, 20, "an answer that holds up the drain")
+        leaver.terminate()
+        wait_for(lambda: entry.member(leaver.name)["state"] == "draining", 20, "the entry knows of it")
+        status, headers, answer = post_json(url, body)
+        assert status == 503
+        assert json.loads(answer)["error"]["code"] == "draining"
+        assert headers["x-should-retry"] == "true" and int(headers["retry-after-ms"]) > 0
+        held.join()
+        assert leaver.wait(30) == 0

@@ -20,6 +20,9 @@ io::HttpResponse to_response(const router::Reject& reject, std::string_view mode
     const std::error_code code = reject.error.code;
     if (code == router::errc::model_not_found) return to_response(openai::model_not_found(model));
     if (code == router::errc::all_replicas_busy) return to_response(openai::overloaded(retry_ms));
+    if (code == router::errc::replicas_draining) return to_response(openai::draining(retry_ms));
+    if (code == router::errc::out_of_reach)
+        return to_response(openai::unavailable(reject.error.message() + "; nothing was started", retry_ms));
     if (code == router::errc::no_replica_ready)
         return to_response(openai::unavailable("no replica of this model is ready", retry_ms));
     if (reject.status == 504) return to_response(openai::timed_out(reject.error.message(), retry_ms));

@@ -56,6 +56,7 @@ BOOST_AUTO_TEST_CASE(every_maker_has_its_status) {
     BOOST_TEST(openai::internal("x").status == 500);
     BOOST_TEST(openai::upstream_failed("x").status == 502);
     BOOST_TEST(openai::overloaded(1).status == 503);
+    BOOST_TEST(openai::draining(1).status == 503);
     BOOST_TEST(openai::unavailable("x", 1).status == 503);
     BOOST_TEST(openai::timed_out("x", 1).status == 504);
 }

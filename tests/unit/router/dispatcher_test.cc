@@ -591,6 +591,46 @@ BOOST_AUTO_TEST_CASE(a_draining_peer_takes_no_new_requests_and_moves_no_ring) {
         BOOST_TEST((attempt_of(dispatcher.begin(start, request_for(std::to_string(i)))).replica != *before.owner));
 }
 
+BOOST_AUTO_TEST_CASE(who_is_turned_away_because_all_replicas_drain_is_told_so) {
+    const auto why = [](Dispatcher& dispatcher) {
+        const Reject reject = reject_of(dispatcher.begin(start, request_for("abc")));
+        BOOST_TEST(reject.status == 503);
+        BOOST_TEST(reject.retry_after.has_value());
+        return reject.error.code;
+    };
+    Cluster cluster(2, 1, 8);
+    for (std::uint64_t peer = 1; peer <= 2; ++peer) cluster.peer(peer).record.state = wire::PeerState::draining;
+    auto by_peers = make_dispatcher(cluster);
+    BOOST_TEST((why(by_peers) == errc::replicas_draining));
+
+    // One that is only full would take it later.
+    cluster.peer(2).record.state = wire::PeerState::serving;
+    cluster.set_load(cluster.replica(2, 0).id, 8, start);
+    auto mixed = make_dispatcher(cluster, 1, {.queue_wait = 0s});
+    BOOST_TEST((why(mixed) == errc::all_replicas_busy));
+
+    for (std::uint64_t peer = 1; peer <= 2; ++peer) cluster.replica(peer, 0).state = wire::ReplicaState::draining;
+    auto by_replicas = make_dispatcher(cluster);
+    BOOST_TEST((why(by_replicas) == errc::replicas_draining));
+}
+
+BOOST_AUTO_TEST_CASE(replicas_that_say_so_themselves_drain_and_others_are_out_of_reach) {
+    for (const auto& [failure, code] : {std::pair(Failure::draining, errc::replicas_draining),
+                                        {Failure::refused, errc::out_of_reach},
+                                        {Failure::server_error, errc::upstream_failed}}) {
+        Cluster cluster(2, 1);
+        auto dispatcher = make_dispatcher(cluster);
+        Decision decision = dispatcher.begin(start, request_for("abc"));
+        for (int attempt = 0; attempt < 2; ++attempt)
+            decision = dispatcher.handle_failed(start, attempt_of(decision).id, failure);
+        BOOST_TEST((reject_of(decision).error.code == code));
+    }
+    Cluster cluster(2, 1);
+    auto dispatcher = make_dispatcher(cluster);
+    for (std::uint64_t peer = 1; peer <= 2; ++peer) dispatcher.handle_peer_broken(start, PeerId{peer});
+    BOOST_TEST((reject_of(dispatcher.begin(start, request_for("abc"))).error.code == errc::out_of_reach));
+}
+
 BOOST_AUTO_TEST_CASE(a_replica_that_says_not_me_is_left_alone_for_a_while) {
     for (const Failure failure : {Failure::draining, Failure::refused}) {
         Cluster cluster(3, 1);

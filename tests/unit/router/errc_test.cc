@@ -12,10 +12,10 @@ BOOST_AUTO_TEST_SUITE(errc_suite)
 
 BOOST_AUTO_TEST_CASE(every_code_has_a_message_of_its_own) {
     std::set<std::string> messages;
-    for (int code = 1; code <= 9; ++code) messages.insert(make_error_code(static_cast<errc>(code)).message());
-    BOOST_TEST(messages.size() == 9u);
+    for (int code = 1; code <= 11; ++code) messages.insert(make_error_code(static_cast<errc>(code)).message());
+    BOOST_TEST(messages.size() == 11u);
     BOOST_TEST(messages.count("unknown router error") == 0u);
-    BOOST_TEST(make_error_code(static_cast<errc>(10)).message() == "unknown router error");
+    BOOST_TEST(make_error_code(static_cast<errc>(12)).message() == "unknown router error");
 }
 
 BOOST_AUTO_TEST_CASE(statuses_are_those_a_client_retries_or_gives_up_on) {
@@ -23,6 +23,8 @@ BOOST_AUTO_TEST_CASE(statuses_are_those_a_client_retries_or_gives_up_on) {
     BOOST_TEST(http_status(errc::context_too_long) == 400);
     BOOST_TEST(http_status(errc::no_replica_ready) == 503);
     BOOST_TEST(http_status(errc::all_replicas_busy) == 503);
+    BOOST_TEST(http_status(errc::replicas_draining) == 503);
+    BOOST_TEST(http_status(errc::out_of_reach) == 503);
     BOOST_TEST(http_status(errc::too_many_hops) == 508);
     BOOST_TEST(http_status(errc::upstream_failed) == 502);
     BOOST_TEST(http_status(errc::upstream_timeout) == 504);

@@ -35,6 +35,8 @@ BOOST_AUTO_TEST_CASE(failures_that_may_pass_say_when_to_try_again) {
     for (const auto& [code, status] : {std::pair(router::errc::upstream_failed, std::uint16_t{502}),
                                        {router::errc::all_replicas_busy, std::uint16_t{503}},
                                        {router::errc::no_replica_ready, std::uint16_t{503}},
+                                       {router::errc::replicas_draining, std::uint16_t{503}},
+                                       {router::errc::out_of_reach, std::uint16_t{503}},
                                        {router::errc::upstream_timeout, std::uint16_t{504}}}) {
         const io::HttpResponse response = answer_to(code, status);
         BOOST_TEST(response.status == status);
@@ -50,6 +52,13 @@ BOOST_AUTO_TEST_CASE(why_the_last_replica_failed_is_told_where_replicas_failed) 
     BOOST_TEST(tells(router::errc::upstream_failed, 502, R"(tried failed: the server answered \"500\")"));
     BOOST_TEST(!tells(router::errc::all_replicas_busy, 503, "the server"));
     BOOST_TEST(!tells(router::errc::too_many_hops, 502, "the server"));
+}
+
+BOOST_AUTO_TEST_CASE(only_replicas_at_their_limit_are_called_overloaded) {
+    BOOST_TEST(says(answer_to(router::errc::all_replicas_busy, 503), "overloaded"));
+    BOOST_TEST(says(answer_to(router::errc::replicas_draining, 503), "draining"));
+    BOOST_TEST(says(answer_to(router::errc::out_of_reach, 503), "unavailable"));
+    BOOST_TEST(says(answer_to(router::errc::no_replica_ready, 503), "unavailable"));
 }
 
 BOOST_AUTO_TEST_CASE(an_unknown_model_is_404_and_not_worth_a_retry) {
