@@ -291,3 +291,19 @@ def test_beyond_loopback_a_door_needs_keys_or_a_waiver(tmp_path, tiny_model, fil
     done = exaserve(*command, f"--security-api-keys-file={bad}")
     assert done.returncode == 2
     assert f"{bad}: line 3: unknown key 'tenants.a.rate'" in done.stderr
+
+
+def test_a_route_is_told_as_the_door_would(cluster, file, tenant):
+    name, key = tenant
+    peer = cluster.peers[0]
+    model = model_of(cluster, key)
+    ask_route = ["route", "--session", "s", "--tenant", name, "--peer", peer.url, "--admin-key", peer.admin_key]
+    assert exaserve(*ask_route).returncode == 0
+    read_anew(cluster, lambda: file.set_tenant(name, 'models = ["other-*"]'))
+    with pytest.raises(openai.PermissionDeniedError):
+        ask(peer, key, model)
+    refused = exaserve(*ask_route)
+    assert refused.returncode == 5
+    assert f"tenant '{name}' may not use the model '{model}'" in refused.stderr
+    unknown = exaserve("route", "--session", "s", "--tenant", "nobody", "--peer", peer.url, "--admin-key", peer.admin_key)
+    assert unknown.returncode == 5 and "nobody" in unknown.stderr

@@ -237,7 +237,16 @@ void describe_route(CLI::App& command, RouteOptions& options) {
         "The ring owner of a session is the same on every peer. Where a request goes also depends on what the asked "
         "peer knows of loads and failures. Of each candidate: requests in flight; BURDEN, the same with waiting "
         "prompts, memory and late tokens, in requests; BOUND, from where on it is passed over; LIMIT of its places; "
-        "WAIT, requests that wait for one; SHARE of a new replica; how near it is.\n\nExample:\n"
+        "WAIT, requests that wait for one; SHARE of a new replica; how near it is.\n\n"
+        "'because' is one of:\n"
+        "  session_owner    the ring gives the session to it\n"
+        "  session_spilled  the owner is loaded above its bound or full: the next on the ring with room\n"
+        "  session_moved    the owner drains or is out of reach: the next on the ring\n"
+        "  spill_kept       where the session spilled to lately; its cache is there\n"
+        "  warm_prefix      no session, but prompts that begin alike go here, so its KV is likely in the cache\n"
+        "  least_loaded     the less loaded of two drawn at random, the nearer one of about equals\n"
+        "  last_resort      none is in good standing: the best of the others\n"
+        "  shortest_queue   all are full: here the fewest wait for a place\n\nExample:\n"
         "  exaserve route --session alice --json\n  exaserve route --request body.json");
 }
 

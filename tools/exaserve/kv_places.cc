@@ -110,7 +110,9 @@ Outcome<std::vector<std::string>> find_keys(const ClusterClient& cluster, const 
     if (!options.key.empty()) return std::vector{options.key};
     json::object order{{"action", "locate"}};
     if (!options.session.empty()) {
-        const Query query{{"session", options.session}, {"tenant", options.tenant}, {"model", options.model}};
+        // What a tenant had stays when it may not ask any more.
+        const Query query{
+            {"session", options.session}, {"tenant", options.tenant}, {"model", options.model}, {"unchecked", "true"}};
         BOOST_OUTCOME_TRY(const auto route, cluster.self().client.get("route", query));
         order["session"] = field_text(route, "position");
         return longest_answer(cluster, order, "no peer has answered session '" + options.session + "' lately");

@@ -31,6 +31,9 @@ class Gate {
     // Whether the caller is to know of a model at all.
     virtual bool may_use(const Caller& caller, std::string_view model) = 0;
 
+    // What admit() would say of the tenant and the model, for an operator who asks: charges nothing.
+    virtual openai::ApiResult<void> permits(std::string_view tenant, std::string_view model) = 0;
+
     // For one answer of `model`, as soon as the body has named it; the error is the answer. `prompt_tokens` is the
     // entry's estimate.
     virtual openai::ApiResult<void> admit(const Caller& caller, std::string_view model,
@@ -54,6 +57,10 @@ class OpenGate final : public Gate {
     }
 
     bool may_use(const Caller&, std::string_view) override { return true; }
+
+    openai::ApiResult<void> permits(std::string_view, std::string_view) override {
+        return boost::outcome_v2::success();
+    }
 
     openai::ApiResult<void> admit(const Caller&, std::string_view, std::uint64_t) override {
         return boost::outcome_v2::success();

@@ -113,6 +113,17 @@ bool KeyGate::may_use(const Caller& caller, std::string_view model) {
     return tenant && app::may_use(state->file.tenants[*tenant], model);
 }
 
+openai::ApiResult<void> KeyGate::permits(std::string_view tenant, std::string_view model) {
+    const auto state = state_.load();
+    const auto at = find_tenant(state->file, tenant);
+    if (!at) return openai::out_of_range("tenant", tenant, "a tenant of security.api_keys_file");
+    if (app::may_use(state->file.tenants[*at], model)) return boost::outcome_v2::success();
+    openai::ApiError error = openai::forbidden("");
+    error.message = "The tenant '" + std::string(tenant) + "' may not use the model '" + std::string(model) +
+                    "'; 'models' of the tenant in security.api_keys_file says which it may.";
+    return error;
+}
+
 openai::ApiResult<void> KeyGate::admit(const Caller& caller, std::string_view model, std::uint64_t prompt_tokens) {
     const auto state = state_.load();
     const auto at = find_tenant(state->file, caller.tenant);

@@ -28,6 +28,7 @@ class KeyGate final : public Gate {
     KeyGate(const Crypto& crypto, const io::SystemClock& clock, std::string warm_up_secret, ApiKeyFile file);
 
     openai::ApiResult<Caller> check(const io::HttpRequest& request, const Route& route) override;
+    openai::ApiResult<void> permits(std::string_view tenant, std::string_view model) override;
     bool may_use(const Caller& caller, std::string_view model) override;
     openai::ApiResult<void> admit(const Caller& caller, std::string_view model, std::uint64_t prompt_tokens) override;
     void spend(std::string_view tenant, std::uint64_t tokens) override;

@@ -5,7 +5,8 @@
 //   GET  /exaserve/v1/replicas                    replicas_json
 //   GET  /exaserve/v1/ring?model=M                ring_json         without a model: every pool
 //   GET  /exaserve/v1/route?session=ID&model=M    route_json        without a model: the only one there is; also
-//        &tenant=T &priority=P &prefix=HEX &prompt_tokens=N: of a request that says so, the last two of its prompt
+//        &tenant=T &priority=P &prefix=HEX &prompt_tokens=N: of a request that says so, the last two of its prompt;
+//        &unchecked=true: also when the tenant may not use the model
 //   GET  /exaserve/v1/kv                          kv_json           app/admin/kv_json.h
 //   POST /exaserve/v1/kv {"action":...}           app/admin/kv_admin.h
 //   POST /exaserve/v1/join {"seeds":[...]}        join_json         200

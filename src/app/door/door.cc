@@ -250,6 +250,10 @@ io::HttpResponse Door::explain(const io::HttpRequest& request) {
             return to_response(openai::missing("model (the cluster serves several)"));
         model = pools.front().key.model;
     }
+    // As the door would: a tenant is refused before anything is routed.
+    if (!tenant.empty() && query_value(request.query, "unchecked") != "true") {
+        if (const auto permitted = gate_.permits(tenant, model); !permitted) return to_response(permitted.error());
+    }
     meta.wall = clock_.wall();
     meta.model = model;
     meta.session = session;
@@ -257,9 +261,9 @@ io::HttpResponse Door::explain(const io::HttpRequest& request) {
     dispatcher_.handle_view(view->routing);
     const auto explanation = dispatcher_.explain(clock_.now(), meta);
     if (!explanation) {
-        if (explanation.error().code == router::errc::model_not_found)
-            return to_response(openai::model_not_found(model));
-        return to_response(openai::unavailable(explanation.error().message(), 1000));
+        router::Reject reject{.error = explanation.error()};
+        reject.status = router::http_status(static_cast<router::errc>(reject.error.code.value()));
+        return to_response(reject, model, {});
     }
     return json_response(route_json(session, explanation.value()));
 }

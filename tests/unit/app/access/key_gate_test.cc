@@ -92,6 +92,19 @@ BOOST_AUTO_TEST_CASE(without_a_key_of_the_file_everything_but_probes_is_401) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(an_operator_is_told_what_the_gate_would_say_to_a_tenant) {
+    BOOST_TEST(gate.permits("acme", "small").has_value());
+    BOOST_TEST(gate.permits("beta", "large").has_value());
+    const auto refused = gate.permits("acme", "large");
+    BOOST_TEST_REQUIRE(!refused.has_value());
+    BOOST_TEST(refused.error().status == gate.admit(acme, "large", 1).error().status);
+    BOOST_TEST(refused.error().code.value() == gate.admit(acme, "large", 1).error().code.value());
+    BOOST_TEST(refused.error().message.find("tenant 'acme' may not use the model 'large'") != std::string::npos);
+    const auto unknown = gate.permits("nobody", "small");
+    BOOST_TEST_REQUIRE(!unknown.has_value());
+    BOOST_TEST(unknown.error().param.value() == "tenant");
+}
+
 BOOST_AUTO_TEST_CASE(the_right_id_with_another_secret_is_401) {
     ApiKey guess = key_of(1);
     guess.secret[31] ^= 0x80;
