@@ -1,10 +1,12 @@
 """The command line against a running cluster, and `exaserve up` from start to end."""
 
+import http.server
 import json
 import os
 import signal
 import socket
 import subprocess
+import threading
 import time
 
 import pytest
@@ -81,6 +83,58 @@ def test_exit_codes_tell_usage_unreachable_and_refused_apart(cluster):
     assert refused.returncode == 5
     assert "HOST:PORT" in refused.stderr
     assert exaserve("--help").returncode == 0
+
+
+def test_joining_tells_whether_anybody_has_answered(tmp_path):
+    names = ("one", "one", "two")
+    peers = [Peer(f"peer-{i}", tmp_path / f"peer-{i}", ports,
+                  ["--model-engine=null", "--model-replicas=0", f"--cluster={names[i]}"])
+             for i, ports in enumerate(free_ports(3))]
+    try:
+        for peer in peers:
+            peer.start()
+        for peer in peers:
+            wait_for(lambda peer=peer: peer.sees(1, 0), 20, "a peer alone")
+        first, second, stranger = peers
+        done = exaserve("join", "--peer", first.url, f"127.0.0.1:{stranger.gossip_port}")
+        assert done.returncode == 1, done.stdout
+        assert "another name than 'one'" in done.stderr
+        assert "gossip of a cluster with another name" in stranger.log
+        wait_for(lambda: "no seed of the order to join has answered" in first.log, 20, "the peer's own log says so")
+        joined = exaserve("join", "--peer", first.url, f"127.0.0.1:{second.gossip_port}")
+        assert joined.returncode == 0, joined.stderr
+        assert joined.stdout.startswith("joined")
+        # Once more: it is there.
+        assert exaserve("join", "--peer", first.url, f"127.0.0.1:{second.gossip_port}").returncode == 0
+        assert first.sees(2, 0)
+    finally:
+        for peer in peers:
+            peer.kill()
+
+
+@pytest.mark.parametrize("answer", [b"<html>hello</html>", b"{}", b'{"ok": true}', b"[1]", None])
+@pytest.mark.parametrize("command", [["members"], ["status"], ["keys", "list"], ["kv", "stats"],
+                                     ["join", "127.0.0.1:7946"]])
+def test_who_is_no_peer_is_told_so(command, answer):
+    class Other(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.rfile.read(int(self.headers.get("content-length", 0)))
+            self.send_response(404 if answer is None else 200)
+            self.end_headers()
+            self.wfile.write(answer or b"<html>not found</html>")
+
+        do_POST = do_GET
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Other) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        done = exaserve(*command, "--peer", url)
+        server.shutdown()
+    assert done.returncode == 4, done.stdout
+    assert f"no ExaServe peer answers at {url}" in done.stderr
 
 
 def test_up_runs_a_cluster_until_it_is_told_to_stop(tmp_path, tiny_model):

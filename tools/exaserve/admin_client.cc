@@ -1,10 +1,14 @@
 #include "exaserve/admin_client.h"
 
+#include <algorithm>
+#include <array>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/outcome/try.hpp>
 #include <fstream>
 #include <iterator>
+#include <optional>
+#include <utility>
 
 #include "exaserve/exit_code.h"
 #include "io/errc.h"
@@ -18,24 +22,44 @@ namespace json = boost::json;
 
 constexpr std::string_view admin_root = "/exaserve/v1/";
 
-// What the peer says in OpenAI's shape; else the status alone.
-std::string error_message(int status, const json::value& body) {
+// What a peer says in OpenAI's shape; nothing for another server's words.
+std::optional<std::string> error_message(const json::value& body) {
     const auto* object = body.if_object();
     const auto* error = object == nullptr ? nullptr : object->if_contains("error");
     const auto* fields = error == nullptr ? nullptr : error->if_object();
     const auto* message = fields == nullptr ? nullptr : fields->if_contains("message");
     if (message != nullptr && message->is_string()) return std::string(message->get_string());
-    return "HTTP status " + std::to_string(status);
+    return std::nullopt;
+}
+
+// A member that a peer's answer always has.
+struct Mark {
+    std::string_view method;
+    std::string_view path;
+    std::string_view member;
+};
+
+constexpr std::array marks = {
+    Mark{"GET", "members", "members"}, Mark{"GET", "status", "self"},        Mark{"GET", "replicas", "replicas"},
+    Mark{"GET", "ring", "pools"},      Mark{"GET", "route", "candidates"},   Mark{"GET", "keys", "sealed"},
+    Mark{"GET", "kv", "enabled"},      Mark{"POST", "join", "seeds"},        Mark{"POST", "leave", "state"},
+    Mark{"POST", "keys", "id"},        Mark{"POST", "accept-losses", "held"}};
+
+bool is_answer(const json::value& body, std::string_view method, std::string_view path) {
+    const auto* object = body.if_object();
+    return object != nullptr && std::ranges::none_of(marks, [&](const Mark& mark) {
+               return mark.method == method && mark.path == path && !object->contains(mark.member);
+           });
 }
 
 }  // namespace
 
 Outcome<json::value> AdminClient::get(std::string_view path, const Query& query) const {
-    return call("GET", std::string(admin_root) + std::string(path) + query_text(query), {});
+    return call("GET", path, query_text(query), {});
 }
 
 Outcome<json::value> AdminClient::post(std::string_view path, const json::value& body) const {
-    return call("POST", std::string(admin_root) + std::string(path), json::serialize(body));
+    return call("POST", path, {}, json::serialize(body));
 }
 
 bool AdminClient::is_reachable() const {
@@ -63,10 +87,11 @@ Outcome<io::HttpCall> AdminClient::prepare() const {
     return call;
 }
 
-Outcome<json::value> AdminClient::call(std::string method, std::string target, std::string body) const {
+Outcome<json::value> AdminClient::call(std::string_view method, std::string_view path, std::string_view query,
+                                       std::string body) const {
     BOOST_OUTCOME_TRY(io::HttpCall call, prepare());
-    call.method = std::move(method);
-    call.target = std::move(target);
+    call.method = method;
+    call.target = std::string(admin_root) + std::string(path) + std::string(query);
     if (!key_.empty()) call.headers.add("authorization", "Bearer " + key_);
     if (!body.empty()) call.headers.add("content-type", "application/json");
     call.body = std::move(body);
@@ -80,9 +105,16 @@ Outcome<json::value> AdminClient::call(std::string method, std::string target, s
         return Failure{exit_refused, url_ + " wants an admin's API key" +
                                          (key_.empty() ? "; give it with --admin-key or EXASERVE_ADMIN_KEY"
                                                        : ", and does not know the one that was sent")};
-    if (reply.value().status >= 300)
-        return Failure{exit_refused, url_ + ": " + error_message(reply.value().status, errc ? json::value() : value)};
-    if (errc) return Failure{exit_refused, url_ + " does not answer like a peer of exaserve: " + errc.message()};
+    const int status = reply.value().status;
+    const auto message = errc || status < 300 ? std::nullopt : error_message(value);
+    if (message) return Failure{exit_refused, url_ + ": " + *message};
+    if (errc || status >= 300 || !is_answer(value, method, path))
+        return Failure{exit_unreachable, "no ExaServe peer answers at " + url_ + ": " + std::string(method) + " " +
+                                             std::string(admin_root) + std::string(path) + " gets " +
+                                             (status >= 300 ? "HTTP status " + std::to_string(status)
+                                              : errc        ? "what is no JSON"
+                                                            : "JSON of another kind") +
+                                             ". Name the HTTP address of a peer with --peer URL."};
     return value;
 }
 

@@ -26,7 +26,8 @@ class AdminClient {
         : url_(std::move(url)), key_(std::move(key)), idle_timeout_(idle_timeout), ca_file_(std::move(ca_file)) {}
 
     // `path` is "members" of /exaserve/v1/members. Members of `query` that are empty are left out.
-    // exit_unreachable when nobody answers; exit_refused when the peer answers with an error, whose message it carries.
+    // exit_unreachable when nobody answers, or who is no peer; exit_refused when the peer answers with an error, whose
+    // message it carries.
     Outcome<boost::json::value> get(std::string_view path, const Query& query = {}) const;
     Outcome<boost::json::value> post(std::string_view path, const boost::json::value& body) const;
 
@@ -36,7 +37,8 @@ class AdminClient {
     const std::string& url() const { return url_; }
 
   private:
-    Outcome<boost::json::value> call(std::string method, std::string target, std::string body) const;
+    Outcome<boost::json::value> call(std::string_view method, std::string_view path, std::string_view query,
+                                     std::string body) const;
 
     // A call to the URL, without a method and a target.
     Outcome<io::HttpCall> prepare() const;
