@@ -264,7 +264,7 @@ Peer::Peer(const PeerConfig& config, std::string_view software, const Foundation
       advertise_(base.advertise),
       totals_(config.http_threads),
       stats_(config.http_threads),
-      kv_admin_(base.crypto, base.root_secret, kv_, replicas_),
+      kv_admin_(base.crypto, base.root_secret, kv_, replicas_, config.kv_tenant_quota_gb),
       mesh_(make_mesh(base, kv_.get(), view_, log)),
       stop_mesh_(mesh_.get()),
       control_(make_control()),

@@ -76,7 +76,10 @@ ValueVerdict ValueSearch::verdict(const KnownValue& known, const Finding& findin
     verdict.is_local = mine.stamp == verdict.stamp && (counts || finding.last.stamp == mine.stamp);
     if (finding.last.stamp == verdict.stamp) {
         verdict.is_removal = finding.last.bytes == 0;
-        if (!verdict.is_local && !verdict.is_removal) verdict.holders = finding.holders;
+        if (!verdict.is_local && !verdict.is_removal) {
+            verdict.holders = finding.holders;
+            verdict.bytes = finding.last.bytes;
+        }
     }
     if (verdict.is_local) verdict.is_removal = verdict.is_removal || mine.bytes == 0;
     return verdict;

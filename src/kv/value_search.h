@@ -32,6 +32,7 @@ struct ValueVerdict {
     bool is_local = false;        // this peer's version is the last one
     bool is_sure = false;         // every other owner has answered
     std::vector<PeerId> holders;  // others that have it; of a removal, or when this peer's counts, nobody
+    std::uint32_t bytes = 0;      // of a version that others have, as their items say
     bool operator==(const ValueVerdict&) const = default;
 
     // There is a value, here or with a holder.

@@ -30,6 +30,7 @@ struct Operation {
     std::uint64_t cursor = 0;
     std::uint32_t count = 10;
     std::string pattern;  // empty: all
+    bool none = false;    // of a type that no value has: nothing is listed
 };
 
 struct Outcome {

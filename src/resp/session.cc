@@ -158,7 +158,10 @@ std::optional<Operation> Session::scan(const Arguments& arguments, ReplyWriter& 
             operation.pattern = arguments[i + 1];
         } else if (option == "COUNT" && count && *count > 0) {
             operation.count = static_cast<std::uint32_t>(std::min<std::int64_t>(*count, 1000));
-        } else if (option != "TYPE" || i + 1 >= arguments.size()) {
+        } else if (option == "TYPE" && i + 1 < arguments.size()) {
+            // There are strings only; as with Redis, a type that does not exist is one that nothing has.
+            operation.none = upper(arguments[i + 1]) != "STRING";
+        } else {
             out.error("ERR syntax error");
             return std::nullopt;
         }

@@ -46,7 +46,8 @@ def test_what_is_deleted_is_computed_again(asked):
     first = segments[0]["key"]
     header = kv(peer, "get", first)
     assert header["tokens"] == 64 and header["kind"] == "segment" and len(header["payload"]) > 1000
-    assert kv(peer, "del", first) == {"key": first, "deleted": True}
+    deleted = kv(peer, "del", first)
+    assert deleted["deleted"] and [place["deleted"] for place in deleted["peers"]] == [True]
     assert kv(peer, "locate", "--key", first)["segments"] == [{"key": first, "peers": []}]
     body = post_json(peer.url + "/v1/completions", request)[2]
     assert json.loads(body)["choices"][0]["text"] == answer
@@ -82,4 +83,11 @@ def test_a_value_is_put_once_and_stays_with_its_owners(asked, tmp_path):
 def test_a_quota_bounds_a_tenant(asked):
     peer = asked[0]
     assert kv(peer, "quota")["bytes"] > 0
-    assert kv(peer, "quota", "acme", "--gib", "2") == {"tenant": "acme", "bytes": 0}
+    two = {"tenant": "acme", "bytes": 0, "gib": 2, "set": True}
+    assert kv(peer, "quota", "acme", "--gib", "2") == two
+    assert kv(peer, "quota", "acme") == two
+    assert kv(peer, "quota", "--all") == {"gib": 0, "tenants": [two]}
+    assert "at most 2 GiB" in kv(peer, "quota", "acme", json_reply=False)
+    assert "acme" in kv(peer, "quota", "--all", json_reply=False)
+    assert not kv(peer, "quota", "acme", "--gib", "0")["set"]
+    assert "no bound" in kv(peer, "quota", "acme", json_reply=False)

@@ -57,6 +57,24 @@ def test_a_session_is_found_from_any_peer_and_moved_to_one(talked):
     assert text.count(to) >= len(before)
 
 
+def test_what_is_deleted_is_gone_at_every_peer_that_had_it(talked):
+    cluster, chat = talked
+    # Not by the server: its replica still has it, and may offer it again.
+    server, entry, *_ = server_first(cluster, chat)
+    key = "d" * 64
+    value = cluster.peers[0].directory / "value"
+    value.write_bytes(b"a value")
+    for peer in cluster.peers[:3]:
+        assert exaserve("kv", "put", key, str(value), "--peer", peer.url).returncode == 0
+    assert run(cluster.peers[1], "kv", "del", "--here", key)["deleted"]
+    had = holders(entry, "--key", key)[0]
+    deleted = run(entry, "kv", "del", key)
+    assert deleted["deleted"] and len(deleted["peers"]) == 4
+    assert {place["name"] for place in deleted["peers"] if place["deleted"]} >= had
+    assert holders(entry, "--key", key) == [set()]
+    assert "was not there" in exaserve("kv", "del", key, "--peer", entry.url).stdout
+
+
 def test_what_cannot_be_moved_is_said(talked):
     cluster, _ = talked
     for arguments, code, words in ((["bob", "--to", "nobody"], 2, "no peer 'nobody'"),

@@ -317,14 +317,18 @@ void describe_kv(CLI::App& command, KvOptions& options) {
         ->type_name("FILE")
         ->required();
     add_keyed("del", KvCommand::del,
-              "Drop a segment from the peer's memory and disk, not from others'; who needs it computes it again");
+              "Drop a segment from memory and disk of every peer that has it; who needs it computes it again")
+        ->add_flag("--here", options.here, "Of the peer that is asked alone; it may get it back from others");
     add("verify", KvCommand::verify, "Read and verify all that is on disk, and drop what is bad");
-    CLI::App* const quota =
-        add("quota", KvCommand::quota, "Show what a tenant's segments take of the disk, or bound it");
-    quota->add_option("tenant", options.tenant, "Tenant; default: the anonymous one")->type_name("NAME");
-    quota->add_option("--gib", options.gib, "From now on at most so many GiB; 0: kv.tenant_quota_gb")
-        ->type_name("GIB")
-        ->check(CLI::Range(0, 1'048'576));
+    CLI::App* const quota = add("quota", KvCommand::quota,
+                                "Show what a tenant's segments take of the peer's disk and may take, or bound it");
+    auto* const tenant = quota->add_option("tenant", options.tenant, "Tenant; default: the anonymous one");
+    tenant->type_name("NAME");
+    auto* const gib = quota->add_option("--gib", options.gib, "From now on at most so many GiB; 0: kv.tenant_quota_gb");
+    gib->type_name("GIB")->check(CLI::Range(0, 1'048'576));
+    quota->add_flag("--all", options.all, "Show every tenant that was given a quota of its own")
+        ->excludes(tenant)
+        ->excludes(gib);
     command.footer(
         "KV cache of prompts and answers is kept in segments of some tokens (kv.segment_tokens), each under a key that "
         "stands for all tokens up to its end, the tenant, and the model with its numerics: equal beginnings of prompts "
@@ -340,7 +344,8 @@ void describe_kv(CLI::App& command, KvOptions& options) {
         "  exaserve kv verify --peer http://127.0.0.1:8001\n"
         "  exaserve kv quota acme --gib 20\n"
         "  exaserve kv get 5f0c... --output segment.bin\n\n"
-        "A quota that is set here holds until the peer ends.");
+        "A quota that is set here is the asked peer's, and holds until it ends. 'del' leaves what a replica has in its "
+        "own memory, which it may offer again, and files of kv.cold_directory.");
 }
 
 void describe_keys(CLI::App& command, KeysOptions& options) {

@@ -99,6 +99,8 @@ struct KvOptions {
 };
 
 enum class ApiKeysAction : std::uint8_t { create, list, revoke };
+    bool here = false;    // del: at the peer that is asked alone
+    bool all = false;     // quota: of all tenants that have their own
 
 struct ApiKeysOptions {
     Target target;  // its `json` alone counts

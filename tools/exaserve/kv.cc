@@ -1,5 +1,6 @@
 #include "exaserve/kv.h"
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -85,19 +86,14 @@ Outcome<std::string> verify(const KvOptions& options) {
     return std::to_string(checked) + " segments verified, " + std::to_string(dropped) + " dropped\n";
 }
 
-Outcome<std::string> quota(const KvOptions& options) {
+Outcome<std::string> quota(const KvOptions& options, Style style) {
     json::object order{{"action", "quota"}, {"tenant", options.tenant}};
     if (options.gib) order["gib"] = *options.gib;
+    if (options.all) order = {{"action", "quota"}, {"all", true}};
     BOOST_OUTCOME_TRY(const auto reply, client_of(options.target).post("kv", order));
     if (options.target.json) return json::serialize(reply) + "\n";
-    const json::value* bytes = member(reply, "bytes");
-    json::error_code unknown;
-    const double taken = bytes == nullptr ? 0 : bytes->to_number<double>(unknown);
-    std::string text = "the tenant's segments take " + human_bytes(taken) + " of the disk";
-    if (options.gib)
-        text += *options.gib == 0 ? "; kv.tenant_quota_gb bounds them again"
-                                  : "; from now on they may take " + std::to_string(*options.gib) + " GiB";
-    return text + "\n";
+    if (options.all) return kv_quotas_text(reply, style);
+    return kv_quota_text(reply);
 }
 
 // How far every peer is; whoever does not answer, or keeps no KV, has null.
@@ -214,11 +210,81 @@ Outcome<std::string> put(const KvOptions& options) {
     return outcome == "present" ? "one is there already, and stays as it is\n" : outcome + "\n";
 }
 
-Outcome<std::string> erase(const KvOptions& options) {
+Outcome<std::string> erase_here(const KvOptions& options) {
     const json::object order{{"action", "delete"}, {"key", options.key}};
     BOOST_OUTCOME_TRY(const auto reply, client_of(options.target).post("kv", order));
     if (options.target.json) return json::serialize(reply) + "\n";
     return std::string(field_text(reply, "deleted") == "true" ? "deleted\n" : "it was not here\n");
+}
+
+// What the peers of a cluster said to the order to delete.
+struct Erasure {
+    struct Row {
+        std::string id;
+        std::string name;
+        bool deleted = false;
+        std::string trouble{};  // why it may still be there
+    };
+    std::vector<Row> rows;
+    std::vector<std::string> dead{};  // names
+
+    bool any_deleted() const { return std::ranges::any_of(rows, &Row::deleted); }
+    std::string troubles() const {
+        std::string text;
+        for (const Row& row : rows)
+            if (!row.trouble.empty()) text += (text.empty() ? "" : "; ") + printable(row.name) + ": " + row.trouble;
+        return text;
+    }
+};
+
+// Whoever keeps no KV refuses the order, and has nothing.
+bool keeps_none(const ClusterPeer& peer) {
+    const auto reply = peer.client.get("kv");
+    return reply && field_text(reply.value(), "enabled") == "false";
+}
+
+void erase_at(const ClusterPeer& peer, const json::object& order, Erasure::Row& row) {
+    const auto reply = peer.client.post("kv", order);
+    row.trouble = reply || keeps_none(peer) ? "" : reply.error().message;
+    row.deleted = row.deleted || (reply && field_text(reply.value(), "deleted") == "true");
+}
+
+std::string erasure_json(const Erasure& erasure, const std::string& key) {
+    json::array peers;
+    for (const Erasure::Row& row : erasure.rows)
+        peers.push_back(json::object{{"id", row.id}, {"name", row.name}, {"deleted", row.deleted}});
+    return json::serialize(
+               json::object{{"key", key}, {"deleted", erasure.any_deleted()}, {"peers", std::move(peers)}}) +
+           "\n";
+}
+
+std::string erasure_text(const Erasure& erasure, Style style) {
+    Table table({{"PEER"}, {"SEGMENT"}});
+    for (const Erasure::Row& row : erasure.rows) table.add_row({row.name, row.deleted ? "deleted" : "was not there"});
+    std::string text = table.render(style);
+    for (const std::string& name : erasure.dead)
+        text += "peer " + printable(name) + " is dead: what its disk has may come back with it\n";
+    return text;
+}
+
+Outcome<std::string> erase(const KvOptions& options, Style style) {
+    if (options.here) return erase_here(options);
+    BOOST_OUTCOME_TRY(const auto cluster, ClusterClient::open(options.target));
+    const json::object order{{"action", "delete"}, {"key", options.key}};
+    Erasure erasure;
+    for (const ClusterPeer* peer : cluster.alive()) erasure.rows.push_back({peer->id, peer->name});
+    for (const ClusterPeer& peer : cluster.peers())
+        if (peer.liveness == "dead") erasure.dead.push_back(peer.name);
+    // A second time for what one peer gave to another while it was being deleted.
+    for (int round = 0; round == 0 || (round == 1 && erasure.any_deleted()); ++round) {
+        std::size_t at = 0;
+        for (const ClusterPeer* peer : cluster.alive()) erase_at(*peer, order, erasure.rows[at++]);
+    }
+    if (const std::string troubles = erasure.troubles(); !troubles.empty())
+        return Failure{exit_failed,
+                       std::string(erasure.any_deleted() ? "deleted at some peers, but not" : "not deleted") +
+                           " at all: " + troubles + ". Give the order again when they answer."};
+    return options.target.json ? erasure_json(erasure, options.key) : erasure_text(erasure, style);
 }
 
 }  // namespace
@@ -238,13 +304,13 @@ Outcome<std::string> ask(const KvOptions& options, Style style) {
         case KvCommand::put:
             return put(options);
         case KvCommand::del:
-            return erase(options);
+            return erase(options, style);
         case KvCommand::verify:
             return verify(options);
         case KvCommand::quota:
             break;
     }
-    return quota(options);
+    return quota(options, style);
 }
 
 }  // namespace exa::cli

@@ -272,6 +272,34 @@ std::string cold_text(const json::value& cold, const json::value& disk) {
 std::string kv_text(const json::value& reply, Style) {
     if (text(reply, "enabled") != "true") return "this peer keeps no KV outside its replicas (kv.enabled is false)\n";
     const auto held = [](const json::value& tier, std::string_view bytes) {
+namespace {
+
+std::string quota_bound(const json::value& reply) {
+    if (number(reply, "gib") <= 0) return "no bound but kv.capacity_gb";
+    return "at most " + text(reply, "gib") + " GiB, by " +
+           (at(reply, "set") == true ? "an order that holds until the peer ends" : "kv.tenant_quota_gb");
+}
+
+}  // namespace
+
+std::string kv_quota_text(const json::value& reply) {
+    return "the tenant's segments take " + human_bytes(std::max(number(reply, "bytes"), 0.0)) +
+           " of this peer's disk; " + quota_bound(reply) + "\n";
+}
+
+std::string kv_quotas_text(const json::value& reply, Style style) {
+    const std::string others =
+        number(reply, "gib") > 0 ? "at most " + text(reply, "gib") + " GiB each" : "no bound but kv.capacity_gb";
+    Table table({{"TENANT"}, {"TAKES", Align::right}, {"GIB", Align::right}});
+    for (const json::value& tenant : list(reply, "tenants")) {
+        const std::string name = text(tenant, "tenant");
+        table.add_row({name.empty() ? "(anonymous)" : name, human_bytes(std::max(number(tenant, "bytes"), 0.0)),
+                       text(tenant, "gib")});
+    }
+    if (list(reply, "tenants").empty()) return "no tenant was given a quota of its own; all have " + others + "\n";
+    return table.render(style) + "\nAll others: " + others + " (kv.tenant_quota_gb)\n";
+}
+
         return text(tier, "segments") + " segments, " + human_bytes(number(tier, bytes));
     };
     const json::value& hits = at(reply, "hits");

@@ -17,6 +17,8 @@ std::string ring_text(const boost::json::value& reply, Style style);
 std::string route_text(const boost::json::value& reply, Style style);
 std::string replicas_text(const boost::json::value& reply, Style style);
 std::string keys_text(const boost::json::value& reply, Style style);
+std::string kv_quota_text(const boost::json::value& reply);
+std::string kv_quotas_text(const boost::json::value& reply, Style style);
 std::string kv_text(const boost::json::value& reply, Style style);
 
 // One member of an object, as the tables show it: "-" for null and what is not there.

@@ -149,6 +149,9 @@ openai::ApiResult<KvOrder> parse_kv_order(std::string_view body) {
         return order;
     }
     if (order.action == KvAction::quota) {
+        BOOST_OUTCOME_TRY(const auto all, fields.boolean("all"));
+        order.all = all.value_or(false);
+        if (order.all) return order;
         BOOST_OUTCOME_TRY(auto tenant, fields.text("tenant"));
         order.tenant = std::move(tenant).value_or("");
         if (const json::value* gib = fields.find("gib")) {
@@ -330,9 +333,33 @@ json::value KvAdmin::put(const KvOrder& order) const {
 openai::ApiResult<json::value> KvAdmin::quota(const KvOrder& order) const {
     KvDisk* disk = service_->disk();
     if (disk == nullptr) return refused("this peer keeps no KV on disk: kv.capacity_gb is 0");
-    const std::uint64_t tag = kv::tenant_tag(crypto_, kv::tenant_salt(crypto_, root_secret_, order.tenant));
-    if (order.gib) disk->set_quota(tag, std::uint64_t{*order.gib} << 30);
-    return json::object{{"tenant", order.tenant}, {"bytes", disk->tenant_bytes(tag)}};
+    const std::lock_guard lock(quotas_mutex_);
+    if (order.all) {
+        json::array tenants;
+        for (const auto& [tenant, gib] : quotas_) tenants.push_back(quota_json(*disk, tenant));
+        return json::object{{"gib", quota_gib_}, {"tenants", std::move(tenants)}};
+    }
+    if (order.gib) {
+        disk->set_quota(tag_of(order.tenant), std::uint64_t{*order.gib} << 30);
+        if (*order.gib == 0)
+            quotas_.erase(order.tenant);
+        else
+            quotas_[order.tenant] = *order.gib;
+    }
+    return quota_json(*disk, order.tenant);
+}
+
+// With quotas_mutex_ held.
+json::value KvAdmin::quota_json(const KvDisk& disk, const std::string& tenant) const {
+    const auto set = quotas_.find(tenant);
+    return json::object{{"tenant", tenant},
+                        {"bytes", disk.tenant_bytes(tag_of(tenant))},
+                        {"gib", set == quotas_.end() ? quota_gib_ : set->second},
+                        {"set", set != quotas_.end()}};
+}
+
+std::uint64_t KvAdmin::tag_of(const std::string& tenant) const {
+    return kv::tenant_tag(crypto_, kv::tenant_salt(crypto_, root_secret_, tenant));
 }
 
 }  // namespace exa::app

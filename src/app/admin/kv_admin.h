@@ -14,7 +14,11 @@
 //                        {"action":"delete","key"}            {"key","deleted"}
 //                        {"action":"verify"[,"after"]}         {"checked","dropped","next"}: a part of a round over
 //                        the disk; "after" is the "next" of the part before, which is null at the end
-//                        {"action":"quota","tenant"[,"gib"]}  {"tenant","bytes"}: what is there; with "gib" from now on
+//                        {"action":"quota","tenant"[,"gib"]}  {"tenant","bytes","gib","set"}: what is there, and what
+//                        may be there at most, 0 for no bound; "set" is false where kv.tenant_quota_gb says it. With
+//                        "gib" from now on, 0 for kv.tenant_quota_gb
+//                        {"action":"quota","all":true}        {"gib","tenants":[the same of each that an order set]}:
+//                        "gib" is kv.tenant_quota_gb
 //                        {"action":"migrate","keys":[...],"to"}  {"queued"}: as many of them are stored here and on
 //                        their way to the peer of that id
 //
@@ -25,7 +29,9 @@
 #include <boost/json/value.hpp>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -57,6 +63,7 @@ struct KvOrder {
     Bytes payload;                         // put
     std::string tenant;                    // locate by request or value, quota
     std::optional<std::uint32_t> gib;      // quota; nothing: only tell
+    bool all = false;                      // quota: of all tenants that have their own
 };
 
 openai::ApiResult<KvOrder> parse_kv_order(std::string_view body);
@@ -66,13 +73,14 @@ class KvAdmin {
   public:
     using Done = std::function<void(openai::ApiResult<boost::json::value>)>;
 
-    // `crypto` outlives it. Without a service every order is refused.
+    // `crypto` outlives it. Without a service every order is refused. `quota_gib`: kv.tenant_quota_gb.
     KvAdmin(const Crypto& crypto, Bytes root_secret, std::shared_ptr<KvService> service,
-            std::shared_ptr<const LocalReplicas> replicas)
+            std::shared_ptr<const LocalReplicas> replicas, std::uint32_t quota_gib = 0)
         : crypto_(crypto),
           root_secret_(std::move(root_secret)),
           service_(std::move(service)),
-          replicas_(std::move(replicas)) {}
+          replicas_(std::move(replicas)),
+          quota_gib_(quota_gib) {}
 
     // Nothing without a service.
     std::optional<KvStats> stats() const;
@@ -88,11 +96,17 @@ class KvAdmin {
     openai::ApiResult<boost::json::value> get(const kv::SegmentKey& key) const;
     boost::json::value put(const KvOrder& order) const;
     openai::ApiResult<boost::json::value> quota(const KvOrder& order) const;
+    boost::json::value quota_json(const KvDisk& disk, const std::string& tenant) const;
+    std::uint64_t tag_of(const std::string& tenant) const;
 
     const Crypto& crypto_;
     const Bytes root_secret_;
     const std::shared_ptr<KvService> service_;
     const std::shared_ptr<const LocalReplicas> replicas_;
+    const std::uint32_t quota_gib_;
+    // What orders have set; the store knows tenants by their tags only.
+    mutable std::mutex quotas_mutex_;
+    mutable std::map<std::string, std::uint32_t> quotas_;
 };
 
 }  // namespace exa::app

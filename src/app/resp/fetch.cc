@@ -41,7 +41,7 @@ void fetch_resp_value(KvPeers& peers, const Crypto& crypto, RespFetch fetch, Res
                 [&peers, &crypto, fetch = std::move(fetch), done = std::move(done)](const kv::SealedSegment& first) {
                     // A removal that has come since is a miss, too.
                     auto version = first ? resp_version_of(crypto, fetch.key, fetch.user_key, first) : std::nullopt;
-                    if (!version) return done(std::nullopt);
+                    if (!version || fetch.first_part_only) return done(std::move(version));
                     const std::uint64_t rest = (version->keys.size() - 1) * resp_part_bytes_max;
                     auto memory = fetch.reserve(first->size() + rest);
                     if (!memory) return done(std::nullopt);

@@ -21,10 +21,11 @@ struct RespFetch {
     kv::ValueVerdict verdict;  // with holders
     // Memory for so many bytes, as long as what it gives is held; null: there is none.
     std::function<std::shared_ptr<void>(std::uint64_t bytes)> reserve;
+    bool first_part_only = false;  // for what stands in its head: nothing is reserved
 };
 
-// Whole, its first part holding what was reserved, or nothing. Called once, from another thread, or never when the peer
-// ends. `crypto` outlives it.
+// Whole, unless only its first part was wanted, that part holding what was reserved; or nothing. Called once, from
+// another thread, or never when the peer ends. `crypto` outlives it.
 using RespFetched = std::function<void(std::optional<RespVersion>)>;
 void fetch_resp_value(KvPeers& peers, const Crypto& crypto, RespFetch fetch, RespFetched done);
 

@@ -25,6 +25,20 @@ std::uint64_t cursor_of(const kv::SegmentKey& key) {
     return cursor;
 }
 
+// Of a value, by how long its first part is; nothing when there may be others.
+std::optional<std::int64_t> length_by_record(std::uint32_t bytes, std::string_view user_key) {
+    const std::uint64_t before = kv::segment_header_size + resp_head_size(user_key.size());
+    if (bytes < before || bytes - before >= resp_part_bytes_max) return std::nullopt;
+    return static_cast<std::int64_t>(bytes - before);
+}
+
+// By its head; 0 of what is not live.
+std::int64_t length_of(const std::optional<RespVersion>& version, std::int64_t now_ms) {
+    if (!version || !version->is_live(now_ms)) return 0;
+    const auto head = read_resp_head(kv::payload_of(version->parts[0]->view()));
+    return head ? static_cast<std::int64_t>(head->bytes) : 0;
+}
+
 kv::SegmentKey key_with(std::uint64_t cursor, std::uint8_t rest) {
     kv::SegmentKey key;
     key.bytes.fill(rest);
@@ -51,11 +65,7 @@ struct RespKeyspace::Gathering {
         }
         finish();
     }
-    void finish() {
-        if (operation.verb == resp::Verb::length)
-            outcome.number = outcome.values[0] ? static_cast<std::int64_t>(outcome.values[0]->size()) : 0;
-        done(std::move(outcome));
-    }
+    void finish() { done(std::move(outcome)); }
 };
 
 RespKeyspace::RespKeyspace(const RespKeyspaceConfig& config, RespKeyspaceParts parts)
@@ -121,8 +131,9 @@ std::optional<resp::Body> RespKeyspace::make_body(const std::string&, const resp
 void RespKeyspace::run(resp::Operation operation, Done done) {
     switch (operation.verb) {
         case resp::Verb::get:
-        case resp::Verb::length:
             return get(std::move(operation), std::move(done));
+        case resp::Verb::length:
+            return length(std::move(operation), done);
         case resp::Verb::set:
             return set(std::move(operation), std::move(done));
         case resp::Verb::exists:
@@ -220,6 +231,40 @@ void RespKeyspace::fetch(const std::shared_ptr<Gathering>& gathering, std::size_
                          }
                          gathering->take(place, std::move(value));
                      });
+}
+
+// No value moves for it: what is here has a head, and of what others have their answers tell the size.
+void RespKeyspace::length(resp::Operation operation, const Done& done) {
+    const kv::SegmentKey key = names_of(operation).keys[0];
+    search({key}, [this, key, user_key = operation.keys[0], done](const Verdicts& verdicts) {
+        const kv::ValueVerdict& verdict = verdicts[0];
+        const auto tell = [done](std::int64_t bytes) {
+            resp::Outcome outcome;
+            outcome.number = bytes;
+            done(std::move(outcome));
+        };
+        if (!verdict.is_found()) return tell(0);
+        if (!verdict.is_local) {
+            if (const auto length = length_by_record(verdict.bytes, user_key)) return tell(*length);
+            return fetch_resp_value(*parts_.peers, parts_.crypto, {key, user_key, verdict, {}, true},
+                                    [this, door = door_, tell](const std::optional<RespVersion>& version) {
+                                        const std::shared_lock open(door->mutex);
+                                        if (door->is_open) tell(length_of(version, now_ms()));
+                                    });
+        }
+        std::optional<std::int64_t> in_memory;
+        {
+            const std::lock_guard lock(mutex_);
+            const auto* entry = memory_.find(key);
+            if (entry != nullptr && entry->version.stamp >= verdict.stamp)
+                in_memory = length_of(entry->version, now_ms());
+        }
+        if (in_memory || disk_ == nullptr) return tell(in_memory.value_or(0));
+        post([this, key, user_key, tell] {
+            const kv::SealedSegment first = disk_->get(parts_.wall(), key);
+            tell(length_of(first ? resp_version_of(parts_.crypto, key, user_key, first) : std::nullopt, now_ms()));
+        });
+    });
 }
 
 void RespKeyspace::set(resp::Operation operation, Done done) {
@@ -362,6 +407,7 @@ void RespKeyspace::scan(const resp::Operation& operation, const Done& done) {
         const std::lock_guard lock(mutex_);
         ++counts_.scans;
     }
+    if (operation.none) return done({});
     const auto work = [this, operation, done] {
         const std::uint64_t tag = tenant_of(operation.tenant).tag;
         std::set<kv::SegmentKey> found;

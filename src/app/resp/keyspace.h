@@ -97,6 +97,7 @@ class RespKeyspace final : public resp::Keyspace, public KvValues {
     void get(resp::Operation operation, Done done);
     void gather(const std::shared_ptr<Gathering>& gathering, const Verdicts& verdicts);
     void fetch(const std::shared_ptr<Gathering>& gathering, std::size_t place, const kv::ValueVerdict& verdict);
+    void length(resp::Operation operation, const Done& done);
     void set(resp::Operation operation, Done done);
     void write(resp::Operation operation, const Names& names, Done done);
     void exists(const resp::Operation& operation, Done done);

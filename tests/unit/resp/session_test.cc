@@ -159,6 +159,12 @@ BOOST_AUTO_TEST_CASE(scan_gives_a_cursor_and_keys) {
     BOOST_TEST(client.operation->pattern == "a*");
     BOOST_TEST(client.operation->count == 7u);
     BOOST_TEST(client.finish({.cursor = 5, .keys = {"ab"}}) == "*2\r\n$1\r\n5\r\n*1\r\n$2\r\nab\r\n");
+    BOOST_TEST(!client.operation->none);
+    client.ask({"SCAN", "0", "TYPE", "String"});
+    BOOST_TEST(!client.operation->none);
+    client.ask({"SCAN", "0", "TYPE", "zset"});
+    BOOST_TEST(client.operation->none);
+    BOOST_TEST(client.ask({"SCAN", "0", "TYPE"}) == "-ERR syntax error\r\n");
     BOOST_TEST(client.ask({"SCAN", "18446744073709551615"}).empty());
     BOOST_TEST(client.ask({"SCAN", "-1"}) == "-ERR invalid cursor\r\n");
     BOOST_TEST(client.ask({"SCAN", "0", "COUNT", "0"}) == "-ERR syntax error\r\n");

@@ -180,11 +180,19 @@ BOOST_AUTO_TEST_CASE(verify_tells_of_the_next_part_of_a_round) {
 
 BOOST_AUTO_TEST_CASE(a_quota_is_told_and_set_for_the_tenants_tag) {
     Fixture f;
-    BOOST_TEST(f.text(R"({"action":"quota","tenant":"acme"})") == R"({"tenant":"acme","bytes":77})");
+    BOOST_TEST(f.text(R"({"action":"quota","tenant":"acme"})") ==
+               R"({"tenant":"acme","bytes":77,"gib":0,"set":false})");
     BOOST_TEST(f.disk->quotas.empty());
-    BOOST_TEST(f.text(R"({"action":"quota","tenant":"acme","gib":2})") == R"({"tenant":"acme","bytes":77})");
+    BOOST_TEST(f.text(R"({"action":"quota","tenant":"acme","gib":2})") ==
+               R"({"tenant":"acme","bytes":77,"gib":2,"set":true})");
     const auto tag = kv::tenant_tag(crypto, kv::tenant_salt(crypto, secret, "acme"));
     BOOST_TEST(f.disk->quotas.at(tag) == 2ull << 30);
+    // What was set can be read again, until it is taken back.
+    BOOST_TEST(f.text(R"({"action":"quota","tenant":"acme"})") == R"({"tenant":"acme","bytes":77,"gib":2,"set":true})");
+    BOOST_TEST(f.text(R"({"action":"quota","all":true})") ==
+               R"({"gib":0,"tenants":[{"tenant":"acme","bytes":77,"gib":2,"set":true}]})");
+    f.text(R"({"action":"quota","tenant":"acme","gib":0})");
+    BOOST_TEST(f.text(R"({"action":"quota","all":true})") == R"({"gib":0,"tenants":[]})");
 }
 
 BOOST_AUTO_TEST_CASE(what_an_order_lacks_is_named) {

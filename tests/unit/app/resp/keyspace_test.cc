@@ -113,12 +113,14 @@ class OtherPeer final : public FakeKvPeers {
         });
     }
     void fetch(const kv::Item& item, std::vector<PeerId>, Fetched done) override {
+        ++fetches;
         start([this, key = item.key, done = std::move(done)] { done(bring(key)); });
     }
     void load(std::vector<kv::SegmentKey> chain, std::vector<bool>, const kv::LoadTerms&, Sink sink) override {
         start([this, chain = std::move(chain), sink = std::move(sink)] {
             std::size_t place = 0;
             for (; place < chain.size(); ++place) {
+                ++fetches;
                 auto part = bring(chain[place]);
                 if (!part) break;
                 sink({place, std::move(part)});
@@ -151,6 +153,7 @@ class OtherPeer final : public FakeKvPeers {
     bool is_in_reach = true;
     std::atomic<bool> is_silent = false;
     std::atomic<int> searches = 0;
+    std::atomic<int> fetches = 0;
     std::mutex mutex;
     std::vector<std::tuple<kv::SegmentKey, std::uint64_t, bool>> told;
     std::vector<std::jthread> threads;  // as if of a mesh
@@ -200,6 +203,25 @@ BOOST_FIXTURE_TEST_CASE(a_value_in_parts_is_brought_whole_or_not_at_all, Pair) {
     peer.disk.erase(std::span(&part, 1));
     mine.restart({.writer_tag = 1});
     BOOST_TEST(mine.get("a") == "(none)");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_length_is_told_without_the_value, Pair) {
+    other.set("a", "hello");
+    other.set("empty", "");
+    BOOST_TEST(mine.number(Verb::length, {"a"}) == 5);
+    BOOST_TEST(mine.number(Verb::length, {"empty"}) == 0);
+    BOOST_TEST(mine.number(Verb::length, {"none"}) == 0);
+    BOOST_TEST(peer.fetches == 0);
+    // Of several parts the first says it, and the size of a part alone does not tell whether there are others.
+    for (const std::size_t bytes : {std::size_t{20'000'000}, std::size_t{resp_part_bytes_max}}) {
+        BOOST_TEST(other.set_large("b", std::string(bytes, 'x')));
+        peer.fetches = 0;
+        BOOST_TEST(mine.number(Verb::length, {"b"}) == static_cast<std::int64_t>(bytes));
+        BOOST_TEST(peer.fetches == 1);
+    }
+    BOOST_TEST(mine.keyspace->stats().memory_values == 0u);
+    other.number(Verb::remove, {"a"});
+    BOOST_TEST(mine.number(Verb::length, {"a"}) == 0);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_value_larger_than_memory_is_not_brought, Pair) {
@@ -297,6 +319,9 @@ BOOST_AUTO_TEST_CASE(what_waits_for_the_disk_is_given_to_others_sealed_and_is_li
     BOOST_TEST((sealer.verify(b, fixture.keyspace->get(b)->view()).value().kind == kv::SegmentKind::tombstone));
     BOOST_TEST(fixture.keyspace->get(key_of(1)) == nullptr);
     BOOST_TEST(fixture.run(fixture.operation(Verb::scan, {})).keys == std::vector<std::string>{"a"});
+    auto none = fixture.operation(Verb::scan, {});
+    none.none = true;
+    BOOST_TEST(fixture.run(none).keys.empty());
     BOOST_TEST(fixture.keyspace->stats().queued_values == 2u);
     disk.hold_writes(false);
 }
