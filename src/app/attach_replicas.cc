@@ -28,7 +28,7 @@ Result<std::string> read_key(const std::string& path) {
 
 }  // namespace
 
-Result<LocalReplicas::List> make_attached_replicas(const PeerConfig& config, PeerId peer) {
+Result<LocalReplicas::List> make_attached_replicas(const PeerConfig& config, PeerId peer, Log& log) {
     EXA_TRY(const std::string key, read_key(config.attach_api_key_file));
     LocalReplicas::List replicas;
     for (const std::string& url : config.attach_urls) {
@@ -46,7 +46,7 @@ Result<LocalReplicas::List> make_attached_replicas(const PeerConfig& config, Pee
         record.state = wire::ReplicaState::warming;
         replica->state = wire::ReplicaState::warming;
         replica->backend = std::make_shared<AttachBackend>(record, std::move(server),
-                                                           std::chrono::milliseconds(config.attach_idle_ms));
+                                                           std::chrono::milliseconds(config.attach_idle_ms), log);
         replicas.push_back(std::move(replica));
     }
     return replicas;

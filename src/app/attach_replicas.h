@@ -13,8 +13,8 @@
 
 namespace exa::app {
 
-// One for each of attach.urls, in state `warming`. errc::usage: the file with their key.
-Result<LocalReplicas::List> make_attached_replicas(const PeerConfig& config, PeerId peer);
+// One for each of attach.urls, in state `warming`. `log` outlives them. errc::usage: the file with their key.
+Result<LocalReplicas::List> make_attached_replicas(const PeerConfig& config, PeerId peer, Log& log);
 
 // Starts to ask after each of them. `on_change` is called from any thread. All outlive the probes.
 std::vector<std::unique_ptr<AttachProbe>> probe_attached(const PeerConfig& config, const LocalReplicas::List& replicas,

@@ -108,7 +108,8 @@ struct DataPlane::State {
                                            .dispatcher = dispatcher.counters(),
                                            .http = http.stats(),
                                            .links_dialled = links.stats(),
-                                           .links_accepted = link_server.stats()});
+                                           .links_accepted = link_server.stats(),
+                                           .fields_left_out = entry.fields_left_out()});
     }
 
     // For scrapes that other threads answer.

@@ -281,6 +281,9 @@ void add_http(const Threads& threads) {
     threads.counter("http_requests_total", "HTTP requests.", of(&io::HttpStats::requests));
     threads.counter("http_refused_total", "HTTP requests refused by the server itself.", of(&io::HttpStats::refused));
     threads.counter("http_disconnected_total", "Clients that went away before their answer was complete.",
+    threads.counter("header_fields_left_out_total",
+                    "Fields of clients' headers not passed on to servers, because they are too large or too many.",
+                    [](const ThreadStats& stats) { return stats.fields_left_out; });
                     of(&io::HttpStats::disconnected));
     threads.counter("http_unshaken_total", "Connections whose TLS handshake failed or took too long.",
                     of(&io::HttpStats::unshaken));

@@ -171,7 +171,7 @@ Result<std::shared_ptr<LocalReplicas>> start_replicas(const PeerConfig& config, 
                                                       std::shared_ptr<KvService> kv, Log& log) {
     auto replicas = std::make_shared<LocalReplicas>();
     if (config.engine == "attach") {
-        EXA_TRY(LocalReplicas::List attached, make_attached_replicas(config, base.identity.peer));
+        EXA_TRY(LocalReplicas::List attached, make_attached_replicas(config, base.identity.peer, log));
         replicas->publish(std::move(attached));
     } else if (config.replicas > 0) {
         EXA_TRY(const LoadedModel model,

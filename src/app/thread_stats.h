@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct ThreadStats {
     io::HttpStats http;
     io::LinkStats links_dialled;
     io::LinkStats links_accepted;
+    std::uint64_t fields_left_out = 0;  // of clients' headers
 };
 
 // Thread-safe. Written once a second by each thread where there are several, and by the one that is asked.

@@ -113,6 +113,9 @@ def test_why_the_server_failed_is_told(attached):
     message = json.loads(body)["error"]["message"]
     assert message.startswith("The replicas that were tried failed: the server answered 500: ")
     assert "so says the server" in message
+    lines = [line for line in attached.peer.log.splitlines() if "requests to the server fail" in line]
+    assert len(lines) == 1
+    assert attached.servers[0].url in lines[0] and "answered 500" in lines[0] and "so says" not in lines[0]
 
 
 def test_a_request_that_breaks_before_its_answer_goes_to_the_other_server(pair):
@@ -164,6 +167,16 @@ def test_a_dead_server_makes_its_replica_unready_until_it_is_back(attached):
     assert attached.ask("whole")[0] == 200
     server.healthy = False
     attached.wait_ready(0)
+
+
+def test_fields_that_are_too_large_to_pass_on_leave_a_trace(attached):
+    body = b'{"model":"mock","messages":[{"role":"user","content":"whole"}]}'
+    assert attached.post(body, **{"x-small": "kept"}).status == 200
+    assert attached.peer.metric("header_fields_left_out_total") == 0
+    fields = {f"x-{number}": "y" * 1000 for number in range(10)}
+    assert attached.post(body, **fields, **{"x-huge": "z" * 2000}).status == 200
+    assert "x-7: y" in attached.servers[0].requests[-1][0] and "x-8" not in attached.servers[0].requests[-1][0]
+    assert attached.peer.metric("header_fields_left_out_total") == 3
 
 
 def test_a_drain_lets_streams_end_and_then_says_why_not(tmp_path):

@@ -16,7 +16,8 @@ namespace {
 struct Sink final : exa::io::ResponseSink {
     void on_head(const exa::io::ResponseHead& head) override {
         text = "head " + std::to_string(head.status) + " ";
-        for (const auto& field : exa::app::passed_fields(head.headers)) text += field.name + "=" + field.value + ";";
+        for (const auto& field : exa::app::passed_fields(head.headers).fields)
+            text += field.name + "=" + field.value + ";";
     }
     bool on_body(std::string_view piece) override {
         body += piece;

@@ -11,15 +11,17 @@
 #include <vector>
 
 #include "app/attach/server.h"
+#include "app/attach/trouble.h"
 #include "app/replica/backend.h"
+#include "base/log.h"
 #include "io/http/upstream.h"
 
 namespace exa::app {
 
 class AttachBackend final : public Backend {
   public:
-    // `record` gives the replica's id and its limit.
-    AttachBackend(const wire::ReplicaRecord& record, AttachServer server, Duration idle_timeout);
+    // `record` gives the replica's id and its limit. `log` outlives the backend and its replies.
+    AttachBackend(const wire::ReplicaRecord& record, AttachServer server, Duration idle_timeout, Log& log);
 
     std::shared_ptr<ReplyReader> open(const wire::Open& open, const ReplyContext& context) override;
     wire::LoadReport load() const override;
@@ -41,6 +43,7 @@ class AttachBackend final : public Backend {
     const std::uint32_t in_flight_limit_;
     const AttachServer server_;
     const Duration idle_timeout_;
+    const std::shared_ptr<AttachTrouble> trouble_;
     const std::shared_ptr<std::atomic<std::uint32_t>> in_flight_ = std::make_shared<std::atomic<std::uint32_t>>(0);
 
     std::mutex mutex_;

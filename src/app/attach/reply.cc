@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <utility>
 
 #include "app/attach/server.h"
@@ -20,6 +21,8 @@ constexpr std::size_t piece_bytes_max = 64 * 1024;
 // An event that is larger is passed on in parts.
 constexpr std::size_t event_bytes_max = 256 * 1024;
 constexpr std::size_t refusal_bytes_max = 200;
+// Who gives a reply up may be a client that left; a server that has not said a word for so long is why.
+constexpr std::chrono::seconds silence_max{30};
 
 bool sends_elsewhere(int status) {
     return status == 429 || status >= 500;
@@ -60,8 +63,12 @@ std::size_t whole_events(std::string_view text) {
 }
 
 AttachReply::AttachReply(std::shared_ptr<io::UpstreamPool> pool, ReplicaId replica, AttachPlace place,
-                         std::shared_ptr<ServingStats> stats)
-    : replica_(replica), place_(std::move(place)), stats_(std::move(stats)), call_(std::move(pool), *this) {}
+                         std::shared_ptr<ServingStats> stats, std::shared_ptr<AttachTrouble> trouble)
+    : replica_(replica),
+      place_(std::move(place)),
+      stats_(std::move(stats)),
+      trouble_(std::move(trouble)),
+      call_(std::move(pool), *this) {}
 
 std::optional<Result<ReplyPart>> AttachReply::poll() {
     if (cancelled_) return Result<ReplyPart>(error(io::errc::cancelled));
@@ -99,7 +106,13 @@ std::string AttachReply::take_body() {
 
 void AttachReply::cancel() {
     if (std::exchange(cancelled_, true)) return;
-    if (!end_ && !ended_) ++stats_->cancelled;
+    if (!end_ && !ended_) {
+        ++stats_->cancelled;
+        const auto now = AttachTrouble::Clock::now();
+        const auto silence = std::chrono::duration_cast<std::chrono::seconds>(now - began_);
+        if (status_ == 0 && silence >= silence_max)
+            trouble_->handle_failure(now, fmt::format("no answer for {} s, then given up", silence.count()));
+    }
     call_.cancel();
     place_.reset();
     wake();
@@ -118,7 +131,7 @@ void AttachReply::on_head(const io::ResponseHead& head) {
     // Whether it is a stream is told apart by this alone (app/door/relay.cc).
     head_.emplace(wire::Head{static_cast<std::uint16_t>(head.status),
                              is_stream_ ? "text/event-stream" : std::string(type), std::nullopt,
-                             passed_fields(head.headers), content_length(head.headers)});
+                             passed_fields(head.headers).fields, content_length(head.headers)});
     wake();
 }
 
@@ -140,6 +153,7 @@ bool AttachReply::on_body(std::string_view piece) {
 
 void AttachReply::on_end(Result<void> end) {
     end_ = end_of(end);
+    tell_trouble(end);
     place_.reset();
     wake();
 }
@@ -157,6 +171,16 @@ wire::End AttachReply::end_of(const Result<void>& end) const {
         return {wire::EndCode::cancelled, "this peer lets go of the server", load};
     if (!end) return {wire::EndCode::failed, "the server: " + end.error().message(), load};
     return {wire::EndCode::ok, "", load};
+}
+
+void AttachReply::tell_trouble(const Result<void>& end) const {
+    const auto now = AttachTrouble::Clock::now();
+    // What a server says to a failed request may hold the request.
+    if (end_->code == wire::EndCode::failed)
+        trouble_->handle_failure(now,
+                                 refused_ ? fmt::format("the server answered {}", status_) : end.error().message());
+    else if (end_->code != wire::EndCode::cancelled)
+        trouble_->handle_answer(now);
 }
 
 void AttachReply::wake() {

@@ -7,6 +7,7 @@
 
 #include "app/shared/errc.h"
 #include "io/http/client.h"
+#include "wire/errc.h"
 #include "wire/plausible.h"
 
 namespace exa::app {
@@ -93,17 +94,26 @@ std::string AttachServer::request_head(const wire::Open& open) const {
     return head;
 }
 
-std::vector<wire::HeaderField> passed_fields(const io::HttpHeaders& headers) {
-    std::vector<wire::HeaderField> passed;
+PassedFields passed_fields(const io::HttpHeaders& headers) {
+    PassedFields passed;
     std::size_t bytes = 0;
+    bool is_full = false;
     for (const auto& [name, value] : headers) {
-        const std::size_t size = name.size() + value.size();
-        if (passed.size() == wire::headers_max || bytes + size > wire::headers_bytes_max) break;
         if (is_own(name)) continue;
         wire::HeaderField field{lower_case(name), std::string(value)};
-        if (!wire::check(field)) continue;
+        if (const auto fit = wire::check(field); !fit) {
+            passed.left_out += fit.error().code == wire::errc::oversized ? 1 : 0;
+            continue;
+        }
+        const std::size_t size = name.size() + value.size();
+        // All behind the first that has no room, so that a list of fields is never passed on with a gap.
+        is_full = is_full || passed.fields.size() == wire::headers_max || bytes + size > wire::headers_bytes_max;
+        if (is_full) {
+            ++passed.left_out;
+            continue;
+        }
         bytes += size;
-        passed.push_back(std::move(field));
+        passed.fields.push_back(std::move(field));
     }
     return passed;
 }

@@ -33,6 +33,10 @@ struct AttachServer {
 
 // What of a message's fields is passed on to the other side: not those of the connection, of framing, or secrets, nor
 // the few that are `open`'s or the server's own; within the bounds of a message.
-std::vector<wire::HeaderField> passed_fields(const io::HttpHeaders& headers);
+struct PassedFields {
+    std::vector<wire::HeaderField> fields;
+    std::size_t left_out = 0;  // would have been passed on, were they smaller or fewer
+};
+PassedFields passed_fields(const io::HttpHeaders& headers);
 
 }  // namespace exa::app

@@ -67,7 +67,6 @@ wire::Open make_open(io::HttpRequest& request, wire::RequestKind kind, const ope
     open.created_unix_s = wall.unix_seconds();
     open.seed = scan.seed ? *scan.seed : io::random_u64();
     open.headers = trace_fields(request.headers);
-    for (wire::HeaderField& field : passed_fields(request.headers)) open.headers.push_back(std::move(field));
     const std::size_t target_bytes = request.path.size() + 1 + request.query.size();
     if (!request.query.empty() && target_bytes <= wire::target_bytes_max)
         open.target = request.path + "?" + request.query;
@@ -115,6 +114,9 @@ void Entry::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> ex
         openai::pick_session(request.headers.find("x-session-id").value_or(std::string_view{}), scan);
     const std::uint64_t prefix_hash = hash64(as_bytes(scan.leading));
     wire::Open open = make_open(request, kind, scan, std::move(model), std::move(caller), wall);
+    PassedFields passed = passed_fields(request.headers);
+    fields_left_out_ += passed.left_out;
+    for (wire::HeaderField& field : passed.fields) open.headers.push_back(std::move(field));
     // Behind this the scan's views are void.
     open.body = std::move(request.body);
     const auto journey = std::make_shared<Journey>(parts_, std::move(exchange), std::move(open), epoch_);

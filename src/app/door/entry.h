@@ -52,6 +52,8 @@ class Entry {
     std::weak_ptr<const void> close_epoch() { return std::exchange(epoch_, std::make_shared<Epoch>()); }
     // Requests that ended in a 5xx, or broke in the middle.
     std::uint64_t failed() const { return parts_.failed; }
+    // Of clients' headers, which no server sees.
+    std::uint64_t fields_left_out() const { return fields_left_out_; }
     // Called when a request has ended that a replica was asked for.
     void on_end(std::function<void()> handler) { parts_.on_end = std::move(handler); }
 
@@ -72,6 +74,7 @@ class Entry {
     Journeys journeys_;  // those under way
     boost::asio::steady_timer sweep_;
     bool sweeping_ = false;
+    std::uint64_t fields_left_out_ = 0;
 };
 
 }  // namespace exa::app

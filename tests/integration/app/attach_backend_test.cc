@@ -78,7 +78,7 @@ struct Fixture {
         record.in_flight_limit = limit;
         return std::make_shared<AttachBackend>(
             record, AttachServer::parse("http://127.0.0.1:" + std::to_string(server.endpoint().port)).value(),
-            seconds(4));
+            seconds(4), lines);
     }
 
     std::shared_ptr<ReplyReader> open(AttachBackend& backend, std::string body) {
@@ -106,8 +106,21 @@ struct Fixture {
         co_return all;
     }
 
+    // The messages of what the backend writes, with the URL and the error.
+    struct Lines final : exa::Log {
+        void write(exa::LogLevel, std::string_view, std::string_view message,
+                   std::initializer_list<exa::LogField> fields) override {
+            std::string line(message);
+            for (const exa::LogField& field : fields)
+                if (field.key != "replica") line += "|" + field.value;
+            written.push_back(std::move(line));
+        }
+        std::vector<std::string> written;
+    };
+
     asio::io_context io{1};
     exa::NullLog log;
+    Lines lines;
     std::vector<HttpRequest> requests;
     int given_up = 0;
     HttpServer server;
@@ -159,6 +172,18 @@ BOOST_AUTO_TEST_CASE(a_server_that_fails_sends_the_request_elsewhere) {
             BOOST_CHECK(all.end->code == wire::EndCode::failed);
             BOOST_TEST(all.end->message.find("the server answered " + std::to_string(status)) != std::string::npos);
         }
+    });
+}
+
+BOOST_AUTO_TEST_CASE(that_requests_fail_is_said_with_the_url_and_without_the_servers_words) {
+    const auto attached = backend();
+    drive(io, [&]() -> Awaitable<void> {
+        for (const char* body : {"status 200", "status 404", "status 429"}) co_await read(open(*attached, body));
+        BOOST_TEST(lines.written.empty());
+        for (int i = 0; i < 3; ++i) co_await read(open(*attached, "status 500"));
+        BOOST_TEST_REQUIRE(lines.written.size() == 1U);
+        BOOST_TEST(lines.written[0] == "requests to the server fail|http://127.0.0.1:" +
+                                           std::to_string(server.endpoint().port) + "|the server answered 500");
     });
 }
 

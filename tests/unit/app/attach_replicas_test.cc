@@ -14,6 +14,8 @@ using namespace exa::app;
 
 namespace {
 
+NullLog log;
+
 PeerConfig attach_config() {
     PeerConfig config;
     config.engine = "attach";
@@ -26,7 +28,7 @@ PeerConfig attach_config() {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(each_server_is_a_replica_that_is_not_ready_and_declares_no_numerics) {
-    const auto replicas = make_attached_replicas(attach_config(), PeerId{7});
+    const auto replicas = make_attached_replicas(attach_config(), PeerId{7}, log);
     BOOST_TEST_REQUIRE(replicas.has_value());
     BOOST_TEST_REQUIRE(replicas.value().size() == 2U);
     for (std::uint16_t slot = 0; slot < 2; ++slot) {
@@ -44,7 +46,7 @@ BOOST_AUTO_TEST_CASE(the_servers_key_is_one_line_of_a_file) {
     config.attach_api_key_file = std::tmpnam(nullptr);
     const auto key_of = [&](const std::string& text) -> std::string {
         std::ofstream(config.attach_api_key_file) << text;
-        const auto replicas = make_attached_replicas(config, PeerId{7});
+        const auto replicas = make_attached_replicas(config, PeerId{7}, log);
         if (!replicas) return "refused";
         return dynamic_cast<const AttachBackend&>(*replicas.value()[0]->backend).server().api_key;
     };
@@ -53,7 +55,7 @@ BOOST_AUTO_TEST_CASE(the_servers_key_is_one_line_of_a_file) {
     BOOST_TEST(key_of("") == "refused");
     BOOST_TEST(key_of("two\nlines\n") == "refused");
     std::remove(config.attach_api_key_file.c_str());
-    BOOST_TEST(!make_attached_replicas(config, PeerId{7}).has_value());
+    BOOST_TEST(!make_attached_replicas(config, PeerId{7}, log).has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
