@@ -69,11 +69,14 @@ struct DataPlane::State {
         };
         actions.metrics = [this] {
             store_stats();
+            const PeerFacts facts = shared.actions.facts();
             return metrics_text({.peer = shared.identity.name,
                                  .control = *view.load(),
                                  .replicas = *shared.replicas,
                                  .threads = shared.stats.all(),
-                                 .kv = shared.actions.kv->stats()});
+                                 .kv = shared.actions.kv->stats(),
+                                 .api_keys_unused = !facts.api_keys_failure.value_or("").empty(),
+                                 .certificate_unused = facts.https && !facts.https->failure.empty()});
         };
         return actions;
     }

@@ -18,12 +18,14 @@ Result<void> check_sealing(const PeerConfig& config, const membership::KeyRing& 
     if (ring.is_sealed() || config.unsealed) return success();
     for (const auto& [key, endpoint] : {std::pair("listen.gossip", listen.gossip), {"listen.link", listen.link}})
         if (!is_loopback(endpoint))
-            return error(errc::usage,
-                         fmt::format("{}: {} can be reached from other machines, and there is no key to seal what is "
-                                     "said there. Either give every peer the same security.cluster_key_file ('exaserve "
-                                     "keys generate > cluster.key' makes one), or set security.unsealed = true on a "
-                                     "network that you trust",
-                                     key, to_string(endpoint)));
+            return error(
+                errc::usage,
+                fmt::format(
+                    "{}: {} can be reached from other machines, and there is no key to seal what is "
+                    "said there. Either give every peer the same security.cluster_key_file ('(umask "
+                    "077; exaserve keys generate > cluster.key)' makes one), or set security.unsealed = true on a "
+                    "network that you trust",
+                    key, to_string(endpoint)));
     return success();
 }
 

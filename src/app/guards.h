@@ -31,6 +31,10 @@ class Guards {
 
     Gate& gate() { return keys_ ? static_cast<Gate&>(*keys_) : open_; }
     const KeyGate* keys() const { return keys_ ? &*keys_ : nullptr; }  // null: everybody may
+    // Why the file of keys as it is now is not used; empty when it is. Nothing: there is none.
+    std::optional<std::string> keys_failure() const {
+        return keeper_ ? std::optional(keeper_->failure()) : std::nullopt;
+    }
     const Cors& cors() const { return cors_; }
     const Certificates* certificates() const { return certificates_.get(); }  // null: plain HTTP
     AccessLog* access_log() { return access_log_.get(); }                     // null: none

@@ -47,10 +47,13 @@ class Families {
     std::vector<MetricFamily> families_;
 };
 
-void add_cluster(Families& families, const ControlView& control) {
+void add_cluster(Families& families, const MetricsInput& input) {
+    const ControlView& control = input.control;
     families.begin("alarm", "1 while the peer raises it; see the operations page.", MetricType::Gauge);
     families.add({{"alarm", "losses_held"}}, control.members->alarms.losses_held ? 1 : 0);
     families.add({{"alarm", "udp_blocked"}}, control.members->alarms.udp_blocked ? 1 : 0);
+    families.add({{"alarm", "api_keys"}}, input.api_keys_unused ? 1 : 0);
+    families.add({{"alarm", "certificate"}}, input.certificate_unused ? 1 : 0);
     families.begin("members", "Peers as this one sees them, by liveness.", MetricType::Gauge);
     std::array<double, 5> members{};
     for (const auto& member : control.members->members) ++members.at(static_cast<std::size_t>(member->liveness));
@@ -278,12 +281,12 @@ void add_http(const Threads& threads) {
     const auto of = [](auto member) { return [=](const ThreadStats& stats) { return stats.http.*member; }; };
     threads.add("http_connections_now", "Client connections open.", MetricType::Gauge,
                 of(&io::HttpStats::connections_now));
-    threads.counter("http_requests_total", "HTTP requests.", of(&io::HttpStats::requests));
-    threads.counter("http_refused_total", "HTTP requests refused by the server itself.", of(&io::HttpStats::refused));
-    threads.counter("http_disconnected_total", "Clients that went away before their answer was complete.",
     threads.counter("header_fields_left_out_total",
                     "Fields of clients' headers not passed on to servers, because they are too large or too many.",
                     [](const ThreadStats& stats) { return stats.fields_left_out; });
+    threads.counter("http_requests_total", "HTTP requests.", of(&io::HttpStats::requests));
+    threads.counter("http_refused_total", "HTTP requests refused by the server itself.", of(&io::HttpStats::refused));
+    threads.counter("http_disconnected_total", "Clients that went away before their answer was complete.",
                     of(&io::HttpStats::disconnected));
     threads.counter("http_unshaken_total", "Connections whose TLS handshake failed or took too long.",
                     of(&io::HttpStats::unshaken));
@@ -295,7 +298,7 @@ void add_http(const Threads& threads) {
 std::string metrics_text(const MetricsInput& input) {
     Families families(input);
     const Threads threads(families, input.threads);
-    add_cluster(families, input.control);
+    add_cluster(families, input);
     add_seal(families, *input.control.seal);
     add_replicas(families, input.replicas);
     add_requests(families, input.threads);

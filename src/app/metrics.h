@@ -18,6 +18,8 @@ struct MetricsInput {
     const LocalReplicas& replicas;
     std::vector<ThreadStats> threads;  // a sample each, labelled with its number; sums are the scraper's
     std::optional<KvStats> kv{};       // nothing: the peer keeps no KV outside its replicas
+    bool api_keys_unused = false;      // the file as it is now cannot be used
+    bool certificate_unused = false;   // as now in its files
 };
 
 std::string metrics_text(const MetricsInput& input);

@@ -16,6 +16,7 @@
 
 #include "app/attach_replicas.h"
 #include "app/bring_up.h"
+#include "app/config/secret_files.h"
 #include "app/control.h"
 #include "app/data_plane.h"
 #include "app/drain.h"
@@ -332,7 +333,8 @@ PeerFacts Peer::facts() const {
             .requests_in_flight = sum.in_flight,
             .gossip_ignored = now->gossip_refused + now->udp.oversized,
             .links_refused = sum.links_refused,
-            .https = guards_.certificates() != nullptr ? std::optional(guards_.certificates()->view()) : std::nullopt};
+            .https = guards_.certificates() != nullptr ? std::optional(guards_.certificates()->view()) : std::nullopt,
+            .api_keys_failure = guards_.keys_failure()};
 }
 
 Result<void> Peer::bind() {
@@ -437,6 +439,7 @@ void Peer::leave() {
 Result<void> run_peer(const PeerConfig& config, std::string_view software) {
     EXA_TRY(const std::unique_ptr<Log> log, io::make_log(log_config(config)));
     prepare_process();
+    warn_of_exposed_files(config, *log);
     EXA_TRY(const std::unique_ptr<const Foundation> base, Foundation::lay(config));
     EXA_TRY(const std::shared_ptr<KvService> kv,
             start_kv(config, base->identity.peer, base->sealer, base->clock, *log));

@@ -239,9 +239,13 @@ def test_the_file_changes_under_load_and_no_request_notices(file, cluster, tenan
         good = file.path.read_text()
         file.path.write_text(good + "[tenants.bad]\nrequests_per_minute = -1\n")
         wait_for(lambda: all("cannot be used" in peer.log for peer in cluster.peers), 10, "the bad file is told of")
+        told = exaserve("status", "--peer", cluster.peers[0].url, "--admin-key", cluster.peers[0].admin_key).stdout
+        assert "alarm           the file of API keys is not used" in told and "requests_per_minute" in told
         before = list(served)
         wait_for(lambda: all(now > then for now, then in zip(served, before)), 10, "service goes on with the old keys")
+        assert cluster.peers[0].metric("alarm") == 1
         read_anew(cluster, lambda: file.path.write_text(good))
+        assert cluster.peers[0].admin("status")["api_keys"] == {"failure": None}
     finally:
         stop.set()
         for thread in threads:

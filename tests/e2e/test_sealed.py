@@ -53,7 +53,9 @@ def rotate(cluster, at: int = 0) -> tuple[str, str]:
 
 @pytest.fixture(scope="module")
 def key_file(tmp_path_factory):
-    return fresh_key(tmp_path_factory.mktemp("keys") / "cluster.key")
+    file = fresh_key(tmp_path_factory.mktemp("keys") / "cluster.key")
+    file.chmod(0o644)
+    return file
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +66,24 @@ def sealed(tmp_path_factory, tiny_model, key_file):
 
 
 def test_a_sealed_cluster_answers_and_says_that_it_is_sealed(sealed):
+def test_a_key_file_that_others_can_read_is_warned_of(sealed, key_file):
+    for peer in sealed.peers:
+        lines = [line for line in peer.log.splitlines() if "others can read or write a file with a secret" in line]
+        assert len(lines) == 1
+        assert "security.cluster_key_file" in lines[0] and f"chmod 600 '{key_file}'" in lines[0]
+
+
+def test_a_key_that_is_generated_as_json_is_one_that_peers_take(tmp_path):
+    key = json.loads(exaserve("keys", "generate", "--json").stdout)
+    file = tmp_path / "key"
+    file.write_text(key["secret"] + "\n")
+    assert len(key["id"]) == 8
+    # A peer that is sealed with it says its id.
+    with Cluster(tmp_path / "peers", pathlib.Path("null"), peers=1, replicas=0,
+                 flags=["--model-engine=null", f"--security-cluster-key-file={file}"]) as cluster:
+        assert keys(cluster.peers[0], "list")["primary"] == key["id"]
+
+
     status = sealed.peers[1].admin("status")["seal"]
     assert status["sealed"] and status["stored"] and not status["alarms"]
     listed = keys(sealed.peers[2], "list")

@@ -153,6 +153,9 @@ std::string status_text(const json::value& reply, Style style) {
         out += line("https", text(https, "subject") + ", until " + date(number(https, "not_after_unix")));
     if (!at(https, "failure").is_null())
         out += line("alarm", "the new certificate is not used: " + text(https, "failure"));
+    const json::value& api_keys = at(reply, "api_keys");
+    if (!at(api_keys, "failure").is_null())
+        out += line("alarm", "the file of API keys is not used, those of before are: " + text(api_keys, "failure"));
     if (at(seal, "stored") == false) out += line("alarm", "the key ring cannot be stored; see the log");
     if (list(reply, "models").empty()) return out;
     Table table({{"MODEL"}, {"READY", Align::right}});
@@ -269,9 +272,6 @@ std::string cold_text(const json::value& cold, const json::value& disk) {
                 text(cold, "errors") + (text(cold, "trouble").empty() ? "" : ", the last: " + text(cold, "trouble")));
 }
 
-std::string kv_text(const json::value& reply, Style) {
-    if (text(reply, "enabled") != "true") return "this peer keeps no KV outside its replicas (kv.enabled is false)\n";
-    const auto held = [](const json::value& tier, std::string_view bytes) {
 namespace {
 
 std::string quota_bound(const json::value& reply) {
@@ -300,6 +300,9 @@ std::string kv_quotas_text(const json::value& reply, Style style) {
     return table.render(style) + "\nAll others: " + others + " (kv.tenant_quota_gb)\n";
 }
 
+std::string kv_text(const json::value& reply, Style) {
+    if (text(reply, "enabled") != "true") return "this peer keeps no KV outside its replicas (kv.enabled is false)\n";
+    const auto held = [](const json::value& tier, std::string_view bytes) {
         return text(tier, "segments") + " segments, " + human_bytes(number(tier, bytes));
     };
     const json::value& hits = at(reply, "hits");

@@ -44,11 +44,21 @@ void GateKeeper::run(const std::stop_token& stopping) {
     }
 }
 
+std::string GateKeeper::failure() const {
+    const std::lock_guard lock(mutex_);
+    return failure_;
+}
+
 void GateKeeper::read_keys() {
     auto file = watch_.poll();
     if (!file) return;
+    {
+        const std::lock_guard lock(mutex_);
+        failure_ = *file ? std::string() : file->error().message();
+    }
     if (!*file) {
-        log_.warn("api-keys", "the file cannot be used; the keys of before stay", {{"error", file->error().message()}});
+        log_.error("api-keys", "the file cannot be used; the keys of before stay",
+                   {{"error", file->error().message()}});
         return;
     }
     const std::size_t tenants = file->value().tenants.size();

@@ -2,6 +2,7 @@
 // so after it says it, and keeps what tenants have used of their quotas in the peer's data directory.
 #pragma once
 
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -21,6 +22,9 @@ class GateKeeper {
     GateKeeper(const GateKeeper&) = delete;
     GateKeeper& operator=(const GateKeeper&) = delete;
 
+    // Why the file as it is now is not used; empty when it is. Thread-safe.
+    std::string failure() const;
+
   private:
     void run(const std::stop_token& stopping);
     // A file that is bad changes nothing, loudly.
@@ -33,6 +37,8 @@ class GateKeeper {
     const DataDir& directory_;
     Log& log_;
     std::string stored_;  // of the use, what is on the disk
+    mutable std::mutex mutex_;
+    std::string failure_;
     std::jthread thread_;
 };
 

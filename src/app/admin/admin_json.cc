@@ -23,6 +23,10 @@ using wire::ReplicaState;
 constexpr std::size_t join_bytes_max = 64 * 1024;
 constexpr std::size_t seeds_max = 64;
 
+json::value text_or_null(const std::string& text) {
+    return text.empty() ? json::value(nullptr) : json::value(valid_utf8(text));
+}
+
 double seconds(Duration duration) {
     return std::chrono::duration<double>(duration).count();
 }
@@ -200,15 +204,17 @@ json::value status_json(const PeerFacts& facts, const membership::View& view) {
         {"links_refused", facts.links_refused},
         {"alarms", std::move(alarms)},
         {"https", nullptr},
+        {"api_keys", nullptr},
     };
     if (facts.https) {
         const std::string& failure = facts.https->failure;
         status["https"] = json::object{
             {"subject", facts.https->facts.subject},
             {"not_after_unix", facts.https->facts.not_after_unix_s},
-            {"failure", failure.empty() ? json::value(nullptr) : json::value(valid_utf8(failure))},
+            {"failure", text_or_null(failure)},
         };
     }
+    if (facts.api_keys_failure) status["api_keys"] = json::object{{"failure", text_or_null(*facts.api_keys_failure)}};
     if (const membership::Member* self = view.find(view.self)) {
         status["self"] = json::object{
             {"id", to_string(self->record->id)},      {"name", valid_utf8(self->record->name)},

@@ -47,6 +47,8 @@ struct PeerFacts {
     // Connections on the link port that did not speak our protocol.
     std::uint64_t links_refused = 0;
     std::optional<CertificateView> https{};  // nothing: the door speaks plain HTTP
+    // Why the file of API keys as it is now is not used; empty when it is. Nothing: there is none.
+    std::optional<std::string> api_keys_failure{};
 };
 
 // {"cluster","self","view","members":[{"id","name","liveness","state","generation","incarnation","version",
@@ -57,7 +59,7 @@ boost::json::value members_json(TimePoint now, const PeerFacts& facts, const mem
 //  "peers":{"alive","suspect","dead","lost","left"},"replicas","replicas_ready",
 //  "models":[{"model","replicas","replicas_ready"}],
 //  "requests":{"total","failed","in_flight"},"gossip_ignored","links_refused","alarms":["losses_held","udp_blocked"],
-//  "https":null or {"subject","not_after_unix","failure":null or text}}
+//  "https":null or {"subject","not_after_unix","failure":null or text},"api_keys":null or {"failure":null or text}}
 // Replicas count on peers that are alive or suspect.
 boost::json::value status_json(const PeerFacts& facts, const membership::View& view);
 

@@ -116,6 +116,9 @@ BOOST_AUTO_TEST_CASE(status_shows_the_certificate_and_why_the_next_is_not_used) 
     BOOST_TEST(has(text, "https           CN=a, until 1970-01-02"));
     BOOST_TEST(has(text, "alarm           the new certificate is not used: no key"));
     BOOST_TEST(!has(status_text(reply(R"({"https":null})"), Style::plain), "https"));
+    BOOST_TEST(has(status_text(reply(R"({"api_keys":{"failure":"line 3"}})"), Style::plain),
+                   "alarm           the file of API keys is not used, those of before are: line 3"));
+    BOOST_TEST(!has(status_text(reply(R"({"api_keys":{"failure":null}})"), Style::plain), "alarm"));
 }
 
 BOOST_AUTO_TEST_CASE(status_shows_the_seal_and_its_alarms) {

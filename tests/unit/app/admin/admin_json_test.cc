@@ -142,6 +142,12 @@ BOOST_AUTO_TEST_CASE(status_says_whose_certificate_the_door_shows_and_what_is_wr
                 json::value{{"subject", "CN=a"}, {"not_after_unix", 2}, {"failure", nullptr}}));
     known.https->failure = "no key";
     BOOST_TEST((app::status_json(known, view({Liveness::alive})).at("https").at("failure") == "no key"));
+    const auto api_keys = [&] { return app::status_json(known, view({Liveness::alive})).at("api_keys"); };
+    BOOST_TEST(api_keys().is_null());
+    known.api_keys_failure = "";
+    BOOST_TEST(api_keys().at("failure").is_null());
+    known.api_keys_failure = "line 3";
+    BOOST_TEST((api_keys().at("failure") == "line 3"));
 }
 
 BOOST_AUTO_TEST_CASE(status_names_the_alarms_and_accepting_losses_counts_the_dead) {
