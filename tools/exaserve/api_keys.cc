@@ -26,7 +26,6 @@ struct Opened {
     app::ApiKeyFile file;
 };
 
-// A file that is not there yet is an empty one.
 // A file that is to be made is empty.
 Outcome<Opened> open_file(const std::string& path, bool may_be_new) {
     Opened opened;
@@ -65,6 +64,9 @@ app::ApiKey fresh_api_key(const app::ApiKeyFile& file) {
 Outcome<std::string> create(const ApiKeysOptions& options, const Opened& opened) {
     if (options.tenant.empty() && !options.admin)
         return Failure{exit_usage, "name the tenant of the key with --tenant, or make an operator's with --admin"};
+    if (!options.tenant.empty() && !app::is_tenant_name(options.tenant))
+        return Failure{exit_usage, "--tenant: '" + printable(options.tenant) + "' is no name of a tenant, which is " +
+                                       std::string(app::tenant_name_rule)};
     const app::ApiKey key = fresh_api_key(opened.file);
     app::ApiKeyEntry entry{key.id, options.tenant, {}, options.admin};
     std::array<std::uint8_t, 16> salt{};

@@ -90,19 +90,14 @@ class Section {
     std::string name_;
 };
 
-bool is_label(std::string_view text) {
-    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
-    return !text.empty() && text.size() <= 63 && text.find_first_not_of(plain) == text.npos;
-}
-
 Result<Tenant> parse_tenant(const toml::key& name, const toml::table& table) {
     static constexpr std::array<std::string_view, 6> known = {
         "models", "requests_per_minute", "tokens_per_minute", "tokens_per_day", "burst_seconds", "priority"};
     Tenant tenant;
     tenant.name = name.str();
-    if (!is_label(tenant.name))
-        return wrong(table, fmt::format("tenant '{}' is not 1 to 63 letters, digits, '-', '_' or '.'",
-                                        std::string_view(tenant.name).substr(0, 64)));
+    if (!is_tenant_name(tenant.name))
+        return wrong(
+            table, fmt::format("tenant '{}' is not {}", std::string_view(tenant.name).substr(0, 64), tenant_name_rule));
     const Section section(table, "tenants." + tenant.name);
     EXA_TRY(section.check_names(known));
     EXA_TRY(section.read("models", tenant.models));
@@ -188,6 +183,11 @@ Result<ApiKeyFile> parse_api_key_file(std::string_view text) {
         return error(errc::usage, fmt::format("line {}: {}", bad_toml.source().begin.line, bad_toml.description()));
     }
     return parse_tables(table);
+}
+
+bool is_tenant_name(std::string_view text) {
+    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+    return !text.empty() && text.size() <= 63 && text.find_first_not_of(plain) == text.npos;
 }
 
 bool may_use(const Tenant& tenant, std::string_view model) {

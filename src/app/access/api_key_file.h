@@ -55,6 +55,10 @@ Result<ApiKeyFile> parse_api_key_file(std::string_view text);
 
 bool may_use(const Tenant& tenant, std::string_view model);
 
+// What a tenant's name is made of, in the words of errors.
+inline constexpr std::string_view tenant_name_rule = "1 to 63 letters, digits, '-', '_' or '.'";
+bool is_tenant_name(std::string_view text);
+
 // "high", "normal", "low".
 std::string_view to_string(wire::Priority priority);
 

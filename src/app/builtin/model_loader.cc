@@ -21,7 +21,7 @@ Error bad_model(const std::string& path, const Error& cause) {
 
 Result<LoadedModel> load_model(const std::string& path) {
     auto file = model::MappedFile::open(path);
-    if (!file) return bad_model(path, file.error());
+    if (!file) return error(errc::bad_model, file.error().message());  // it names the file
     const auto mapped = std::make_shared<const model::MappedFile>(std::move(file).value());
     const auto gguf = model::Gguf::parse(mapped->bytes());
     if (!gguf) return bad_model(path, gguf.error());

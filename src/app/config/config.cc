@@ -4,7 +4,10 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <optional>
+#include <sstream>
 
 #include "app/config/keys.h"
 #include "app/shared/errc.h"
@@ -13,20 +16,73 @@ namespace exa::app {
 
 namespace {
 
-// The text of a TOML leaf, as the key's setter reads it.
-Result<std::string> leaf_text(const toml::node& node) {
-    if (const auto* text = node.as_string()) return text->get();
-    if (const auto* number = node.as_integer()) return std::to_string(number->get());
-    if (const auto* flag = node.as_boolean()) return std::string(flag->get() ? "true" : "false");
-    if (const auto* list = node.as_array()) {
-        std::string joined;
-        for (const toml::node& item : *list) {
-            if (!item.is_string()) return error(errc::usage, "a list of strings is expected");
-            joined += (joined.empty() ? "" : ",") + item.as_string()->get();
-        }
-        return joined;
+// What a key's value is in TOML, by what stands behind its flag.
+enum class LeafType : std::uint8_t { text, number, flag, list };
+
+LeafType type_of(const ConfigKey& key) {
+    constexpr std::array<std::string_view, 8> numbers = {"BYTES", "GB", "H", "MB", "MS", "N", "S", "US"};
+    if (key.value == "BOOL") return LeafType::flag;
+    if (key.value.ends_with(",...")) return LeafType::list;
+    return std::ranges::find(numbers, key.value) != numbers.end() ? LeafType::number : LeafType::text;
+}
+
+std::string_view expected(LeafType type) {
+    switch (type) {
+        case LeafType::text:
+            return "a string in quotes";
+        case LeafType::number:
+            return "a whole number without quotes";
+        case LeafType::flag:
+            return "true or false without quotes";
+        case LeafType::list:
+            return "a list of strings";
     }
-    return error(errc::usage, "a string, a whole number or a list of strings is expected");
+    return "";
+}
+
+std::optional<std::string> joined(const toml::array& list) {
+    std::string text;
+    for (const toml::node& item : list) {
+        if (!item.is_string()) return std::nullopt;
+        text += (text.empty() ? "" : ",") + item.as_string()->get();
+    }
+    return text;
+}
+
+// The text of a TOML leaf, as the key's setter reads it; nothing when it is of another type.
+std::optional<std::string> leaf_text(const toml::node& node, LeafType type) {
+    const auto* const text = node.as_string();
+    const auto* const list = node.as_array();
+    switch (type) {
+        case LeafType::text:
+            return text != nullptr ? std::optional(text->get()) : std::nullopt;
+        case LeafType::number:
+            return node.is_integer() ? std::optional(std::to_string(node.as_integer()->get())) : std::nullopt;
+        case LeafType::flag:
+            if (!node.is_boolean()) return std::nullopt;
+            return node.as_boolean()->get() ? "true" : "false";
+        case LeafType::list:
+            // One that has a single member may be written without brackets, or as on the command line.
+            if (text != nullptr) return text->get();
+            return list != nullptr ? joined(*list) : std::nullopt;
+    }
+    return std::nullopt;
+}
+
+// As it stands in the file, shortened.
+std::string shown(const toml::node& node) {
+    std::ostringstream out;
+    node.visit([&out](const auto& value) { out << value; });
+    const std::string text = out.str();
+    return text.size() > 40 ? text.substr(0, 40) + "..." : text;
+}
+
+Result<void> apply_leaf(PeerConfig& config, const std::string& name, const toml::node& node) {
+    const auto key = std::ranges::find(config_keys(), name, &ConfigKey::name);
+    if (key == config_keys().end()) return error(errc::usage, fmt::format("unknown key '{}'", name));
+    const auto text = leaf_text(node, type_of(*key));
+    if (!text) return error(errc::usage, fmt::format("{}: {} is not {}", name, shown(node), expected(type_of(*key))));
+    return set_config(config, name, *text);
 }
 
 Result<void> apply_table(PeerConfig& config, const toml::table& table, const std::string& prefix,
@@ -38,10 +94,7 @@ Result<void> apply_table(PeerConfig& config, const toml::table& table, const std
             continue;
         }
         const std::string place = fmt::format("{}:{}: ", path, node.source().begin.line);
-        auto text = leaf_text(node);
-        if (!text) return error(errc::usage, place + name + ": " + text.error().detail);
-        if (auto done = set_config(config, name, text.value()); !done)
-            return error(errc::usage, place + done.error().detail);
+        if (auto done = apply_leaf(config, name, node); !done) return error(errc::usage, place + done.error().detail);
     }
     return success();
 }

@@ -87,6 +87,8 @@ BOOST_AUTO_TEST_CASE(wrong_usage_changes_nothing) {
     ApiKeysOptions bad_name = options(ApiKeysAction::create);
     bad_name.tenant = "a b";
     BOOST_TEST(ask(bad_name, Style::plain).error().exit_code == exit_usage);
+    BOOST_TEST(ask(bad_name, Style::plain).error().message ==
+               "--tenant: 'a b' is no name of a tenant, which is 1 to 63 letters, digits, '-', '_' or '.'");
     ApiKeysOptions revoke = options(ApiKeysAction::revoke);
     revoke.id = "0000000a";
     BOOST_TEST(ask(revoke, Style::plain).error().exit_code == exit_usage);

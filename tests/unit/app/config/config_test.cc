@@ -51,9 +51,45 @@ BOOST_AUTO_TEST_CASE(errors_name_line_key_value_and_range_and_change_nothing) {
     BOOST_TEST(config.rack == "rack-1");
     BOOST_TEST(load("[model]\nreplica = 1\n", config) == ":2: unknown key 'model.replica'");
     BOOST_TEST(load("name = 'a b'\n", config) == ":1: name: 'a b' is not 1 to 63 letters, digits, '-', '_' or '.'");
-    BOOST_TEST(load("name = 1.5\n", config).starts_with(":1: name: a string"));
+    BOOST_TEST(load("name = 1.5\n", config) == ":1: name: 1.5 is not a string in quotes");
     BOOST_TEST(load("name = \n", config).starts_with(":1: "));
     BOOST_TEST(load("[listen]\nhttp = 'nowhere'\n", config).starts_with(":2: listen.http: 'nowhere' is not HOST:PORT"));
+}
+
+BOOST_AUTO_TEST_CASE(a_value_of_another_type_is_refused_with_key_value_and_type) {
+    PeerConfig config;
+    const auto refusal = [&](const std::string& line) {
+        const std::string text = load(line, config);
+        return text.substr(text.find(": ") + 2);
+    };
+    BOOST_TEST(refusal("name = 5") == "name: 5 is not a string in quotes");
+    BOOST_TEST(refusal("name = true") == "name: true is not a string in quotes");
+    BOOST_TEST(refusal("drain_seconds = \"30\"") == "drain_seconds: '30' is not a whole number without quotes");
+    BOOST_TEST(refusal("drain_seconds = 30.0") == "drain_seconds: 30.0 is not a whole number without quotes");
+    BOOST_TEST(refusal("[kv]\nenabled = 1") == "kv.enabled: 1 is not true or false without quotes");
+    BOOST_TEST(refusal("seeds = [1]") == "seeds: [ 1 ] is not a list of strings");
+    BOOST_TEST(refusal("rack = 2024-01-01") == "rack: 2024-01-01 is not a string in quotes");
+}
+
+BOOST_AUTO_TEST_CASE(every_key_takes_one_type_and_no_other) {
+    const auto is_of_a_type = [](const std::string& error) {
+        for (const char* type : {"a string in quotes", "a whole number without quotes", "true or false without quotes",
+                                 "a list of strings"})
+            if (error.ends_with(std::string(" is not ") + type)) return false;
+        return true;
+    };
+    for (const ConfigKey& key : config_keys()) {
+        std::size_t taken = 0;
+        for (const char* value : {"\"127.0.0.1:1\"", "7", "true", "[\"127.0.0.1:1\"]"}) {
+            PeerConfig config;
+            taken += is_of_a_type(load(std::string(key.name) + " = " + value, config)) ? 1 : 0;
+        }
+        // A list of one may be a string. What is of the right type may be refused for what it says.
+        BOOST_TEST(taken == (key.value.ends_with(",...") ? 2U : 1U), key.name);
+        PeerConfig config;
+        const bool takes_numbers_alone = !key.set(config, "words") && key.set(config, "64");
+        if (takes_numbers_alone) BOOST_TEST(load(std::string(key.name) + " = 64", config) == "", key.name);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(attached_servers_are_replicas_and_need_urls_and_a_name) {
