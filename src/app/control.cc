@@ -23,6 +23,7 @@
 #include "io/random.h"
 #include "io/resolve.h"
 #include "io/udp/socket.h"
+#include "wire/errc.h"
 
 namespace exa::app {
 
@@ -34,6 +35,8 @@ using membership::EventKind;
 
 // Names in seeds are looked up again this often until the peer has joined: DNS may learn of new peers.
 constexpr std::chrono::seconds resolve_again{10};
+// Between two lines about gossip of other clusters, which anyone may send.
+constexpr std::chrono::minutes stranger_quiet{10};
 constexpr std::chrono::seconds load_period{1};
 constexpr std::size_t seeds_max = 128;
 
@@ -122,8 +125,20 @@ struct Control::State {
     }
 
     void take_packet(const Endpoint& from, ByteView bytes) {
-        if (!node->handle_packet(parts.clock.now(), from, bytes)) ++gossip_refused;
+        if (const auto taken = node->handle_packet(parts.clock.now(), from, bytes); !taken) {
+            ++gossip_refused;
+            if (taken.error().code == wire::errc::wrong_cluster) tell_of_stranger(from);
+        }
         pump();
+    }
+
+    // Somebody takes this peer for one of his cluster: he was ordered to join the wrong one, or has the wrong name.
+    void tell_of_stranger(const Endpoint& from) {
+        const auto now = std::chrono::steady_clock::now();
+        if (stranger_told && now - *stranger_told < stranger_quiet) return;
+        stranger_told = now;
+        parts.log.warn("membership", "hears gossip of a cluster with another name, and ignores it",
+                       {{"from", to_string(from)}});
     }
 
     void take_sync(PeerId from, ByteView bytes) {
@@ -277,20 +292,42 @@ struct Control::State {
         });
     }
 
+    // Whether an order to join did anything shows in the members only.
+    asio::awaitable<void> tell_of_silence(const std::vector<Endpoint> asked, std::uint64_t order) {
+        asio::steady_timer pause(context, resolve_again);
+        co_await pause.async_wait(asio::as_tuple(asio::use_awaitable));
+        const auto members = node->members();
+        const bool has_answered = std::ranges::any_of(members->members, [&](const auto& member) {
+            return std::ranges::find(asked, member->record->gossip) != asked.end() &&
+                   member->record->id != members->self;
+        });
+        if (order != join_order || has_answered || asked.empty()) co_return;
+        parts.log.warn("membership",
+                       "no seed of the order to join has answered: it is down, of a cluster with another name, or "
+                       "sealed with other keys",
+                       {{"seeds", std::to_string(asked.size())}});
+    }
+
     // Looks all seeds up until this peer has joined; numbers are their own answer.
     asio::awaitable<void> keep_joining(std::vector<std::string> more) {
         for (std::string& seed : more)
             if (seeds.size() < seeds_max && std::ranges::find(seeds, seed) == seeds.end())
                 seeds.push_back(std::move(seed));
         const std::uint64_t order = ++join_order;
+        // Also a peer that stands alone.
+        const bool had_joined = joined;
         while (order == join_order) {
             io::Resolved resolved = co_await io::resolve_all(seeds, 0, std::chrono::seconds(5));
             if (order != join_order) co_return;
             for (const Error& failure : resolved.failures)
                 parts.log.warn("membership", "a seed cannot be looked up", {{"error", failure.message()}});
+            const std::vector<Endpoint> asked = resolved.endpoints;
             node->join(parts.clock.now(), std::move(resolved.endpoints));
             pump();
-            if (joined && resolved.failures.empty()) co_return;
+            if (joined && resolved.failures.empty()) {
+                if (had_joined) co_await tell_of_silence(asked, order);
+                co_return;
+            }
             asio::steady_timer pause(context, resolve_again);
             co_await pause.async_wait(asio::as_tuple(asio::use_awaitable));
             if (joined) co_return;
@@ -336,6 +373,7 @@ struct Control::State {
     TimePoint armed_for = time_never;
     std::unique_ptr<node::Node> node;
     std::uint64_t gossip_refused = 0;
+    std::optional<std::chrono::steady_clock::time_point> stranger_told;
     std::atomic<std::size_t> syncs_waiting = 0;
     std::vector<std::string> seeds;
     std::uint64_t join_order = 0;

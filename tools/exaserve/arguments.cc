@@ -185,7 +185,10 @@ void describe_join(CLI::App& command, JoinOptions& options) {
         ->required();
     command.footer(
         "Example:\n  exaserve join --peer http://127.0.0.1:8000 10.0.0.1:7946 10.0.0.2:7946\n\n"
-        "The peer asks these seeds, beside those of its configuration, until one of them answers.");
+        "The peer asks these seeds, beside those of its configuration, until one of them answers. The command returns "
+        "when a peer has come that was not there, or is one of the seeds, and fails (exit code 1) when none has within "
+        "ten seconds: seeds of a cluster with another name, or with other keys, do not answer.");
+    command.add_flag("!--no-wait", options.wait, "Return at once instead of when a seed has answered");
 }
 
 void describe_leave(CLI::App& command, LeaveOptions& options) {

@@ -32,6 +32,7 @@ struct JoinOptions {
 };
 
 struct LeaveOptions {
+    bool wait = true;
     Target target;
     bool wait = true;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -11,6 +12,7 @@
 #include <chrono>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <thread>
 
 #include "base/base64.h"
@@ -31,6 +33,8 @@ namespace json = boost::json;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds gone_poll_interval{100};
+constexpr std::chrono::milliseconds join_poll_interval{100};
+constexpr std::chrono::seconds join_limit{10};
 // Behind the drain: answers that go on elsewhere, the door, telling the cluster.
 constexpr std::chrono::seconds gone_margin{20};
 
@@ -164,10 +168,64 @@ Outcome<std::string> ask(const KeysOptions& options, Style style) {
 
 Outcome<std::string> ask(const JoinOptions& options, Style) {
     const json::object body{{"seeds", json::array(options.seeds.begin(), options.seeds.end())}};
-    BOOST_OUTCOME_TRY(const auto reply, client_of(options.target).post("join", body));
+namespace {
+
+// Of the peers that are alive, but for the one that was asked.
+struct Others {
+    std::string cluster;
+    std::set<std::string> ids;
+    std::set<std::string> gossip;
+
+    bool came_after(const Others& before, const std::vector<std::string>& seeds) const {
+        return std::ranges::any_of(ids, [&](const std::string& id) { return !before.ids.contains(id); }) ||
+               std::ranges::any_of(seeds, [&](const std::string& seed) { return gossip.contains(seed); });
+    }
+};
+
+Outcome<Others> others_of(const AdminClient& client) {
+    BOOST_OUTCOME_TRY(const auto reply, client.get("members"));
+    Others others{field_text(reply, "cluster"), {}, {}};
+    const std::string self = field_text(reply, "self");
+    const auto* const members = reply.get_object().at("members").if_array();
+    if (members == nullptr) return others;
+    for (const json::value& member : *members) {
+        const std::string id = field_text(member, "id");
+        if (id == self || field_text(member, "liveness") != "alive") continue;
+        others.ids.insert(id);
+        others.gossip.insert(field_text(member, "gossip"));
+    }
+    return others;
+}
+
+Outcome<void> wait_until_joined(const AdminClient& client, const Others& before, const JoinOptions& options) {
+    const auto deadline = Clock::now() + join_limit;
+    while (true) {
+        BOOST_OUTCOME_TRY(const Others now, others_of(client));
+        if (now.came_after(before, options.seeds)) return boost::outcome_v2::success();
+        if (Clock::now() > deadline)
+            return Failure{exit_failed,
+                           "no seed has answered the peer at " + options.target.url + " in " +
+                               std::to_string(join_limit.count()) +
+                               " seconds: it is down, out of reach from there, of a cluster with another name than '" +
+                               now.cluster +
+                               "', or sealed with other keys. The peer goes on asking; see its log, and "
+                               "that of the seed"};
+        std::this_thread::sleep_for(join_poll_interval);
+    }
+}
+
+}  // namespace
+
+    const AdminClient client = client_of(options.target);
+    BOOST_OUTCOME_TRY(const Others before, others_of(client));
+    BOOST_OUTCOME_TRY(const auto reply, client.post("join", body));
+    if (options.wait) {
+        BOOST_OUTCOME_TRY(wait_until_joined(client, before, options));
+    }
     if (options.target.json) return json::serialize(reply) + "\n";
-    return "the peer asks " + std::to_string(options.seeds.size()) +
-           " seeds from now on; see 'exaserve members --peer " + options.target.url + "'\n";
+    if (options.wait) return "joined; see 'exaserve members" + flags_of(options.target) + "'\n";
+    return "the peer asks " + std::to_string(options.seeds.size()) + " seeds from now on; see 'exaserve members" +
+           flags_of(options.target) + "'\n";
 }
 
 Outcome<std::string> ask(const AcceptLossesOptions& options, Style) {
