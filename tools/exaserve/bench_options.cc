@@ -76,27 +76,40 @@ void set_body(BenchOptions& options, const std::string& text) {
     options.config.extra_fields = fields.substr(1, fields.size() - 2);
 }
 
+// Remembers in `given` that the option was.
+CLI::Option* noting(CLI::Option* option, std::vector<std::string>& given) {
+    return option->each([&given, name = option->get_name()](const std::string&) { given.push_back(name); });
+}
+
 void describe_load(CLI::App& command, BenchOptions& options) {
     constexpr const char* group = "Load";
     bench::Config& config = options.config;
     command.option_defaults()->group(group);
-    command.add_option("--concurrency", config.concurrency, "Clients of a closed loop")->capture_default_str();
+    noting(command.add_option("--concurrency", config.concurrency, "Clients of a closed loop"),
+           options.closed_loop_flags)
+        ->capture_default_str();
     command.add_option("--rate", options.rate, "Requests a second of an open loop; of a ramp the first step's")
         ->type_name("R");
     command.add_flag("--fixed", options.fixed_intervals, "Equal times between requests; default: Poisson arrivals");
-    command
-        .add_option("--trace", options.trace_file, "CSV of BurstGPT or of Azure's LLM inference traces: when, how long")
-        ->type_name("FILE");
-    command.add_option("--trace-speed", config.trace_speed, "2 plays the trace in half its time")->type_name("X");
+    auto* const trace = command.add_option("--trace", options.trace_file,
+                                           "CSV of BurstGPT or of Azure's LLM inference traces: when, how long");
+    trace->type_name("FILE");
+    command.add_option("--trace-speed", config.trace_speed, "2 plays the trace in half its time")
+        ->type_name("X")
+        ->needs(trace);
     command.add_option("--duration", options.duration_s, "Measured time behind the warm-up; default 30, chaos 300")
         ->type_name("SECONDS");
     command.add_option("--warmup", options.warmup_s, "Load before the measured time; default 3, 0 with --requests")
         ->type_name("SECONDS");
     command.add_option("--requests", config.requests, "Stop after so many requests instead of --duration");
     add_seconds(command, "--grace", config.grace, "For answers under way at the end; default 30. Later ones fail");
-    command.add_option("--connections", config.connections, "Of an open loop to each target; beyond, requests wait")
+    noting(command.add_option("--connections", config.connections,
+                              "Of an open loop to each target; beyond, requests wait"),
+           options.open_loop_flags)
         ->capture_default_str();
-    command.add_option("--in-flight-max", config.in_flight_max, "Of an open loop; requests beyond fail as overflow")
+    noting(command.add_option("--in-flight-max", config.in_flight_max,
+                              "Of an open loop; requests beyond fail as overflow"),
+           options.open_loop_flags)
         ->capture_default_str();
     command.add_option("--threads", config.threads, "Threads that make the load")->capture_default_str();
     command.add_option("--seed", config.seed, "Of everything drawn at random")->capture_default_str();
@@ -190,21 +203,27 @@ void describe_judgement(CLI::App& command, BenchOptions& options) {
     command.add_flag("!--no-check", options.checks_target, "Do not ask for the targets' models first");
 
     command.option_defaults()->group("Ramp and chaos");
-    command.add_option("--step", options.step_s, "Seconds of a ramp's step: several times an answer's")
+    noting(command.add_option("--step", options.step_s, "Seconds of a ramp's step: several times an answer's"),
+           options.ramp_flags)
         ->capture_default_str();
-    command.add_option("--factor", options.ramp.factor, "From one step's rate to the next one's")
+    noting(command.add_option("--factor", options.ramp.factor, "From one step's rate to the next one's"),
+           options.ramp_flags)
         ->check(CLI::Range(1.01, 10.0))
         ->capture_default_str();
-    command.add_option("--rate-max", options.ramp.rate_max, "Where a ramp ends even when nothing broke")
+    noting(command.add_option("--rate-max", options.ramp.rate_max, "Where a ramp ends even when nothing broke"),
+           options.ramp_flags)
         ->check(CLI::Range(0.001, 1e6))
         ->capture_default_str();
-    command.add_option("--refinements", options.ramp.refinements, "Steps that narrow the knee down")
+    noting(command.add_option("--refinements", options.ramp.refinements, "Steps that narrow the knee down"),
+           options.ramp_flags)
         ->check(CLI::Range(0, 20))
         ->capture_default_str();
-    command.add_option("--kill-command", options.kill_command, "Shell command that disturbs the service")
-        ->type_name("CMD");
+    auto* const kill =
+        command.add_option("--kill-command", options.kill_command, "Shell command that disturbs the service");
+    kill->type_name("CMD");
     command.add_option("--kill-every", options.kill_every_s, "Seconds from one to the next")
         ->check(CLI::Range(0.1, 86400.0))
+        ->needs(kill)
         ->capture_default_str();
 }
 
@@ -263,9 +282,21 @@ void describe_bench(CLI::App& command, BenchOptions& options) {
 Result<bench::Config> complete_config(const BenchOptions& options) {
     bench::Config config = options.config;
     const bool ramps = options.preset == BenchPreset::ramp_to_collapse;
-    const auto refuse = [](const char* what) { return error(bench::errc::invalid_config, what); };
+    const auto refuse = [](const std::string& what) { return error(bench::errc::invalid_config, what); };
     if (!options.trace_file.empty() && (options.rate || ramps))
         return refuse("--trace says when requests come: no --rate and no ramp beside it");
+    const bool is_open = options.rate || ramps || !options.trace_file.empty();
+    if (is_open && !options.closed_loop_flags.empty())
+        return refuse(options.closed_loop_flags.front() +
+                      " is for a closed loop, in which a client asks again when it has its answer: no --rate, no "
+                      "--trace and no ramp beside it. What an open loop has under way at once is bounded by "
+                      "--in-flight-max");
+    if (!is_open && !options.open_loop_flags.empty())
+        return refuse(options.open_loop_flags.front() + " is for an open loop: give its --rate or a --trace, too");
+    if (options.fixed_intervals && !options.rate && !ramps)
+        return refuse("--fixed says how the requests of a --rate or a ramp are spread; there is neither");
+    if (!ramps && !options.ramp_flags.empty())
+        return refuse(options.ramp_flags.front() + " belongs to the preset ramp-to-collapse");
     if (ramps && (options.duration_s || config.requests > 0))
         return refuse("a ramp ends by itself: no --duration and no --requests; see --step");
     if (!options.kill_command.empty() && options.preset != BenchPreset::chaos)

@@ -29,6 +29,10 @@ struct BenchOptions {
     std::optional<double> duration_s;
     std::optional<double> warmup_s;
     bool fixed_intervals = false;
+    // Flags that were given and mean something for one kind of load only, as they are written.
+    std::vector<std::string> closed_loop_flags;
+    std::vector<std::string> open_loop_flags;
+    std::vector<std::string> ramp_flags;
 
     std::string prompt_file;
     std::string trace_file;

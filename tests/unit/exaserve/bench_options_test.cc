@@ -116,6 +116,8 @@ BOOST_AUTO_TEST_CASE(nonsense_is_a_usage_error) {
                                                                                            {"--header", "a: b\r\nc: d"},
                                                                                            {"--api", "responses"},
                                                                                            {"--factor", "1"},
+                                                                                           {"--trace-speed", "2"},
+                                                                                           {"--kill-every", "5"},
                                                                                            {"--idle-timeout", "-1"}}) {
         const auto result = parse(arguments);
         BOOST_TEST_REQUIRE(std::holds_alternative<NoCommand>(result));
@@ -133,6 +135,13 @@ BOOST_AUTO_TEST_CASE(flags_that_contradict_one_another_are_refused) {
                                                                    {"chaos"},
                                                                    {"--rate", "0"},
                                                                    {"--concurrency", "0"},
+                                                                   {"--rate", "3", "--concurrency", "4"},
+                                                                   {"--concurrency", "16", "--trace", "f"},
+                                                                   {"ramp-to-collapse", "--concurrency", "4"},
+                                                                   {"--in-flight-max", "5"},
+                                                                   {"--connections", "5"},
+                                                                   {"--fixed"},
+                                                                   {"--factor", "2", "--rate", "3"},
                                                                    {"--slo-share", "101"},
                                                                    {"--step", "0"}})
         BOOST_TEST(!complete_config(parsed(arguments)).has_value());
