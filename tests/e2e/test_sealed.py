@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import select
 import socket
 import stat
@@ -65,7 +66,6 @@ def sealed(tmp_path_factory, tiny_model, key_file):
         yield cluster
 
 
-def test_a_sealed_cluster_answers_and_says_that_it_is_sealed(sealed):
 def test_a_key_file_that_others_can_read_is_warned_of(sealed, key_file):
     for peer in sealed.peers:
         lines = [line for line in peer.log.splitlines() if "others can read or write a file with a secret" in line]
@@ -84,6 +84,7 @@ def test_a_key_that_is_generated_as_json_is_one_that_peers_take(tmp_path):
         assert keys(cluster.peers[0], "list")["primary"] == key["id"]
 
 
+def test_a_sealed_cluster_answers_and_says_that_it_is_sealed(sealed):
     status = sealed.peers[1].admin("status")["seal"]
     assert status["sealed"] and status["stored"] and not status["alarms"]
     listed = keys(sealed.peers[2], "list")

@@ -356,7 +356,10 @@ void describe_keys(CLI::App& command, KeysOptions& options) {
     const auto add = [&](const char* name, KeysAction action, const char* help) {
         CLI::App* sub = command.add_subcommand(name, help);
         sub->callback([&options, action] { options.action = action; });
-        if (action != KeysAction::generate) add_target(*sub, options.target);
+        if (action == KeysAction::generate)
+            sub->add_flag("--json", options.target.json, "Print JSON: the key's id, and the secret as base64");
+        else
+            add_target(*sub, options.target);
         return sub;
     };
     add("list", KeysAction::list, "Show the keys of the cluster, who holds them and who seals with which");
@@ -440,6 +443,12 @@ void describe_target(CLI::App& command, Options& options) {
 }
 
 }  // namespace
+
+std::string flags_of(const Target& target) {
+    std::string flags = " --peer " + target.url;
+    if (!target.ca_file.empty()) flags += " --ca-file " + target.ca_file;
+    return flags;
+}
 
 std::variant<Command, NoCommand> parse_arguments(int argc, const char* const* argv) {
     CLI::App app(about, "exaserve");

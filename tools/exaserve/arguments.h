@@ -21,6 +21,9 @@ struct Target {
     bool json = false;
 };
 
+// " --peer URL", and " --ca-file FILE" where there is one, for hints that name another command. Never a key.
+std::string flags_of(const Target& target);
+
 struct PeerOptions {
     std::string config_file;                                    // empty: none
     std::vector<std::pair<std::string, std::string>> settings;  // keys and values, over the file
@@ -29,10 +32,10 @@ struct PeerOptions {
 struct JoinOptions {
     Target target;
     std::vector<std::string> seeds;
+    bool wait = true;
 };
 
 struct LeaveOptions {
-    bool wait = true;
     Target target;
     bool wait = true;
 };
@@ -96,12 +99,12 @@ struct KvOptions {
     std::string replica;  // locate, migrate
     std::string to;       // migrate: id or name of a peer
     bool wait = false;    // repair: until all is at its owners
+    bool here = false;    // del: at the peer that is asked alone
+    bool all = false;     // quota: of all tenants that have their own
     std::optional<std::uint32_t> gib;  // quota; nothing: only tell
 };
 
 enum class ApiKeysAction : std::uint8_t { create, list, revoke };
-    bool here = false;    // del: at the peer that is asked alone
-    bool all = false;     // quota: of all tenants that have their own
 
 struct ApiKeysOptions {
     Target target;  // its `json` alone counts

@@ -134,21 +134,22 @@ Outcome<std::vector<json::object>> additions(const KeysOptions& options) {
     return bodies;
 }
 
-std::string changed_text(KeysAction action, const json::value& reply) {
+std::string changed_text(KeysAction action, const json::value& reply, const Target& target) {
+    const std::string list = "'exaserve keys list" + flags_of(target) + "'";
     const std::string id = field_text(reply, "id");
     const std::string warning = field_text(reply, "warning");
     const std::string warned = warning == "-" ? "" : "warning: insisted although " + warning + "\n";
     if (action == KeysAction::add)
-        return warned + "added " + id +
-               "; when 'exaserve keys list' shows it on every peer, go on with 'exaserve keys use " + id + "'\n";
-    if (action == KeysAction::use) return warned + "peers seal with " + id + " from now on; see 'exaserve keys list'\n";
+        return warned + "added " + id + "; when " + list + " shows it on every peer, go on with 'exaserve keys use " +
+               id + flags_of(target) + "'\n";
+    if (action == KeysAction::use) return warned + "peers seal with " + id + " from now on; see " + list + "\n";
     return warned + "removed " + id + "\n";
 }
 
 }  // namespace
 
 Outcome<std::string> ask(const KeysOptions& options, Style style) {
-    if (options.action == KeysAction::generate) return fresh_key();
+    if (options.action == KeysAction::generate) return options.target.json ? fresh_key_json() : fresh_key();
     if (options.action == KeysAction::list) return get_and_show(options.target, "keys", {}, style, keys_text);
     std::vector<json::object> bodies;
     if (options.action == KeysAction::add) {
@@ -161,13 +162,12 @@ Outcome<std::string> ask(const KeysOptions& options, Style style) {
     std::string text;
     for (const json::object& body : bodies) {
         BOOST_OUTCOME_TRY(const auto reply, client_of(options.target).post("keys", body));
-        text += options.target.json ? json::serialize(reply) + "\n" : changed_text(options.action, reply);
+        text +=
+            options.target.json ? json::serialize(reply) + "\n" : changed_text(options.action, reply, options.target);
     }
     return text;
 }
 
-Outcome<std::string> ask(const JoinOptions& options, Style) {
-    const json::object body{{"seeds", json::array(options.seeds.begin(), options.seeds.end())}};
 namespace {
 
 // Of the peers that are alive, but for the one that was asked.
@@ -216,6 +216,8 @@ Outcome<void> wait_until_joined(const AdminClient& client, const Others& before,
 
 }  // namespace
 
+Outcome<std::string> ask(const JoinOptions& options, Style) {
+    const json::object body{{"seeds", json::array(options.seeds.begin(), options.seeds.end())}};
     const AdminClient client = client_of(options.target);
     BOOST_OUTCOME_TRY(const Others before, others_of(client));
     BOOST_OUTCOME_TRY(const auto reply, client.post("join", body));

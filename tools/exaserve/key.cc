@@ -3,12 +3,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 
+#include "base/base64.h"
 #include "exaserve/exit_code.h"
 #include "io/crypto/openssl_crypto.h"
 #include "io/random.h"
@@ -16,11 +19,26 @@
 
 namespace exa::cli {
 
-std::string fresh_key() {
+namespace {
+
+ClusterKey random_key() {
     KeySecret secret;
     io::fill_random(secret);
-    return "# exaserve cluster key " + to_string(cluster_key(io::OpenSslCrypto(), secret).id) +
-           "; whoever holds it is a peer\n" + membership::format_key(secret);
+    return cluster_key(io::OpenSslCrypto(), secret);
+}
+
+}  // namespace
+
+std::string fresh_key() {
+    const ClusterKey key = random_key();
+    return "# exaserve cluster key " + to_string(key.id) + "; whoever holds it is a peer\n" +
+           membership::format_key(key.secret);
+}
+
+std::string fresh_key_json() {
+    const ClusterKey key = random_key();
+    return boost::json::serialize(boost::json::object{{"id", to_string(key.id)}, {"secret", to_base64(key.secret)}}) +
+           "\n";
 }
 
 Outcome<std::vector<ClusterKey>> read_keys(const std::string& file) {

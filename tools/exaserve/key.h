@@ -11,6 +11,8 @@ namespace exa::cli {
 
 // A fresh key of the system's generator as a key file, with its id in a comment.
 std::string fresh_key();
+// The same as JSON: {"id","secret"}, the secret as base64.
+std::string fresh_key_json();
 
 // "-" is standard input. exit_usage when it cannot be read or holds no keys.
 Outcome<std::vector<ClusterKey>> read_keys(const std::string& file);

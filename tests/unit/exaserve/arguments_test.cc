@@ -238,4 +238,13 @@ BOOST_AUTO_TEST_CASE(help_and_version_are_no_errors) {
     BOOST_TEST(refused({"up", "--help"}).output.find("--base-port") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(a_hint_names_the_peer_and_whom_to_trust_and_no_key) {
+    Target target;
+    target.url = "https://a:1";
+    target.admin_key = "sk-exa-secret";
+    BOOST_TEST(flags_of(target) == " --peer https://a:1");
+    target.ca_file = "ca.pem";
+    BOOST_TEST(flags_of(target) == " --peer https://a:1 --ca-file ca.pem");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,11 +3,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <boost/json/parse.hpp>
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
 #include <fstream>
 
+#include "base/base64.h"
 #include "exaserve/exit_code.h"
+#include "io/crypto/openssl_crypto.h"
 
 using namespace exa::cli;
 
@@ -32,6 +36,16 @@ BOOST_AUTO_TEST_CASE(fresh_keys_differ_and_name_their_id) {
     const std::string one = fresh_key();
     BOOST_TEST(one != fresh_key());
     BOOST_TEST(one.starts_with("# exaserve cluster key "));
+}
+
+BOOST_AUTO_TEST_CASE(a_fresh_key_as_json_is_one_that_peers_take) {
+    const auto key = boost::json::parse(fresh_key_json());
+    const auto bytes = exa::from_base64(key.at("secret").get_string());
+    BOOST_TEST_REQUIRE(bytes.has_value());
+    BOOST_TEST_REQUIRE(bytes->size() == exa::KeySecret().size());
+    exa::KeySecret secret;
+    std::ranges::copy(*bytes, secret.begin());
+    BOOST_TEST(to_string(cluster_key(exa::io::OpenSslCrypto(), secret).id) == key.at("id").get_string().c_str());
 }
 
 BOOST_AUTO_TEST_CASE(a_file_without_keys_is_wrong_usage) {
