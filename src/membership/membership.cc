@@ -330,7 +330,10 @@ void Membership::join(TimePoint now, std::vector<Endpoint> seeds) {
     std::erase(seeds, record().gossip);
     seeds_ = std::move(seeds);
     strangers_of_ = 0;
-    if (joined_) return;
+    if (joined_) {
+        for (const Endpoint& seed : seeds_) introduce(now, seed);
+        return;
+    }
     if (seeds_.empty()) {
         joined_ = true;
         timers_.cancel({TimerKind::seeds});

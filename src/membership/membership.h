@@ -127,7 +127,8 @@ class Membership {
 
     // Commands.
     // Gossip addresses of some members; our own may be among them. Replaces the seeds of an earlier call. With no seed
-    // but ourselves we are the first peer of the cluster.
+    // but ourselves we are the first peer of the cluster. All are asked at once, also by one that has joined before,
+    // which then goes on with one at a time (Config::redial_interval).
     void join(TimePoint now, std::vector<Endpoint> seeds);
     // Spreads that we leave; left_cluster follows. Until then packets are still to be handled.
     Result<void> leave(TimePoint now);
@@ -196,6 +197,7 @@ class Membership {
     void handle_ping_request(TimePoint now, const Endpoint& from, const wire::Packet& packet);
     void handle_nack(const wire::Packet& packet);
     void ask_last(TimePoint now, PeerId suspect);
+    void introduce(TimePoint now, const Endpoint& stranger);
     void dial_seeds(TimePoint now);
     void redial(TimePoint now);
     void worse_health(std::size_t by);

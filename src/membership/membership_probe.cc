@@ -230,12 +230,15 @@ void Membership::ask_last(TimePoint now, PeerId suspect) {
     }
 }
 
+// Asks whoever is there, and tells who we are.
+void Membership::introduce(TimePoint now, const Endpoint& stranger) {
+    wire::Packet ping = this->ping(next_seq_++, PeerId{});
+    ping.introduce = true;
+    send(now, stranger, std::nullopt, std::move(ping), true);
+}
+
 void Membership::dial_seeds(TimePoint now) {
-    for (const Endpoint& seed : seeds_) {
-        wire::Packet ping = this->ping(next_seq_++, PeerId{});
-        ping.introduce = true;
-        send(now, seed, std::nullopt, std::move(ping), true);
-    }
+    for (const Endpoint& seed : seeds_) introduce(now, seed);
     timers_.set({TimerKind::seeds}, now + seed_wait_);
     seed_wait_ = std::min(seed_wait_ * 3 / 2, config_.seed_backoff_max);
 }
@@ -263,9 +266,7 @@ void Membership::redial(TimePoint now) {
         strangers_of_ = roster_.live_edition();
     }
     if (strangers_.empty()) return;
-    wire::Packet ping = this->ping(next_seq_++, PeerId{});
-    ping.introduce = true;
-    send(now, strangers_[rng_.below(strangers_.size())], std::nullopt, std::move(ping), true);
+    introduce(now, strangers_[rng_.below(strangers_.size())]);
 }
 
 }  // namespace exa::membership

@@ -42,6 +42,17 @@ BOOST_AUTO_TEST_CASE(a_seed_that_turns_out_to_be_ourselves_makes_us_the_first) {
     BOOST_TEST(driver.told(EventKind::id_clash, me) == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(who_has_joined_asks_all_new_seeds_at_once) {
+    Driver driver;
+    driver.gather(1);
+    driver.core.join(driver.now, {endpoint(998), endpoint(999)});
+    driver.drain();
+    BOOST_REQUIRE(driver.sent.size() == 2U);
+    for (const Sent& item : driver.sent) BOOST_TEST(item.packet.introduce);
+    BOOST_TEST((driver.sent[0].to == endpoint(998)));
+    BOOST_TEST((driver.sent[1].to == endpoint(999)));
+}
+
 BOOST_AUTO_TEST_CASE(a_record_gets_the_next_version_when_it_changed_and_only_then) {
     Driver driver;
     driver.gather(1);
