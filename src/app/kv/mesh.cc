@@ -119,6 +119,14 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
 
     TimePoint now() const { return parts.clock.now(); }
 
+    // Thread-safe. An order that the thread does not come to goes away with this state, and does not keep it.
+    template <class Order>
+    void post(Order order) {
+        asio::post(context, [weak = weak_from_this(), order = std::move(order)]() mutable {
+            if (const auto self = weak.lock()) order(*self);
+        });
+    }
+
     // What the exchange has to say, then its timer.
     void pump() {
         while (auto output = exchange.poll_output())
@@ -164,9 +172,9 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
 
     void carry_out(Exchange::Store store) {
         const auto tell = [self = shared_from_this(), item = store.item](kv::OfferOutcome outcome) {
-            asio::post(self->context, [self, item, outcome] {
-                self->exchange.handle_stored(self->now(), item, outcome);
-                self->pump();
+            self->post([item, outcome](State& state) {
+                state.exchange.handle_stored(state.now(), item, outcome);
+                state.pump();
             });
         };
         const bool is_posted = parts.service.post(
@@ -193,9 +201,9 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
                            keys = look.keys](std::vector<std::uint32_t> sizes) {
             std::vector<kv::Item> items;
             for (std::size_t i = 0; i < sizes.size(); ++i) items.push_back({keys[i], 0, sizes[i]});
-            asio::post(self->context, [self, id, items = std::move(items)] {
-                self->exchange.handle_items(self->now(), id, items);
-                self->pump();
+            self->post([id, items = std::move(items)](State& state) {
+                state.exchange.handle_items(state.now(), id, items);
+                state.pump();
             });
         };
         parts.service.cold()->look(std::move(look.keys), look.terms, tell);
@@ -205,8 +213,8 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
         readings[read.id].arrived.resize(read.keys.size());
         for (std::size_t place = 0; place < read.keys.size(); ++place) {
             const auto tell = [self = shared_from_this(), id = read.id, place](kv::SealedSegment segment) {
-                asio::post(self->context, [self, id, place, segment = std::move(segment)]() mutable {
-                    self->take_read(id, place, std::move(segment));
+                self->post([id, place, segment = std::move(segment)](State& state) mutable {
+                    state.take_read(id, place, std::move(segment));
                 });
             };
             parts.service.cold()->read(read.keys[place], tell);
@@ -286,13 +294,13 @@ struct KvMesh::State : std::enable_shared_from_this<KvMesh::State> {
                               std::size_t place, kv::SealedSegment segment) {
             const auto state = self.lock();
             if (!state) return;
-            asio::post(state->verifiers, [state, id, place, item = items[place],
-                                          segment = std::move(segment)]() mutable {
-                auto good = state->verified(item, std::move(segment));
-                asio::post(state->context, [id, place, weak = std::weak_ptr(state), good = std::move(good)]() mutable {
-                    if (const auto there = weak.lock()) there->take_read(id, place, std::move(good));
-                });
-            });
+            asio::post(state->verifiers,
+                       [state, id, place, item = items[place], segment = std::move(segment)]() mutable {
+                           auto good = state->verified(item, std::move(segment));
+                           state->post([id, place, good = std::move(good)](State& there) mutable {
+                               there.take_read(id, place, std::move(good));
+                           });
+                       });
         };
         const auto hear = [self = weak_from_this(), from = send.to, told = TimePoint{}]() mutable {
             const auto state = self.lock();
@@ -426,25 +434,25 @@ KvMesh::~KvMesh() {
 }
 
 void KvMesh::run() {
-    asio::post(state_->context, [state = state_.get()] { state->look_at_view(); });
+    state_->post([](State& state) { state.look_at_view(); });
     state_->thread = std::jthread([state = state_.get()] { state->context.run(); });
 }
 
 void KvMesh::stop() {
     if (!state_->thread.joinable()) return;
-    asio::post(state_->context, [state = state_.get()] { state->end(); });
+    state_->post([](State& state) { state.end(); });
     state_->thread.join();
     state_->verifiers.join();
 }
 
 void KvMesh::load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, const kv::LoadTerms& terms, Sink sink) {
-    asio::post(state_->context, [state = state_, chain = std::move(chain), held = std::move(held), terms,
-                                 sink = std::move(sink)]() mutable {
-        const kv::LoadId id{++state->last_id};
-        state->loads.emplace(id, std::move(sink));
-        state->exchange.load(state->now(), id, std::move(chain), std::move(held), terms);
-        state->pump();
-    });
+    state_->post(
+        [chain = std::move(chain), held = std::move(held), terms, sink = std::move(sink)](State& state) mutable {
+            const kv::LoadId id{++state.last_id};
+            state.loads.emplace(id, std::move(sink));
+            state.exchange.load(state.now(), id, std::move(chain), std::move(held), terms);
+            state.pump();
+        });
 }
 
 bool KvMesh::has_others() const {
@@ -452,54 +460,54 @@ bool KvMesh::has_others() const {
 }
 
 void KvMesh::find(std::vector<kv::KnownValue> values, Found done) {
-    asio::post(state_->context, [state = state_, values = std::move(values), done = std::move(done)]() mutable {
-        const kv::FindId id{++state->last_id};
-        state->finds.emplace(id, std::move(done));
-        state->exchange.find(state->now(), id, std::move(values));
-        state->pump();
+    state_->post([values = std::move(values), done = std::move(done)](State& state) mutable {
+        const kv::FindId id{++state.last_id};
+        state.finds.emplace(id, std::move(done));
+        state.exchange.find(state.now(), id, std::move(values));
+        state.pump();
     });
 }
 
 void KvMesh::fetch(const kv::Item& item, std::vector<PeerId> holders, Fetched done) {
-    asio::post(state_->context, [state = state_, item, holders = std::move(holders), done = std::move(done)]() mutable {
-        const kv::LoadId id{++state->last_id};
+    state_->post([item, holders = std::move(holders), done = std::move(done)](State& state) mutable {
+        const kv::LoadId id{++state.last_id};
         // At most one segment, then the end; whatever comes first is the answer.
-        state->loads.emplace(id, [done = std::move(done)](Arrival arrival) {
+        state.loads.emplace(id, [done = std::move(done)](Arrival arrival) {
             done(std::move(arrival.segment));
             return false;
         });
-        state->exchange.fetch(state->now(), id, item, std::move(holders));
-        state->pump();
+        state.exchange.fetch(state.now(), id, item, std::move(holders));
+        state.pump();
     });
 }
 
 void KvMesh::handle_stored(const kv::SegmentHead& head, kv::SealedSegment segment) {
     const kv::Item item{head.key, head.stamp, static_cast<std::uint32_t>(segment->size())};
     ++state_->handed;
-    asio::post(state_->context, [state = state_, item] {
-        state->exchange.add(state->now(), item);
-        state->pump();
-        --state->handed;
+    state_->post([item](State& state) {
+        state.exchange.add(state.now(), item);
+        state.pump();
+        --state.handed;
     });
 }
 
 void KvMesh::recover(const kv::SegmentKey& key) {
-    asio::post(state_->context, [state = state_, key] {
-        state->exchange.recover(state->now(), key);
-        state->pump();
+    state_->post([key](State& state) {
+        state.exchange.recover(state.now(), key);
+        state.pump();
     });
 }
 
 void KvMesh::move(PeerId to, std::vector<kv::SegmentKey> keys, Moved done) {
-    asio::post(state_->context, [state = state_, to, keys = std::move(keys), done = std::move(done)] {
-        if (to == state->parts.identity.peer || !state->exchange.placement().in_reach(to)) return done(std::nullopt);
+    state_->post([to, keys = std::move(keys), done = std::move(done)](State& state) {
+        if (to == state.parts.identity.peer || !state.exchange.placement().in_reach(to)) return done(std::nullopt);
         std::size_t queued = 0;
         for (const kv::SegmentKey& key : keys) {
-            const auto item = state->holdings.find(key);
+            const auto item = state.holdings.find(key);
             // Values stay with their owners: another one's disk gives them up as soon as these have them.
-            if (item && item->stamp == 0 && state->exchange.move(state->now(), to, *item)) ++queued;
+            if (item && item->stamp == 0 && state.exchange.move(state.now(), to, *item)) ++queued;
         }
-        state->pump();
+        state.pump();
         done(queued);
     });
 }
@@ -521,22 +529,21 @@ std::shared_ptr<ReplyReader> KvMesh::answer(const wire::Open& open, PeerId from,
     if (latest.stamp != 0) state_->parts.service.observe(latest.stamp);
     const kv::OfferId id{++state_->last_id};
     const auto begin = [&](OutcomesSink sink) {
-        asio::post(state_->context, [state = state_, id, from, question = std::move(question).value(),
-                                     sink = std::move(sink)]() mutable {
-            state->offers.emplace(id, std::move(sink));
-            state->exchange.handle_offer(state->now(), id, from, question);
-            state->pump();
+        state_->post([id, from, question = std::move(question).value(), sink = std::move(sink)](State& state) mutable {
+            state.offers.emplace(id, std::move(sink));
+            state.exchange.handle_offer(state.now(), id, from, question);
+            state.pump();
         });
     };
     return answer_offer(executor, begin, [state = state_, id] {
-        asio::post(state->context, [state, id] {
-            if (state->offers.erase(id) > 0) state->exchange.forget_offer(id);
+        state->post([id](State& there) {
+            if (there.offers.erase(id) > 0) there.exchange.forget_offer(id);
         });
     });
 }
 
 void KvMesh::set_keys(std::shared_ptr<const LinkKeys> keys) {
-    asio::post(state_->context, [state = state_, keys = std::move(keys)] { state->links.set_keys(keys); });
+    state_->post([keys = std::move(keys)](State& state) { state.links.set_keys(keys); });
 }
 
 KvPeersStats KvMesh::stats() const {
