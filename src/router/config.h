@@ -14,8 +14,9 @@ struct Config {
     std::uint32_t load_factor_percent = 125;
     std::uint32_t load_floor = 4;
 
-    // Replicas one request may be tried on, 1 .. attempts_limit.
-    std::uint32_t attempts_max = 4;
+    // Replicas one request may be tried on, 1 .. attempts_limit. Who is turned away waits for a place on the last but
+    // one; the last is for when that one dies.
+    std::uint32_t attempts_max = 5;
     // Peers a request may have crossed before it is refused as a loop, 0 .. 16.
     std::uint32_t hops_max = 3;
 

@@ -429,9 +429,10 @@ Decision Dispatcher::retry(TimePoint now, std::uint32_t index, Error last, bool 
     const bool can_go_on = !request.first_byte || (request.resumable && request.numerics != 0);
     if (!can_go_on || request.attempts >= config_.attempts_max) return give_up(index, std::move(last));
     if (!(busy ? budget_.spend_on_busy() : budget_.spend_on_failure())) return give_up(index, std::move(last));
-    // The last one is not for asking again.
-    const bool must_wait =
-        busy && config_.queue_wait > Duration::zero() && request.attempts + 1 == config_.attempts_max;
+    // Who was turned away waits for a place before the last attempt, which is for when the one that it waits at dies.
+    const bool is_full = busy || request.turned_away != 0 || request.wait_until.has_value();
+    const bool asked_enough = request.attempts + 1 >= std::max(2U, config_.attempts_max - 1);
+    const bool must_wait = config_.queue_wait > Duration::zero() && is_full && asked_enough;
     return send(now, index, std::move(last), must_wait);
 }
 

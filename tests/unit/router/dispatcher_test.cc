@@ -229,7 +229,7 @@ BOOST_AUTO_TEST_CASE(attempts_of_one_request_are_bounded_and_never_repeat_a_repl
         BOOST_TEST(tried.insert(attempt->replica).second);
         decision = dispatcher.handle_failed(start, attempt->id, Failure::server_error);
     }
-    BOOST_TEST(tried.size() == 4u);
+    BOOST_TEST(tried.size() == Config().attempts_max);
     BOOST_TEST(reject_of(decision).status == 502);
     BOOST_TEST(dispatcher.in_flight() == 0u);
 }
@@ -461,6 +461,22 @@ BOOST_AUTO_TEST_CASE(a_cluster_known_to_be_full_is_not_asked_again_before_waitin
     }
 }
 
+BOOST_AUTO_TEST_CASE(who_waits_at_a_peer_that_dies_waits_elsewhere) {
+    for (const std::uint64_t peers : {4U, 8U}) {
+        Cluster cluster(peers, 1, 8);
+        auto dispatcher = make_dispatcher(cluster);
+        // None is known to be full; those that are asked are.
+        Decision decision = dispatcher.begin(start, request_for("abc"));
+        while (attempt_of(decision).queue_wait == 0s)
+            decision = dispatcher.handle_busy(start, attempt_of(decision).id, load_of(attempt_of(decision).replica, 8));
+        const Attempt first = attempt_of(decision);
+        const Attempt second = attempt_of(dispatcher.handle_failed(start + 500ms, first.id, Failure::link_broken));
+        BOOST_TEST((second.replica != first.replica));
+        BOOST_TEST((second.queue_wait == Config().queue_wait - 500ms));
+        BOOST_TEST(second.number <= Config().attempts_max);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_full_queue_leads_to_another_one_for_the_rest_of_the_time) {
     Cluster cluster(2, 1, 8);
     for (std::uint64_t peer = 1; peer <= 2; ++peer) cluster.set_load(cluster.replica(peer, 0).id, 8, start);
@@ -482,7 +498,7 @@ BOOST_AUTO_TEST_CASE(nobody_waits_once_his_patience_is_over) {
     const Attempt third = attempt_of(decision);
     BOOST_TEST((third.queue_wait == Config().queue_wait - 1000ms));
     const Attempt last = attempt_of(dispatcher.handle_busy(start + Config().queue_wait + 1ms, third.id));
-    BOOST_TEST(last.number == Config().attempts_max);
+    BOOST_TEST(last.number == third.number + 1);
     BOOST_TEST((last.queue_wait == 0s));
 }
 
@@ -859,7 +875,7 @@ BOOST_AUTO_TEST_CASE(a_stream_that_made_progress_may_be_tried_as_often_again) {
         BOOST_TEST((attempt.replica != last));
         BOOST_TEST(attempt.number == 2U);
     }
-    for (int i = 0; i < 2; ++i) {
+    for (std::uint32_t number = 3; number <= Config().attempts_max; ++number) {
         dispatcher.handle_progress(attempt.id, 63);
         attempt = attempt_of(dispatcher.handle_failed(start + 200s, attempt.id, Failure::server_error));
     }
