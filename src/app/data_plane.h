@@ -71,11 +71,10 @@ class DataPlane {
     // called.
     void stop();
 
-    // After run(), thread-safe. Ready when the door has answered everything it was asked, or `deadline` has passed:
-    // then it cuts, and the value is false.
     // Thread-safe. What it gives goes away when every request that this door has taken so far is answered.
     std::future<std::weak_ptr<const void>> close_epoch();
-
+    // After run(), thread-safe. Ready when the door has answered everything it was asked, or `deadline` has passed:
+    // then it cuts, and the value is false.
     std::future<bool> drain_door(Duration deadline);
     // Thread-safe: what connections of clients are made with from now on. Of a door that has spoken HTTPS from the
     // start.

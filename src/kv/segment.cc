@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/little_endian.h"
 #include "kv/errc.h"
 
 namespace exa::kv {
@@ -19,18 +20,6 @@ constexpr std::size_t at_magic = 16, at_header_size = 24, at_kind = 28, at_key =
 static_assert(at_magic == aead_tag_size);
 static_assert(at_nonce + sizeof(AeadNonce) == at_tokens);
 static_assert(segment_header_size % 64 == 0);
-
-template <class T>
-void put_le(std::uint8_t* at, T value) {
-    for (std::size_t i = 0; i < sizeof(T); ++i) at[i] = static_cast<std::uint8_t>(value >> (8 * i));
-}
-
-template <class T>
-T get_le(const std::uint8_t* at) {
-    T value = 0;
-    for (std::size_t i = sizeof(T); i-- > 0;) value = static_cast<T>(value << 8 | at[i]);
-    return value;
-}
 
 template <std::size_t size>
 void copy_out(const std::uint8_t* at, std::array<std::uint8_t, size>& out) {

@@ -5,18 +5,13 @@
 #include <bit>
 
 #include "base/hash.h"
+#include "base/little_endian.h"
 
 namespace exa::ring {
 
 namespace {
 
 constexpr std::uint32_t gone = ~std::uint32_t{0};
-
-template <class T>
-std::uint8_t* put_le(std::uint8_t* out, T value) {
-    for (std::size_t i = 0; i < sizeof(T); ++i) *out++ = static_cast<std::uint8_t>(value >> (8 * i));
-    return out;
-}
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/little_endian.h"
 #include "wire/errc.h"
 
 namespace exa::wire {
@@ -41,16 +42,6 @@ bool belongs_to_stream(FrameType type) {
             return false;
     }
     return false;
-}
-
-void put_u32(std::uint8_t* at, std::uint32_t value) {
-    for (int i = 0; i < 4; ++i) at[i] = static_cast<std::uint8_t>(value >> (8 * i));
-}
-
-std::uint32_t get_u32(const std::uint8_t* at) {
-    std::uint32_t value = 0;
-    for (int i = 0; i < 4; ++i) value |= static_cast<std::uint32_t>(at[i]) << (8 * i);
-    return value;
 }
 
 }  // namespace
@@ -112,11 +103,11 @@ std::array<std::uint8_t, frame_header_size> encode_frame_header(const FrameHeade
     EXA_CHECK(header.length <= frame_payload_max(header.type));
     EXA_CHECK(header.choice == 0 || (header.type == FrameType::data && header.choice < choices_max));
     std::array<std::uint8_t, frame_header_size> bytes{};
-    put_u32(bytes.data(), header.length);
+    put_le(bytes.data(), header.length);
     bytes[4] = static_cast<std::uint8_t>(header.type);
     bytes[6] = static_cast<std::uint8_t>(header.choice);
     bytes[7] = static_cast<std::uint8_t>(header.choice >> 8);
-    put_u32(bytes.data() + 8, header.stream);
+    put_le(bytes.data() + 8, header.stream);
     return bytes;
 }
 
@@ -124,8 +115,8 @@ Result<FrameHeader> decode_frame_header(std::span<const std::uint8_t, frame_head
     if (!is_known(bytes[4])) return error(errc::unknown_kind, "frame type " + std::to_string(bytes[4]));
     FrameHeader header;
     header.type = static_cast<FrameType>(bytes[4]);
-    header.length = get_u32(bytes.data());
-    header.stream = get_u32(bytes.data() + 8);
+    header.length = get_le<std::uint32_t>(bytes.data());
+    header.stream = get_le<std::uint32_t>(bytes.data() + 8);
     header.choice = static_cast<std::uint16_t>(bytes[6] | bytes[7] << 8);
     if (header.length > frame_payload_max(header.type))
         return error(errc::oversized, std::string(to_string(header.type)) + " frame of " +

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/check.h"
+#include "base/little_endian.h"
 
 namespace exa::app {
 
@@ -14,18 +15,6 @@ constexpr std::array<std::uint8_t, 8> magic = {'e', 'x', 'a', '-', 'r', 's', 'p'
 constexpr std::uint64_t value_bytes_max = 1ull << 40;
 // Of a key, from which its owners follow.
 constexpr std::ptrdiff_t place_bytes = 8;
-
-template <class T>
-void put_le(std::uint8_t* at, T value) {
-    for (std::size_t i = 0; i < sizeof(T); ++i) at[i] = static_cast<std::uint8_t>(value >> (8 * i));
-}
-
-template <class T>
-T get_le(const std::uint8_t* at) {
-    T value = 0;
-    for (std::size_t i = sizeof(T); i-- > 0;) value = static_cast<T>(value << 8 | at[i]);
-    return value;
-}
 
 void append(Bytes& out, ByteView bytes) {
     out.insert(out.end(), bytes.begin(), bytes.end());
