@@ -430,7 +430,7 @@ void Oracles::check_sizes() {
             if (size > most) violate("B1", fmt::format("peer {} holds {} {}, the bound is {}", host, size, what, most));
         };
         bound("members", sizes.peers, members, measured_.sizes.peers);
-        bound("dead and lost peers", sizes.gone, config.gone_max, measured_.sizes.gone);
+        bound("dead and lost peers", sizes.gone, config.tombstones_max, measured_.sizes.gone);
         bound("pieces of news", sizes.news, sizes.peers * (2 + load_groups), measured_.sizes.news);
         bound("probes for others", sizes.relays, relays_max, measured_.sizes.relays);
         bound("timers", sizes.timers, own_timers + 3 * sizes.peers + sizes.relays, measured_.sizes.timers);

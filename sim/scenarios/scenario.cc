@@ -6,11 +6,16 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <deque>
 #include <optional>
 #include <sstream>
+#include <string>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "base/hash.h"
+#include "membership/options.h"
 #include "sim/errc.h"
 #include "sim/scenarios/near_match.h"
 
@@ -209,37 +214,34 @@ Result<void> read_net(const toml::table& table, NetConfig& net) {
     return success();
 }
 
+// A time may be given in milliseconds or in seconds: probe_interval_ms or probe_interval_s.
 Result<void> read_membership(const toml::table& table, membership::Config& config) {
+    std::deque<std::string> keys;  // the reader refers to them
     Reader reader(table, "membership.");
-    reader.time("probe_interval_ms", config.probe_interval, ms);
-    reader.time("probe_timeout_ms", config.probe_timeout, ms);
-    reader.integer("indirect_probes", config.indirect_probes, 0, 16);
-    reader.integer("health_max", config.health_max, 0, 64);
-    reader.time("suspicion_min_ms", config.suspicion_min, ms);
-    reader.time("suspicion_max_ms", config.suspicion_max, ms);
-    reader.integer("suspicion_confirmations", config.suspicion_confirmations, 0, 16);
-    reader.integer("witnesses", config.witnesses, 0, 16);
-    reader.time("dead_after_max_s", config.dead_after_max, s);
-    reader.time("lost_after_s", config.lost_after, s);
-    reader.time("gossip_interval_ms", config.gossip_interval, ms);
-    reader.integer("gossip_fanout", config.gossip_fanout, 1, 16);
-    reader.time("load_gossip_interval_ms", config.load_gossip_interval, ms);
-    reader.integer("retransmit_factor", config.retransmit_factor, 1, 16);
-    reader.time("sync_interval_s", config.sync_interval, s);
-    reader.time("pull_timeout_s", config.pull_timeout, s);
-    reader.time("seed_backoff_s", config.seed_backoff, s);
-    reader.time("seed_backoff_max_s", config.seed_backoff_max, s);
-    reader.time("redial_interval_s", config.redial_interval, s);
-    reader.time("lost_kept_s", config.lost_kept, s);
-    reader.time("left_shown_s", config.left_shown, s);
-    reader.integer("gone_max", config.gone_max, 1, 1 << 20);
-    reader.integer("members_max", config.members_max, 1, 1 << 20);
-    reader.integer("packet_bytes", config.packet_bytes, 1000, wire::packet_bytes_max);
-    reader.time("load_interval_s", config.load_interval, s);
-    reader.time("load_settle_s", config.load_settle, s);
-    reader.integer("load_floor", config.load_floor, 0, 1 << 20);
-    reader.number("load_change", config.load_change, 0, 1);
-    reader.time("leave_time_s", config.leave_time, s);
+    std::string profile;
+    reader.text("profile", profile);
+    if (profile == "wan")
+        config = membership::wan();
+    else if (profile == "hpc")
+        config = membership::hpc();
+    else if (!profile.empty() && profile != "lan")
+        reader.fail("profile", "lan, wan or hpc");
+    for (const membership::Option& option : membership::options()) {
+        const std::string name(option.name);
+        const auto read = [&]<class T>(const membership::Field<T>& field) {
+            T& value = config.*field.member;
+            if constexpr (std::is_same_v<T, Duration>) {
+                reader.time(keys.emplace_back(name + "_ms"), value, ms);
+                reader.time(keys.emplace_back(name + "_s"), value, s);
+            } else if constexpr (std::is_same_v<T, double>) {
+                reader.number(keys.emplace_back(name), value, field.min, field.max);
+            } else {
+                reader.integer(keys.emplace_back(name), value, static_cast<std::int64_t>(field.min),
+                               static_cast<std::int64_t>(field.max));
+            }
+        };
+        std::visit(read, option.field);
+    }
     EXA_TRY(reader.finish());
     if (auto valid = membership::validate(config); !valid) return bad("membership." + valid.error().detail);
     return success();

@@ -304,7 +304,7 @@ void Membership::timeout(TimePoint now, TimerKey key) {
                 break;
             }
             roster_.set_liveness(now, id, Liveness::lost, peer->incarnation, peer->accuser);
-            timers_.set({TimerKind::forget, id.value}, now + config_.lost_kept);
+            timers_.set({TimerKind::forget, id.value}, now + config_.lost_retention);
             view_stale_ = true;
             emit(EventKind::lost, id);
             break;
@@ -312,7 +312,7 @@ void Membership::timeout(TimePoint now, TimerKey key) {
             if (peer == nullptr || peer->is_live()) break;
             if (peer->liveness == Liveness::left && !peer->hidden) {
                 roster_.hide(id);
-                timers_.set(key, now + config_.left_shown);
+                timers_.set(key, now + config_.left_retention);
                 view_stale_ = true;
                 emit(EventKind::forgotten, id);
             } else {
@@ -356,7 +356,7 @@ Result<void> Membership::leave(TimePoint now) {
     queue_.drop(self());
     queue_.tell_fact(self());
     news(now);
-    timers_.set({TimerKind::leave}, now + config_.leave_time);
+    timers_.set({TimerKind::leave}, now + config_.leave_propagation);
     return success();
 }
 
@@ -411,7 +411,7 @@ LoadNewsRule Membership::load_news_rule(const wire::PeerRecord& of) const {
     // Peers that started together do not all tell at once.
     const double spread = 0.75 + static_cast<double>(hash64(self().value, 0) >> 54) / 2048;
     return {of.replicas, config_.load_change, config_.load_floor, stretched(config_.load_interval, 1),
-            stretched(config_.load_settle, spread)};
+            stretched(config_.load_interval_max, spread)};
 }
 
 void Membership::tell_loads(TimePoint now) {
@@ -482,12 +482,12 @@ void Membership::confirm(TimePoint now, PeerId id, PeerId accuser) {
     news(now);
 }
 
-// When one rack has group_min suspects, a few observers look at each of its other peers out of turn: if the rack is
-// gone, all of it is suspect within a probe.
+// When one rack has rack_suspects_min suspects, a few observers look at each of its other peers out of turn: if the
+// rack is gone, all of it is suspect within a probe.
 void Membership::suspect_rack(TimePoint now, const std::string& rack) {
     const auto stands_in = [&](PeerId id) { return roster_.find(id)->record->rack == rack; };
-    if (rack.empty() || std::ranges::count_if(roster_.suspects(), stands_in) != config_.group_min) return;
-    const double chance = static_cast<double>(config_.witnesses) / static_cast<double>(roster_.live().size());
+    if (rack.empty() || std::ranges::count_if(roster_.suspects(), stands_in) != config_.rack_suspects_min) return;
+    const double chance = static_cast<double>(config_.out_of_turn_probers) / static_cast<double>(roster_.live().size());
     for (const PeerId id : roster_.live())
         if (stands_in(id) && roster_.find(id)->liveness == Liveness::alive && rng_.unit() < chance) witness(now, id);
 }
@@ -497,7 +497,7 @@ void Membership::condemn(TimePoint now, PeerId id, Incarnation incarnation, Peer
     const std::string rack = roster_.find(id)->record->rack;
     const auto is_other = [&](PeerId other) { return other != id && roster_.find(other)->record->rack == rack; };
     const auto others = static_cast<std::size_t>(std::ranges::count_if(roster_.suspects(), is_other));
-    if (rack.empty() || config_.group_wait == Duration{0} || others + 1 < config_.group_min) {
+    if (rack.empty() || config_.rack_verdict_wait == Duration{0} || others + 1 < config_.rack_suspects_min) {
         bury(now, id, incarnation, accuser);
         return;
     }
@@ -507,7 +507,7 @@ void Membership::condemn(TimePoint now, PeerId id, Incarnation incarnation, Peer
     roster_.condemn(id);
     view_stale_ = true;
     if (was_alive) emit(EventKind::suspect, id, accuser);
-    timers_.set_sooner(group_key(rack), now + config_.group_wait);
+    timers_.set_sooner(group_key(rack), now + config_.rack_verdict_wait);
     settle_rack(now, rack);
 }
 
@@ -562,7 +562,7 @@ void Membership::revive(TimePoint now, PeerId id, Incarnation incarnation) {
 
 void Membership::retire(TimePoint now, PeerId id, Incarnation incarnation) {
     for (const TimerKind kind : {TimerKind::suspicion, TimerKind::lost}) timers_.cancel({kind, id.value});
-    timers_.set({TimerKind::forget, id.value}, now + config_.left_shown);
+    timers_.set({TimerKind::forget, id.value}, now + config_.left_retention);
     roster_.set_liveness(now, id, Liveness::left, incarnation);
     loads_.drop(id);
     view_stale_ = true;
@@ -593,7 +593,7 @@ void Membership::forget(PeerId id) {
 }
 
 void Membership::keep_gone_bounded() {
-    while (const auto oldest = roster_.surplus(config_.gone_max)) forget(*oldest);
+    while (const auto oldest = roster_.surplus(config_.tombstones_max)) forget(*oldest);
 }
 
 // Of two live holders of one name the one that is still starting yields, or else the one with the higher id: both see

@@ -104,7 +104,7 @@ class Membership {
     bool is_joined() const { return joined_; }
     // After leave() or a refusal to serve.
     bool is_over() const { return stage_ != Stage::member; }
-    // 0: punctual; up to config.health_max as our own probes and answers fail.
+    // 0: punctual; up to config.local_health_max as our own probes and answers fail.
     std::uint32_t health() const { return health_; }
     const Roster& roster() const { return roster_; }
     const Counters& counters() const { return counters_; }

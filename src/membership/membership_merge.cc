@@ -83,7 +83,7 @@ void Membership::merge_record(TimePoint now, PeerId from, const wire::RecordDelt
             asked_until_.erase(id);
             if (peer.record->version == 0) want(now, from, id);
             if (standing == wire::Standing::left) {
-                timers_.set({TimerKind::forget, id.value}, now + config_.left_shown);
+                timers_.set({TimerKind::forget, id.value}, now + config_.left_retention);
                 keep_gone_bounded();
                 return;
             }
@@ -152,7 +152,7 @@ void Membership::merge_fact(TimePoint now, PeerId from, const wire::Fact& fact, 
         return;
     }
     suspect(now, id, fact.incarnation, accuser);
-    const double chance = static_cast<double>(config_.witnesses) / static_cast<double>(roster_.live().size());
+    const double chance = static_cast<double>(config_.out_of_turn_probers) / static_cast<double>(roster_.live().size());
     if (rng_.unit() < chance) witness(now, id);
 }
 
@@ -234,7 +234,7 @@ void Membership::send_wants() {
 
 // Old memories do not travel, or two peers would keep them alive in each other for ever.
 bool Membership::is_told(TimePoint now, const Peer& peer) const {
-    return !peer.hidden && (peer.liveness != Liveness::lost || now < peer.since + config_.lost_kept / 2);
+    return !peer.hidden && (peer.liveness != Liveness::lost || now < peer.since + config_.lost_retention / 2);
 }
 
 // Two that agree find out by a summary, which is shorter than the list of more peers than it has parts. Who joins knows

@@ -204,7 +204,7 @@ void Membership::handle_nack(const wire::Packet& nack) {
 }
 
 void Membership::worse_health(std::size_t by) {
-    health_ = static_cast<std::uint32_t>(std::min<std::size_t>(health_ + by, config_.health_max));
+    health_ = static_cast<std::uint32_t>(std::min<std::size_t>(health_ + by, config_.local_health_max));
 }
 
 // Checks `suspect` out of turn: at once, unless an answer is still awaited.

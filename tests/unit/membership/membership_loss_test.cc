@@ -63,13 +63,13 @@ BOOST_AUTO_TEST_CASE(suspects_of_one_rack_are_buried_together_when_the_last_verd
 
 BOOST_AUTO_TEST_CASE(a_rack_waits_for_its_last_verdict_only_so_long) {
     Config config;
-    config.witnesses = 0;
+    config.out_of_turn_probers = 0;
     config.suspicion_max = seconds{9};
     config.dead_after_max = seconds{60};
     Driver driver = with_rack(30, 5, config);
     driver.give(130, facts(101, 105, Standing::suspect)).value();
     driver.give(130, facts(101, 104, Standing::dead)).value();
-    driver.run_for(config.group_wait - milliseconds{1}, true);
+    driver.run_for(config.rack_verdict_wait - milliseconds{1}, true);
     BOOST_TEST((driver.liveness(101) == Liveness::suspect));
     driver.run_for(milliseconds{1}, true);
     for (std::uint64_t id = 101; id <= 104; ++id) BOOST_TEST((driver.liveness(id) == Liveness::dead));
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(an_accusation_that_was_refuted_is_answered_with_the_refutat
 
 BOOST_AUTO_TEST_CASE(before_a_suspect_is_buried_it_and_others_are_asked_once_more) {
     Config config;
-    config.witnesses = 0;
+    config.out_of_turn_probers = 0;
     config.dead_after_max = seconds{20};
     Driver driver(config);
     driver.gather(40);
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(an_operator_releases_the_losses_that_are_held) {
 
 BOOST_AUTO_TEST_CASE(the_address_of_a_forgotten_peer_is_still_dialled_until_a_member_has_it) {
     Config config;
-    config.lost_kept = seconds{60};
+    config.lost_retention = seconds{60};
     Driver driver(config);
     driver.gather(3);
     driver.give(102, {fact(101, Standing::dead, 0, 102)}).value();

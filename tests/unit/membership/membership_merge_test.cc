@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(a_doubt_of_our_last_life_is_no_doubt_of_this_one) {
 BOOST_AUTO_TEST_CASE(independent_accusers_shorten_a_suspicion_and_repetitions_do_not) {
     const auto dead_after = [](std::vector<std::uint64_t> accusers) {
         Config config;
-        config.witnesses = 0;
+        config.out_of_turn_probers = 0;
         config.dead_after_max = seconds{600};
         config.suspicion_max = seconds{20};
         config.probe_interval = seconds{30};

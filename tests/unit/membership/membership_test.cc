@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(who_left_is_shown_for_a_minute_and_remembered_for_another) 
 
 BOOST_AUTO_TEST_CASE(the_gone_are_remembered_up_to_a_bound_and_the_oldest_goes_first) {
     Config config;
-    config.gone_max = 3;
+    config.tombstones_max = 3;
     config.members_max = 50;
     Driver driver(config);
     driver.gather(10);
@@ -271,9 +271,9 @@ BOOST_AUTO_TEST_CASE(a_small_change_of_load_leaves_although_nothing_changes_afte
         });
     };
     load(1);
-    driver.run_for(config.load_settle / 2, true);
+    driver.run_for(config.load_interval_max / 2, true);
     BOOST_TEST(!told(1));
-    driver.run_for(config.load_settle, true);
+    driver.run_for(config.load_interval_max, true);
     BOOST_TEST(told(1));
 }
 
@@ -340,7 +340,7 @@ BOOST_AUTO_TEST_CASE(foreign_and_damaged_bytes_are_counted_and_change_nothing) {
 BOOST_AUTO_TEST_CASE(a_lying_member_cannot_grow_us_or_break_us) {
     Config config;
     config.members_max = 60;
-    config.gone_max = 20;
+    config.tombstones_max = 20;
     Driver driver(config);
     driver.gather(4);
     Rng rng(3);
