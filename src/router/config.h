@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "base/breaker.h"
 #include "base/result.h"
 #include "base/time.h"
 
@@ -33,6 +34,7 @@ struct Config {
     std::uint32_t breaker_failures = 5;
     Duration breaker_open = std::chrono::seconds(2);
     Duration breaker_open_max = std::chrono::seconds(30);
+    BreakerLimits breaker() const { return {breaker_failures, breaker_open, breaker_open_max}; }
 
     // How long a peer whose link broke is left alone before one request may try it, doubling up to the maximum.
     Duration peer_backoff = std::chrono::milliseconds(250);

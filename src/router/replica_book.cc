@@ -301,7 +301,7 @@ void ReplicaBook::end(TimePoint now, std::uint32_t at, Verdict verdict, bool pro
             slot.breaker.succeed();
             break;
         case Verdict::bad:
-            slot.breaker.fail(now, config_);
+            slot.breaker.fail(now, config_.breaker());
             break;
     }
 }

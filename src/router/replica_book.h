@@ -20,10 +20,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/breaker.h"
 #include "base/endpoint.h"
 #include "base/ids.h"
 #include "base/time.h"
-#include "router/breaker.h"
 #include "router/burden.h"
 #include "router/config.h"
 #include "router/routing_view.h"

@@ -41,7 +41,6 @@ struct ColdStore::State {
           care(self, care_of(given)),
           sealer(with),
           log(to),
-          breaker(given.breaker),
           cost(given.readers) {}
 
     struct Look {
@@ -68,17 +67,19 @@ struct ColdStore::State {
             const std::lock_guard lock(mutex);
             running.erase(began);
             const TimePoint now = clock.now();
+            const bool was_open = breaker.is_open();
             if (result.outcome == ColdOutcome::failed) {
                 ++stats.errors;
                 stats.trouble = std::generic_category().message(result.code);
-                changed = breaker.failed(now);
+                breaker.fail(now, config.breaker);
             } else {
                 if (result.outcome == ColdOutcome::full) {
                     changed = !std::exchange(full_until, now + config.full_wait);
                     stats.trouble = std::generic_category().message(result.code);
                 }
-                changed = breaker.succeeded() || changed;
+                breaker.succeed();
             }
+            changed = changed || breaker.is_open() != was_open;
         }
         if (changed) tell();
         return result;
@@ -108,9 +109,15 @@ struct ColdStore::State {
     // With `mutex` held. Whether the file system may be asked now.
     bool allows() {
         if (is_stopping) return false;
-        if (!is_stalled()) return breaker.allows(clock.now());
-        stats.trouble = "a call does not return";
-        return false;
+        if (is_stalled()) {
+            stats.trouble = "a call does not return";
+            return false;
+        }
+        const TimePoint now = clock.now();
+        if (!breaker.allows(now)) return false;
+        // Whoever asks need not call in the end.
+        breaker.start(now + breaker.open_for());
+        return true;
     }
 
     // Whoever waits behind a call that hangs.
@@ -326,7 +333,7 @@ struct ColdStore::State {
     std::map<kv::SegmentKey, Read> reads;
     std::deque<Look> looks;
     std::multiset<TimePoint> running;  // when each call under way began
-    kv::Breaker breaker;
+    Breaker breaker;
     kv::ColdCost cost;
     std::optional<std::vector<PeerId>> new_peers;
     std::optional<TimePoint> full_until;

@@ -6,7 +6,7 @@
 //
 // The file system may fail, be full, or hang: no call here blocks on it, every thread that does is this store's own,
 // and what is asked for while it does not answer is a miss at once. When it fails again and again, or one call hangs,
-// the tier is closed off, and tried again from time to time (kv/breaker.h).
+// the tier is closed off, and tried again from time to time (base/breaker.h).
 //
 // A segment is verified after every read; one that does not verify is a miss and is removed. Several that want the same
 // segment at a time cost one read.
@@ -20,11 +20,11 @@
 #include <thread>
 #include <vector>
 
+#include "base/breaker.h"
 #include "base/ids.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "io/cold/cold_files.h"
-#include "kv/breaker.h"
 #include "kv/cold_cost.h"
 #include "kv/segment.h"
 
@@ -39,7 +39,7 @@ struct ColdConfig {
     Duration full_wait = std::chrono::seconds{60};          // without a write, after the file system was full
     Duration write_pause = std::chrono::milliseconds{100};  // between two looks for what ages
     Duration stop_patience = std::chrono::seconds{2};       // for calls under way, when the store stops
-    kv::BreakerConfig breaker;
+    BreakerLimits breaker;
 };
 
 // Called from any thread, also when the store has stopped.
