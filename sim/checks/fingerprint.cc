@@ -42,10 +42,10 @@ Fingerprint fingerprint(const node::Node& node) {
     }
     const membership::Sizes sizes = membership.sizes();
     const std::uint64_t queues =
-        hash64(hash64(sizes.news, sizes.timers, sizes.relays), hash64(sizes.asked, sizes.wants, sizes.doubts));
+        hash64(hash64(sizes.news, sizes.timers, sizes.indirect_probes), hash64(sizes.asked, sizes.wants, sizes.doubts));
     const auto next = static_cast<std::uint64_t>(node.next_timeout().time_since_epoch().count());
     print.everything =
-        hash64(hash64(beliefs, accused, queues), hash64(next, membership.health()), membership.is_joined() ? 1 : 0);
+        hash64(hash64(beliefs, accused, queues), hash64(next, membership.local_health()), membership.is_joined() ? 1 : 0);
     return print;
 }
 

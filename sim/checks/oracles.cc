@@ -432,8 +432,8 @@ void Oracles::check_sizes() {
         bound("members", sizes.peers, members, measured_.sizes.peers);
         bound("dead and lost peers", sizes.gone, config.tombstones_max, measured_.sizes.gone);
         bound("pieces of news", sizes.news, sizes.peers * (2 + load_groups), measured_.sizes.news);
-        bound("probes for others", sizes.relays, relays_max, measured_.sizes.relays);
-        bound("timers", sizes.timers, own_timers + 3 * sizes.peers + sizes.relays, measured_.sizes.timers);
+        bound("probes for others", sizes.indirect_probes, relays_max, measured_.sizes.indirect_probes);
+        bound("timers", sizes.timers, own_timers + 3 * sizes.peers + sizes.indirect_probes, measured_.sizes.timers);
         bound("questions under way", sizes.asked, members, measured_.sizes.asked);
         bound("questions to send", sizes.wants, sizes.peers, measured_.sizes.wants);
         bound("doubts", sizes.doubts, sizes.peers, measured_.sizes.doubts);

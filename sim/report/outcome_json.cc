@@ -107,7 +107,7 @@ std::string to_json(const RunIdentity& identity, const Outcome& outcome, const R
                                                     {"gone", measured.sizes.gone},
                                                     {"news", measured.sizes.news},
                                                     {"timers", measured.sizes.timers},
-                                                    {"relays", measured.sizes.relays}}}};
+                                                    {"relays", measured.sizes.indirect_probes}}}};
     if (traffic.requests > 0)
         metrics["requests"] = json::object{{"all", traffic.requests},
                                            {"finished", traffic.finished},

@@ -23,10 +23,6 @@ constexpr std::uint32_t retransmits_min = 8;
 // One of them is enough to find the other side of a partition again.
 constexpr std::size_t former_max = 1024;
 
-TimerKey group_key(const std::string& rack) {
-    return {TimerKind::group, hash64(as_bytes(rack))};
-}
-
 // Nothing is on its way to be ready.
 bool is_settled(const wire::PeerRecord& record) {
     return std::ranges::all_of(record.replicas, [](const wire::ReplicaRecord& replica) {
@@ -73,7 +69,7 @@ Membership::Membership(const Config& config, ClusterId cluster, const wire::Peer
       life_(life_of(rng_)),
       roster_(now, first_edition(own), life_, config.members_max, pool),
       loads_(pool),
-      verdicts_from_(now),
+      suspicions_(now),
       last_gossip_(now - config.gossip_interval),
       record_told_(now - std::chrono::hours{1}),
       record_wait_(config.record_interval),
@@ -93,11 +89,11 @@ Membership::Membership(const Config& config, ClusterId cluster, const wire::Peer
 }
 
 std::shared_ptr<const View> Membership::view() {
-    if (!view_stale_) return view_;
+    if (!view_stale_ && view_->alarms == alarms()) return view_;
     auto view = std::make_shared<View>();
     view->number = ++view_number_;
     view->self = self();
-    view->alarms = alarms_;
+    view->alarms = alarms();
     view->members = roster_.members();
     view->loads = loads_.by_peer();
     view_ = std::move(view);
@@ -130,7 +126,7 @@ Result<void> Membership::handle_packet(TimePoint now, const Endpoint& from, Byte
     meet_successor(now, packet);
     if (!meet(now, packet.header)) {
         // It may not know that its life is over, or taken: our fact and record tell it.
-        wire::Packet reply = this->packet(wire::PacketKind::gossip, 0, packet.header.sender);
+        wire::Packet reply = make_packet(wire::PacketKind::gossip, 0, packet.header.sender);
         reply.facts.push_back(roster_.fact(packet.header.sender));
         if (auto notice = roster_.notice(packet.header.sender)) reply.records.push_back(std::move(*notice));
         if (packet.kind != wire::PacketKind::gossip) send(now, from, std::nullopt, std::move(reply), false);
@@ -146,14 +142,14 @@ Result<void> Membership::handle_packet(TimePoint now, const Endpoint& from, Byte
             handle_ping(now, from, packet);
             break;
         case wire::PacketKind::ping_request:
-            handle_ping_request(now, from, packet);
+            if (stage_ == Stage::member) carry_out(now, prober_.handle_request(step(now), from, packet));
             break;
         case wire::PacketKind::ack:
-            answered(now, packet.target, packet.seq, Way::datagram);
-            if (packet.introduce) send(now, from, sender, this->packet(wire::PacketKind::gossip, 0, sender), true);
+            carry_out(now, prober_.handle_ack(step(now), packet.target, packet.seq, Prober::Path::datagram));
+            if (packet.introduce) send(now, from, sender, make_packet(wire::PacketKind::gossip, 0, sender), true);
             break;
         case wire::PacketKind::nack:
-            handle_nack(packet);
+            prober_.handle_nack(packet);
             break;
         case wire::PacketKind::gossip:
             break;
@@ -203,7 +199,7 @@ Result<void> Membership::handle_sync(TimePoint now, PeerId from, ByteView bytes)
             break;
         }
         case wire::SyncKind::ack:
-            answered(now, from, sync.seq, Way::link);
+            carry_out(now, prober_.handle_ack(step(now), from, sync.seq, Prober::Path::link));
             break;
         case wire::SyncKind::digest:
             compare_digest(now, sync);
@@ -234,11 +230,8 @@ void Membership::handle_link_broken(TimePoint now, PeerId id, Generation generat
     const Peer* peer = roster_.find(id);
     if (stage_ != Stage::member || id == self() || peer == nullptr || !peer->is_live()) return;
     if (generation != Generation{} && generation != peer->record->generation) return;
-    if (peer->liveness == Liveness::alive)
-        suspect(now, id, peer->incarnation, self());
-    else
-        confirm(now, id, self());
-    witness(now, id);
+    accuse(now, id);
+    probe_soon(now, id);
 }
 
 void Membership::handle_timeout(TimePoint now) {
@@ -252,11 +245,11 @@ void Membership::timeout(TimePoint now, TimerKey key) {
     const Peer* peer = roster_.find(id);
     switch (key.kind) {
         case TimerKind::probe:
-            finish_probe(now);
-            start_probe(now);
+            carry_out(now, prober_.finish(step(now)));
+            carry_out(now, prober_.start(step(now)));
             break;
         case TimerKind::probe_timeout:
-            ask_others(now);
+            carry_out(now, prober_.ask_others(step(now)));
             break;
         case TimerKind::gossip:
             gossip(now);
@@ -283,30 +276,22 @@ void Membership::timeout(TimePoint now, TimerKey key) {
             stop();
             break;
         case TimerKind::suspicion:
-            if (peer == nullptr || !peer->suspicion) break;
-            if (peer->suspicion->asked_last())
-                condemn(now, id, peer->incarnation, self());
-            else
-                ask_last(now, id);
-            break;
-        case TimerKind::group:
-            for (const PeerId suspect : roster_.suspects()) {
-                const Peer& found = *roster_.find(suspect);
-                if (!found.condemned || group_key(found.record->rack).of != key.of) continue;
-                bury_condemned(now, found.record->rack);
-                break;
+            switch (suspicions_.due(id)) {
+                case SuspicionTable::Due::nothing:
+                    break;
+                case SuspicionTable::Due::ask:
+                    carry_out(now, suspicions_.ask_last(step(now), id));
+                    break;
+                case SuspicionTable::Due::verdict:
+                    judge_dead(now, id, peer->incarnation, self());
+                    break;
             }
+            break;
+        case TimerKind::rack:
+            mark_deferred_dead(now, suspicions_.take_overdue(step(now), key.of));
             break;
         case TimerKind::lost:
-            if (peer == nullptr || peer->liveness != Liveness::dead) break;
-            if (holds_losses() && !is_replaced(id)) {
-                timers_.set(key, now + config_.lost_after / 6);
-                break;
-            }
-            roster_.set_liveness(now, id, Liveness::lost, peer->incarnation, peer->accuser);
-            timers_.set({TimerKind::forget, id.value}, now + config_.lost_retention);
-            view_stale_ = true;
-            emit(EventKind::lost, id);
+            mark_lost(now, id);
             break;
         case TimerKind::forget:
             if (peer == nullptr || peer->is_live()) break;
@@ -319,8 +304,8 @@ void Membership::timeout(TimePoint now, TimerKey key) {
                 forget(id);
             }
             break;
-        case TimerKind::relay:
-            relay_timeout(now, key.of);
+        case TimerKind::indirect_probe:
+            carry_out(now, prober_.indirect_timeout(step(now), key.of));
             break;
     }
 }
@@ -349,7 +334,7 @@ Result<void> Membership::leave(TimePoint now) {
     stage_ = Stage::leaving;
     roster_.set_liveness(now, self(), Liveness::left, incarnation());
     view_stale_ = true;
-    probe_.reset();
+    prober_.pause();
     for (const TimerKind kind : {TimerKind::probe, TimerKind::probe_timeout, TimerKind::sync, TimerKind::redial,
                                  TimerKind::seeds, TimerKind::loads, TimerKind::record})
         timers_.cancel({kind});
@@ -436,104 +421,74 @@ std::optional<Event> Membership::poll_event() {
     return pop(events_);
 }
 
-void Membership::accept_losses() {
-    losses_accepted_ = alarms_.losses_held;
+Counters Membership::counters() const {
+    Counters counters = counters_;
+    counters.probes = prober_.probes();
+    counters.probes_failed = prober_.probes_failed();
+    return counters;
 }
 
-// Another peer has its name: it was started anew without its data, and does not come back.
-bool Membership::is_replaced(PeerId gone) const {
-    return roster_.namesake(gone).has_value();
+void Membership::carry_out(TimePoint now, Effects effects) {
+    for (PacketOut& out : effects.packets) send(now, out.at, out.to, std::move(out.packet), out.introduce);
+    for (SyncOut& out : effects.syncs) send_sync(out.to, std::move(out.sync));
+    for (const Notice& notice : effects.notices) emit(notice.kind, notice.peer, notice.other, notice.refuse);
+    for (const PeerId peer : effects.accused) accuse(now, peer);
 }
 
-// A partition looks like the loss of the other side from both: what is placed anew then is placed twice.
-bool Membership::holds_losses() {
-    const auto is_dead = [&](const auto& gone) {
-        return roster_.find(gone.second)->liveness == Liveness::dead && !is_replaced(gone.second);
-    };
-    const auto dead = static_cast<std::size_t>(std::ranges::count_if(roster_.dead(), is_dead));
-    const bool many = 3 * dead > roster_.live_count() + dead;
-    if (!many) losses_accepted_ = false;
-    const bool held = many && !losses_accepted_;
-    if (std::exchange(alarms_.losses_held, held) != held) {
-        view_stale_ = true;
-        emit(held ? EventKind::losses_held : EventKind::losses_released, self());
-    }
-    return held;
+void Membership::accuse(TimePoint now, PeerId id) {
+    const Peer& peer = *roster_.find(id);
+    if (peer.liveness == Liveness::alive)
+        suspect(now, id, peer.incarnation, self());
+    else
+        confirm(now, id, self());
 }
 
 void Membership::suspect(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser) {
     roster_.set_liveness(now, id, Liveness::suspect, incarnation, accuser);
-    const Suspicion suspicion(now, accuser, suspicion_bounds(config_, roster_.live_count()));
-    roster_.set_suspicion(id, suspicion);
-    timers_.set({TimerKind::suspicion, id.value}, suspicion.next_step(config_.probe_timeout));
+    suspicions_.start(step(now), id, accuser);
     view_stale_ = true;
     queue_.tell_fact(id);
     news(now);
     emit(EventKind::suspect, id, accuser);
-    suspect_rack(now, roster_.find(id)->record->rack);
+    for (const PeerId peer : suspicions_.rack_probes(step(now), roster_.find(id)->record->rack)) probe_soon(now, peer);
 }
 
 void Membership::confirm(TimePoint now, PeerId id, PeerId accuser) {
-    if (roster_.find(id)->condemned || !roster_.suspicion(id).confirm(accuser)) return;
+    if (!suspicions_.confirm(step(now), id, accuser)) return;
     roster_.set_accuser(id, accuser);
-    const TimePoint next = roster_.suspicion(id).next_step(config_.probe_timeout);
-    timers_.set({TimerKind::suspicion, id.value}, std::max(now, next));
     queue_.tell_fact(id);
     news(now);
 }
 
-// When one rack has rack_suspects_min suspects, a few observers look at each of its other peers out of turn: if the
-// rack is gone, all of it is suspect within a probe.
-void Membership::suspect_rack(TimePoint now, const std::string& rack) {
-    const auto stands_in = [&](PeerId id) { return roster_.find(id)->record->rack == rack; };
-    if (rack.empty() || std::ranges::count_if(roster_.suspects(), stands_in) != config_.rack_suspects_min) return;
-    const double chance = static_cast<double>(config_.out_of_turn_probers) / static_cast<double>(roster_.live().size());
-    for (const PeerId id : roster_.live())
-        if (stands_in(id) && roster_.find(id)->liveness == Liveness::alive && rng_.unit() < chance) witness(now, id);
-}
-
-// The verdict about a live peer. In a rack with many suspects it waits for the verdicts about the others.
-void Membership::condemn(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser) {
-    const std::string rack = roster_.find(id)->record->rack;
-    const auto is_other = [&](PeerId other) { return other != id && roster_.find(other)->record->rack == rack; };
-    const auto others = static_cast<std::size_t>(std::ranges::count_if(roster_.suspects(), is_other));
-    if (rack.empty() || config_.rack_verdict_wait == Duration{0} || others + 1 < config_.rack_suspects_min) {
-        bury(now, id, incarnation, accuser);
+void Membership::judge_dead(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser) {
+    if (!suspicions_.is_deferrable(step(now), id)) {
+        mark_dead(now, id, incarnation, accuser);
         return;
     }
     const bool was_alive = roster_.find(id)->liveness == Liveness::alive;
-    timers_.cancel({TimerKind::suspicion, id.value});
     roster_.set_liveness(now, id, Liveness::suspect, incarnation, accuser);
-    roster_.condemn(id);
+    suspicions_.defer(step(now), id);
     view_stale_ = true;
     if (was_alive) emit(EventKind::suspect, id, accuser);
-    timers_.set_sooner(group_key(rack), now + config_.rack_verdict_wait);
-    settle_rack(now, rack);
+    settle_rack(now, roster_.find(id)->record->rack);
 }
 
 void Membership::settle_rack(TimePoint now, const std::string& rack) {
-    const auto is_open = [&](PeerId id) {
-        const Peer& peer = *roster_.find(id);
-        return peer.record->rack == rack && !peer.condemned;
-    };
-    if (timers_.is_set(group_key(rack)) && std::ranges::none_of(roster_.suspects(), is_open)) bury_condemned(now, rack);
+    mark_deferred_dead(now, suspicions_.take_decided(step(now), rack));
 }
 
-void Membership::bury_condemned(TimePoint now, const std::string& rack) {
-    timers_.cancel(group_key(rack));
-    std::vector<PeerId> condemned;
-    for (const PeerId id : roster_.suspects())
-        if (const Peer& peer = *roster_.find(id); peer.condemned && peer.record->rack == rack) condemned.push_back(id);
-    if (condemned.size() > 1) emit(EventKind::rack_down, condemned.front());
-    for (const PeerId id : condemned) {
+void Membership::mark_deferred_dead(TimePoint now, const std::vector<PeerId>& peers) {
+    if (peers.size() > 1) emit(EventKind::rack_down, peers.front());
+    for (const PeerId id : peers) {
         const Peer& peer = *roster_.find(id);
-        bury(now, id, peer.incarnation, peer.accuser);
+        mark_dead(now, id, peer.incarnation, peer.accuser);
     }
 }
 
-void Membership::bury(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser) {
+void Membership::mark_dead(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser) {
     timers_.cancel({TimerKind::suspicion, id.value});
     timers_.set({TimerKind::lost, id.value}, now + config_.lost_after);
+    suspicions_.end(id);
     roster_.set_liveness(now, id, Liveness::dead, incarnation, accuser);
     loads_.drop(id);
     view_stale_ = true;
@@ -544,8 +499,25 @@ void Membership::bury(TimePoint now, PeerId id, Incarnation incarnation, PeerId 
     keep_gone_bounded();
 }
 
+void Membership::mark_lost(TimePoint now, PeerId id) {
+    const Peer* peer = roster_.find(id);
+    if (peer == nullptr || peer->liveness != Liveness::dead) return;
+    const bool was_held = losses_.is_held();
+    const bool held = losses_.update(roster_);
+    if (held != was_held) emit(held ? EventKind::losses_held : EventKind::losses_released, self());
+    if (held && !LossHold::is_replaced(roster_, id)) {
+        timers_.set({TimerKind::lost, id.value}, now + config_.lost_after / 6);
+        return;
+    }
+    roster_.set_liveness(now, id, Liveness::lost, peer->incarnation, peer->accuser);
+    timers_.set({TimerKind::forget, id.value}, now + config_.lost_retention);
+    view_stale_ = true;
+    emit(EventKind::lost, id);
+}
+
 void Membership::revive(TimePoint now, PeerId id, Incarnation incarnation) {
     const Liveness before = roster_.find(id)->liveness;
+    suspicions_.end(id);
     roster_.set_liveness(now, id, Liveness::alive, incarnation);
     for (const TimerKind kind : {TimerKind::suspicion, TimerKind::lost, TimerKind::forget})
         timers_.cancel({kind, id.value});
@@ -563,6 +535,7 @@ void Membership::revive(TimePoint now, PeerId id, Incarnation incarnation) {
 void Membership::retire(TimePoint now, PeerId id, Incarnation incarnation) {
     for (const TimerKind kind : {TimerKind::suspicion, TimerKind::lost}) timers_.cancel({kind, id.value});
     timers_.set({TimerKind::forget, id.value}, now + config_.left_retention);
+    suspicions_.end(id);
     roster_.set_liveness(now, id, Liveness::left, incarnation);
     loads_.drop(id);
     view_stale_ = true;
@@ -575,6 +548,7 @@ void Membership::retire(TimePoint now, PeerId id, Incarnation incarnation) {
 }
 
 void Membership::forget(PeerId id) {
+    suspicions_.end(id);
     for (const TimerKind kind : {TimerKind::suspicion, TimerKind::lost, TimerKind::forget})
         timers_.cancel({kind, id.value});
     const Peer& peer = *roster_.find(id);
@@ -614,17 +588,13 @@ wire::Header Membership::header() const {
     return {cluster_, self(), peer.record->generation, peer.incarnation, roster_.told_version(), life_};
 }
 
-wire::Packet Membership::packet(wire::PacketKind kind, std::uint64_t seq, PeerId target) const {
-    wire::Packet packet;
-    packet.kind = kind;
-    packet.seq = seq;
-    packet.target = target;
-    return packet;
-}
-
 void Membership::send(TimePoint now, const Endpoint& at, std::optional<PeerId> to, wire::Packet packet,
                       bool introduce_us) {
     packet.header = header();
+    if (packet.kind == wire::PacketKind::ping) {
+        packet.round = prober_.round();
+        packet.roster = roster_digest();
+    }
     if (to && *to != PeerId{}) {
         const Peer* peer = roster_.find(*to);
         if (peer != nullptr && peer->liveness != Liveness::alive) packet.facts.push_back(Roster::fact(*peer));
@@ -678,8 +648,8 @@ void Membership::gossip(TimePoint now) {
     const std::size_t fanout = std::min<std::size_t>(config_.gossip_fanout, targets.size());
     for (std::size_t i = 0; i < fanout && (queue_.has_urgent() || queue_.has_soon()); ++i) {
         std::swap(targets[i], targets[i + rng_.below(targets.size() - i)]);
-        send(now, roster_.find(targets[i])->record->gossip, targets[i], packet(wire::PacketKind::gossip, 0, targets[i]),
-             false);
+        send(now, roster_.find(targets[i])->record->gossip, targets[i],
+             make_packet(wire::PacketKind::gossip, 0, targets[i]), false);
     }
     // Alone there is nobody to tell: who joins later asks for everything anyway.
     if (fanout == 0) queue_.clear();
@@ -736,9 +706,8 @@ void Membership::stop() {
     stage_ = Stage::over;
     timers_.clear();
     queue_.clear();
-    relays_.clear();
     wants_.clear();
-    probe_.reset();
+    prober_.stop();
 }
 
 }  // namespace exa::membership

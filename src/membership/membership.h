@@ -34,9 +34,12 @@
 #include "membership/gossip_queue.h"
 #include "membership/key_ring.h"
 #include "membership/load_table.h"
-#include "membership/probe_order.h"
+#include "membership/loss_hold.h"
+#include "membership/prober.h"
 #include "membership/roster.h"
 #include "membership/state_pool.h"
+#include "membership/step.h"
+#include "membership/suspicion_table.h"
 #include "membership/timers.h"
 #include "membership/view.h"
 #include "wire/gossip.h"
@@ -81,7 +84,7 @@ struct Sizes {
     std::size_t gone = 0;  // of these, dead and lost ones
     std::size_t news = 0;
     std::size_t timers = 0;
-    std::size_t relays = 0;
+    std::size_t indirect_probes = 0;
     std::size_t asked = 0;
     std::size_t wants = 0;
     std::size_t doubts = 0;
@@ -104,14 +107,14 @@ class Membership {
     bool is_joined() const { return joined_; }
     // After leave() or a refusal to serve.
     bool is_over() const { return stage_ != Stage::member; }
-    // 0: punctual; up to config.local_health_max as our own probes and answers fail.
-    std::uint32_t health() const { return health_; }
+    // See Prober.
+    std::uint32_t local_health() const { return prober_.local_health(); }
     const Roster& roster() const { return roster_; }
-    const Counters& counters() const { return counters_; }
-    const Alarms& alarms() const { return alarms_; }
+    Counters counters() const;
+    Alarms alarms() const { return {losses_.is_held(), prober_.is_udp_blocked()}; }
     Sizes sizes() const {
-        return {roster_.size(), roster_.dead().size(), queue_.size(), timers_.size(),
-                relays_.size(), asked_until_.size(),   wants_.size(), doubts_.size()};
+        return {roster_.size(),      roster_.dead().size(), queue_.size(), timers_.size(), prober_.indirect_probes(),
+                asked_until_.size(), wants_.size(),         doubts_.size()};
     }
     // Built anew when something changed since the last call. Costs O(peers + loads) then.
     std::shared_ptr<const View> view();
@@ -140,7 +143,7 @@ class Membership {
     Result<void> set_record(TimePoint now, wire::PeerRecord record);
     // The dead that are held become lost in their time, however many they are: an operator said that it is no
     // partition.
-    void accept_losses();
+    void confirm_dead() { losses_.confirm(); }
     // Loads of all our replicas as they are now.
     void set_loads(TimePoint now, std::span<const wire::LoadReport> reports);
 
@@ -153,29 +156,6 @@ class Membership {
   private:
     enum class Stage : std::uint8_t { member, leaving, over };
 
-    // The one probe of our own that may be under way.
-    struct Probe {
-        PeerId target;
-        Generation generation;
-        Incarnation incarnation;
-        std::uint64_t seq = 0;
-        std::vector<PeerId> relays;  // asked, and no nack from them yet
-        std::size_t nacks_expected = 0;
-        std::size_t nacks = 0;
-        bool answered = false;
-        bool answered_by_datagram = false;
-        bool is_void = false;  // we were late ourselves: its failure says nothing
-    };
-    enum class Way : std::uint8_t { datagram, link };
-    // A probe made because another peer asked.
-    struct Relay {
-        Endpoint requester;
-        std::uint64_t requester_seq = 0;
-        PeerId requester_id;
-        PeerId target;
-        bool nacked = false;
-    };
-
     // Of a life that has the generation of another one.
     struct Doubt {
         std::uint32_t life = 0;
@@ -184,25 +164,14 @@ class Membership {
     };
 
     // Probing: membership_probe.cc.
-    void start_probe(TimePoint now);
-    void finish_probe(TimePoint now);
     void notice_lateness(TimePoint now);
-    void ask_others(TimePoint now);
-    void answered(TimePoint now, PeerId target, std::uint64_t seq, Way way);
-    void watch_datagrams(bool got_through);
     std::uint32_t roster_digest() const;
     void compare_rosters(TimePoint now, PeerId with, std::uint32_t theirs);
-    void relay_timeout(TimePoint now, std::uint64_t seq);
     void handle_ping(TimePoint now, const Endpoint& from, const wire::Packet& packet);
-    void handle_ping_request(TimePoint now, const Endpoint& from, const wire::Packet& packet);
-    void handle_nack(const wire::Packet& packet);
-    void ask_last(TimePoint now, PeerId suspect);
     void introduce(TimePoint now, const Endpoint& stranger);
     void dial_seeds(TimePoint now);
     void redial(TimePoint now);
-    void worse_health(std::size_t by);
-    Duration stretched(Duration value) const { return value * (1 + health_); }
-    void witness(TimePoint now, PeerId suspect);
+    void probe_soon(TimePoint now, PeerId suspect);
 
     // Which life of a peer is meant: membership_lives.cc.
     // False when the sender's life is over or doubtful: what it says is then ignored.
@@ -240,15 +209,16 @@ class Membership {
     void take_keys(const wire::Sync& sync);
 
     // Turns of a peer's life, with all that follows: membership.cc.
+    // We have evidence of our own that it does not answer.
+    void accuse(TimePoint now, PeerId id);
     void suspect(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser);
     void confirm(TimePoint now, PeerId id, PeerId accuser);
-    void condemn(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser);
+    // The verdict about a live peer; in a rack with many suspects it waits for the verdicts about the others.
+    void judge_dead(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser);
     void settle_rack(TimePoint now, const std::string& rack);
-    void bury_condemned(TimePoint now, const std::string& rack);
-    void suspect_rack(TimePoint now, const std::string& rack);
-    void bury(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser);
-    bool is_replaced(PeerId gone) const;
-    bool holds_losses();
+    void mark_deferred_dead(TimePoint now, const std::vector<PeerId>& peers);
+    void mark_dead(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser);
+    void mark_lost(TimePoint now, PeerId id);
     void revive(TimePoint now, PeerId id, Incarnation incarnation);
     void retire(TimePoint now, PeerId id, Incarnation incarnation);
     void forget(PeerId id);
@@ -257,8 +227,8 @@ class Membership {
 
     // Sending: membership.cc.
     wire::Header header() const;
-    wire::Packet packet(wire::PacketKind kind, std::uint64_t seq, PeerId target) const;
-    wire::Packet ping(std::uint64_t seq, PeerId target) const;
+    Step step(TimePoint now) { return {now, config_, roster_, rng_, numbers_, timers_}; }
+    void carry_out(TimePoint now, Effects effects);
     // With our own record when asked for, the fact about `to` when it may have to refute it, and news.
     void send(TimePoint now, const Endpoint& at, std::optional<PeerId> to, wire::Packet packet, bool introduce_us);
     void send_sync(PeerId to, wire::Sync sync);
@@ -279,27 +249,21 @@ class Membership {
     const Config config_;
     const ClusterId cluster_;
     Rng rng_;
+    Sequence numbers_;
     const std::uint32_t life_;
     Roster roster_;
     LoadTable loads_;
     GossipQueue queue_;
-    ProbeOrder order_;
-    ProbeRounds rounds_;
     Timers timers_;
+    Prober prober_;
+    SuspicionTable suspicions_;
+    LossHold losses_;
     Counters counters_;
     const Crypto* crypto_ = nullptr;  // null: the cluster is not sealed
     KeyRing keys_;
 
     Stage stage_ = Stage::member;
     bool joined_ = false;
-    std::uint32_t health_ = 0;
-    std::uint64_t next_seq_ = 1;
-    std::optional<Probe> probe_;
-    std::uint32_t link_only_ = 0;  // probes in a row that only the link answered
-    Alarms alarms_;
-    bool losses_accepted_ = false;
-    std::map<std::uint64_t, Relay> relays_;
-    TimePoint verdicts_from_;  // when we were last late: not before
     TimePoint last_gossip_;
     TimePoint record_told_;
     Duration record_wait_;

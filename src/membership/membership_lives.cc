@@ -41,8 +41,8 @@ void Membership::doubt(TimePoint now, PeerId id, Generation generation, std::uin
     Doubt& doubt = clash(id, generation, life, false);
     if (stage_ != Stage::member || now < doubt.asked_until) return;
     doubt.asked_until = now + config_.pull_timeout;
-    doubt.seq = next_seq_++;
-    send(now, roster_.find(id)->record->gossip, id, ping(doubt.seq, id), false);
+    doubt.seq = numbers_.next();
+    send(now, roster_.find(id)->record->gossip, id, make_packet(wire::PacketKind::ping, doubt.seq, id), false);
 }
 
 bool Membership::meet(TimePoint now, const wire::Header& header) {
@@ -86,6 +86,7 @@ void Membership::meet_successor(TimePoint now, const wire::Packet& packet) {
 void Membership::end_life(TimePoint now, PeerId id) {
     for (const TimerKind kind : {TimerKind::suspicion, TimerKind::lost, TimerKind::forget})
         timers_.cancel({kind, id.value});
+    suspicions_.end(id);
     queue_.drop(id);
     loads_.drop(id);
     settle_rack(now, roster_.find(id)->record->rack);

@@ -89,7 +89,7 @@ void Membership::merge_record(TimePoint now, PeerId from, const wire::RecordDelt
             }
             emit(EventKind::joined, id);
             if (standing == wire::Standing::dead) {
-                bury(now, id, peer.incarnation, from);
+                mark_dead(now, id, peer.incarnation, from);
                 queue_.drop(id);
                 return;
             }
@@ -143,7 +143,7 @@ void Membership::merge_fact(TimePoint now, PeerId from, const wire::Fact& fact, 
     // Of a comparison, a death may be an old belief of the other side of a healed partition: it is a suspicion to us,
     // of which the peer is then told.
     if (fact.standing == wire::Standing::dead && !compared) {
-        condemn(now, id, fact.incarnation, fact.accuser);
+        judge_dead(now, id, fact.incarnation, fact.accuser);
         return;
     }
     const PeerId accuser = fact.standing == wire::Standing::dead ? from : fact.accuser;
@@ -153,13 +153,13 @@ void Membership::merge_fact(TimePoint now, PeerId from, const wire::Fact& fact, 
     }
     suspect(now, id, fact.incarnation, accuser);
     const double chance = static_cast<double>(config_.out_of_turn_probers) / static_cast<double>(roster_.live().size());
-    if (rng_.unit() < chance) witness(now, id);
+    if (rng_.unit() < chance) probe_soon(now, id);
 }
 
 // Who accuses an incarnation that is over has missed the refutation, and would bury a live peer: it hears of it now.
 void Membership::correct(TimePoint now, const Endpoint& at, PeerId accuser) {
     if (corrections_.empty()) return;
-    wire::Packet reply = packet(wire::PacketKind::gossip, 0, accuser);
+    wire::Packet reply = make_packet(wire::PacketKind::gossip, 0, accuser);
     for (const PeerId id : std::exchange(corrections_, {}))
         if (roster_.find(id) != nullptr) reply.facts.push_back(roster_.fact(id));
     if (stage_ == Stage::member) send(now, at, accuser, std::move(reply), false);
@@ -178,7 +178,7 @@ void Membership::merge_own_fact(TimePoint now, const wire::Fact& fact) {
     const bool ahead = fact.incarnation > incarnation();
     if ((!doubt || fact.incarnation < incarnation()) && !ahead) return;
     ++counters_.refutations;
-    if (doubt) worse_health(1);
+    if (doubt) prober_.worsen(config_, 1);
     const Incarnation next{std::min(fact.incarnation.value + 1, wire::counter_max)};
     roster_.set_liveness(now, self(), Liveness::alive, next);
     view_stale_ = true;
@@ -248,7 +248,7 @@ void Membership::start_sync(TimePoint now, PeerId with, bool want_loads) {
     sync.kind = wire::SyncKind::summary;
     sync.want_loads = want_loads;
     sync.keys_hash = keys_.hash();
-    sync.seq = next_seq_++;
+    sync.seq = numbers_.next();
     sync.summary.assign(roster_.summary().begin(), roster_.summary().end());
     send_sync(with, std::move(sync));
 }
@@ -262,7 +262,7 @@ void Membership::send_digest(TimePoint now, PeerId with, PeerId first, PeerId la
     std::size_t at = roster_.position(first);
     const auto is_end = [&] { return at == roster_.size() || roster_.peer(at).record->id > last; };
     for (bool whole = false; !whole;) {
-        sync.seq = next_seq_++;
+        sync.seq = numbers_.next();
         for (; !is_end() && sync.digest.size() < wire::digest_entries_max; ++at)
             if (is_told(now, roster_.peer(at))) sync.digest.push_back(roster_.digest(roster_.peer(at)));
         whole = is_end();

@@ -260,8 +260,6 @@ void Roster::set_liveness(TimePoint now, PeerId id, Liveness liveness, Incarnati
     Entry& entry = this->entry(id);
     unindex(entry);
     if (entry.liveness != liveness) entry.since = now;
-    if (liveness != Liveness::suspect) entry.suspicion.reset();
-    entry.condemned = false;
     entry.liveness = liveness;
     entry.incarnation = incarnation;
     entry.accuser = accuser;

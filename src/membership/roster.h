@@ -19,7 +19,6 @@
 #include "base/time.h"
 #include "membership/held_record.h"
 #include "membership/state_pool.h"
-#include "membership/suspicion.h"
 #include "membership/view.h"
 #include "wire/gossip.h"
 
@@ -27,14 +26,12 @@ namespace exa::membership {
 
 struct Peer {
     std::shared_ptr<const HeldRecord> record;  // never null; version 0: only the card is known yet
-    std::unique_ptr<Suspicion> suspicion;      // null: none
     Incarnation incarnation;
     PeerId accuser;  // the latest one of a suspect or dead peer
     TimePoint since;
     std::uint32_t life = 0;
     Liveness liveness = Liveness::alive;
-    bool condemned = false;  // a suspect that is to be dead together with the rest of its rack
-    bool hidden = false;     // left so long ago that views do not show it
+    bool hidden = false;  // left so long ago that views do not show it
 
     bool is_live() const { return liveness == Liveness::alive || liveness == Liveness::suspect; }
 };
@@ -92,11 +89,6 @@ class Roster {
 
     // The one place where liveness changes. The peer must be known.
     void set_liveness(TimePoint now, PeerId id, Liveness liveness, Incarnation incarnation, PeerId accuser = {});
-    Suspicion& suspicion(PeerId id) { return *entry(id).suspicion; }
-    void set_suspicion(PeerId id, const Suspicion& suspicion) {
-        entry(id).suspicion = std::make_unique<Suspicion>(suspicion);
-    }
-    void condemn(PeerId id) { entry(id).condemned = true; }
     void set_accuser(PeerId id, PeerId accuser) { entry(id).accuser = accuser; }
     void hide(PeerId id);
     void forget(PeerId id);

@@ -24,11 +24,11 @@ enum class TimerKind : std::uint8_t {
     loads,
     leave,
     suspicion,  // of a peer
-    group,      // of a rack, by the hash of its name
+    rack,       // by the hash of its name
     record,
-    lost,    // of a dead peer
-    forget,  // of a lost peer, or one that left
-    relay    // of a probe made for another, by its sequence number
+    lost,           // of a dead peer
+    forget,         // of a lost peer, or one that left
+    indirect_probe  // of a probe made for another, by its sequence number
 };
 
 struct TimerKey {

@@ -62,7 +62,7 @@ class Node {
     // Tells the cluster; the event left_cluster follows.
     void leave(TimePoint now);
     // The dead that are held become lost in their time (membership/view.h, Alarms).
-    void accept_losses() { membership_.accept_losses(); }
+    void accept_losses() { membership_.confirm_dead(); }
     void set_peer_state(TimePoint now, wire::PeerState state);
     // Adds the replica or replaces the record of its id.
     void set_replica(TimePoint now, wire::ReplicaRecord replica);
@@ -84,7 +84,7 @@ class Node {
     std::optional<membership::SyncTransmit> poll_sync();
     std::optional<membership::Event> poll_event();
     TimePoint next_timeout() const { return membership_.next_timeout(); }
-    const membership::Counters& counters() const { return membership_.counters(); }
+    membership::Counters counters() const { return membership_.counters(); }
     const membership::KeyRing& keys() const { return membership_.keys(); }
     const membership::KeyRing& stored_keys() const { return stored_; }
     const Seal& seal() const { return seal_; }

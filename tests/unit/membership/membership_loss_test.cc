@@ -186,11 +186,11 @@ BOOST_AUTO_TEST_CASE(whom_another_has_replaced_is_lost_in_its_time_and_holds_up_
 BOOST_AUTO_TEST_CASE(an_operator_releases_the_losses_that_are_held) {
     Driver driver;
     driver.gather(3);
-    driver.core.accept_losses();
+    driver.core.confirm_dead();
     for (std::uint64_t id = 101; id <= 102; ++id) driver.give(103, {fact(id, Standing::dead, 0, 103)}).value();
     driver.run_for(seconds{60}, true);
     BOOST_TEST((driver.liveness(101) == Liveness::dead));
-    driver.core.accept_losses();
+    driver.core.confirm_dead();
     driver.run_for(seconds{6}, true);
     BOOST_TEST((driver.liveness(101) == Liveness::lost));
     BOOST_TEST((driver.liveness(102) == Liveness::lost));

@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(silence_of_the_helpers_too_is_our_own_sickness_and_stretche
     silent.gather(6);
     next_probe(silent);
     silent.run_for(milliseconds{1001});
-    BOOST_TEST(silent.core.health() == 3U);
+    BOOST_TEST(silent.core.local_health() == 3U);
 
     Driver helped;
     helped.gather(6);
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(silence_of_the_helpers_too_is_our_own_sickness_and_stretche
         helped.give(nack).value();
     }
     helped.run_for(milliseconds{401});
-    BOOST_TEST(helped.core.health() == 0U);
+    BOOST_TEST(helped.core.local_health() == 0U);
     BOOST_TEST(helped.told(EventKind::suspect, probe.target) == 1U);
 }
 
@@ -297,7 +297,7 @@ BOOST_AUTO_TEST_CASE(who_was_late_itself_suspects_nobody_and_is_less_healthy) {
             // Stopped for 0.4 s while the probe's timeout passed.
             driver.now += milliseconds{400};
             driver.core.handle_timeout(driver.now);
-            BOOST_TEST(driver.core.health() == 1U);
+            BOOST_TEST(driver.core.local_health() == 1U);
         }
         driver.run_for(milliseconds{1100});
         BOOST_TEST((driver.liveness(probe.target.value) == (late ? Liveness::alive : Liveness::suspect)));
