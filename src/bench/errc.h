@@ -12,11 +12,7 @@ enum class errc {
     bad_trace,           // a line of a trace cannot be used; the detail names it
 };
 
-const std::error_category& category();
-
-inline std::error_code make_error_code(errc code) {
-    return {static_cast<int>(code), category()};
-}
+std::error_code make_error_code(errc code);
 
 }  // namespace exa::bench
 

@@ -14,7 +14,6 @@ enum class errc : std::uint8_t {
     deadline,         // it waited for a place as long as it might
 };
 
-const std::error_category& engine_category();
 std::error_code make_error_code(errc code);
 
 }  // namespace exa::engine

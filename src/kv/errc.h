@@ -12,11 +12,7 @@ enum class errc {
     wrong_seal,      // not sealed under this cluster's secret, or the header has changed
 };
 
-const std::error_category& category();
-
-inline std::error_code make_error_code(errc code) {
-    return {static_cast<int>(code), category()};
-}
+std::error_code make_error_code(errc code);
 
 }  // namespace exa::kv
 

@@ -13,7 +13,6 @@ enum class errc {
     invalid_keys,        // a key file that does not read as one
 };
 
-const std::error_category& category();
 std::error_code make_error_code(errc code);
 
 }  // namespace exa::membership

@@ -21,7 +21,6 @@ enum class errc : std::uint8_t {
     message_invalid,  // a chat message the template has no place for
 };
 
-const std::error_category& model_category();
 std::error_code make_error_code(errc code);
 
 }  // namespace exa::model

@@ -13,7 +13,6 @@ enum class errc {
     would_cut_off    // peers that are named would not understand, or not be understood, any more
 };
 
-const std::error_category& category();
 std::error_code make_error_code(errc code);
 
 }  // namespace exa::node

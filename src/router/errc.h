@@ -20,14 +20,10 @@ enum class errc {
     invalid_config,       // nothing was changed
 };
 
-const std::error_category& category();
-
 // What the client door answers with. Never for stream_broken (the status has left already) or invalid_config.
 std::uint16_t http_status(errc code);
 
-inline std::error_code make_error_code(errc code) {
-    return {static_cast<int>(code), category()};
-}
+std::error_code make_error_code(errc code);
 
 }  // namespace exa::router
 

@@ -21,7 +21,6 @@ enum class errc {
     seal_used_up      // no counter is left for our own packets; only a restart gives new ones
 };
 
-const std::error_category& category();
 std::error_code make_error_code(errc code);
 
 }  // namespace exa::wire

@@ -14,11 +14,7 @@ enum class errc {
     refused,          // the cluster knows this identity or name as somebody else's
 };
 
-const std::error_category& error_category();
-
-inline std::error_code make_error_code(errc code) {
-    return {static_cast<int>(code), error_category()};
-}
+std::error_code make_error_code(errc code);
 
 }  // namespace exa::app
 
