@@ -15,16 +15,16 @@ enum ReplicaState {
 }
 
 # `lost` does not travel: it is dead for long enough on the observer's own clock.
-enum Standing { alive @0; suspect @1; dead @2; left @3; }
+enum MemberState { alive @0; suspect @1; dead @2; left @3; }
 
-# Who speaks: one life of one peer, how often it refuted, and which edition of its record it holds.
+# Who speaks: one instance of one peer, how often it refuted, and which version of its record it holds.
 struct Header {
   cluster @0 :UInt64;
   sender @1 :UInt64;
   generation @2 :UInt64;
   incarnation @3 :UInt64;
   recordVersion @4 :UInt64;
-  life @5 :UInt32;            # random at each start: tells a peer from its clone; never 0
+  instance @5 :UInt32;            # random at each start: tells a peer from its clone; never 0
   versionMajor @6 :UInt16;
   versionMinor @7 :UInt16;
 }
@@ -34,11 +34,11 @@ struct Fact {
   generation @1 :UInt64;
   incarnation @2 :UInt64;
   accuser @3 :UInt64;         # of suspect and dead; 0 otherwise
-  standing @4 :Standing;
+  state @4 :MemberState;
 }
 
 # All of a peer's record but its replicas. Addresses are 16 bytes, big endian, IPv4 mapped into IPv6.
-struct Card {
+struct PeerProfile {
   name @0 :Text;
   region @1 :Text;
   rack @2 :Text;
@@ -58,7 +58,7 @@ struct Card {
 }
 
 # What replicas of one deployment share, once a message instead of once a replica.
-struct Profile {
+struct ReplicaProfile {
   deploymentId @0 :UInt64;
   deployment @1 :Text;
   model @2 :Text;
@@ -82,17 +82,17 @@ struct ReplicaRef {
   slot @1 :UInt16;
 }
 
-# Every part of a record that changed in (base, version]: it turns any edition in [base, version) into `version`.
-# base = 0 is the whole record, base = version only says which edition the sender holds.
+# Every part of a record that changed in (base, version]: it turns any version in [base, version) into `version`.
+# base = 0 is the whole record, base = version only says which version the sender holds.
 struct Delta {
   peer @0 :UInt64;
   generation @1 :UInt64;
   incarnation @2 :UInt64;
   base @3 :UInt64;
   version @4 :UInt64;
-  life @5 :UInt32;
-  card @6 :Card;              # absent: unchanged
-  profiles @7 :List(Profile);
+  instance @5 :UInt32;
+  profile @6 :PeerProfile;              # absent: unchanged
+  replicaProfiles @7 :List(ReplicaProfile);
   replicas @8 :List(Replica);
   removed @9 :List(ReplicaRef);
 }
@@ -112,7 +112,7 @@ struct Load {
 struct LoadGroup {
   peer @0 :UInt64;
   generation @1 :UInt64;
-  number @2 :UInt64;          # grows with every report of this life: the highest wins
+  number @2 :UInt64;          # grows with every report of this instance: the highest wins
   ageMs @3 :UInt32;
   loads @4 :List(Load);
   part @5 :UInt16;            # a peer's replicas by id, cut into groups of eight: which group this is
@@ -139,13 +139,13 @@ struct DigestEntry {
   generation @1 :UInt64;
   incarnation @2 :UInt64;
   version @3 :UInt64;
-  standing @4 :Standing;
+  state @4 :MemberState;
 }
 
-struct Want {
+struct Pull {
   peer @0 :UInt64;
   generation @1 :UInt64;
-  version @2 :UInt64;         # held by the one who wants; 0: nothing
+  version @2 :UInt64;         # held by the asker; 0: nothing
 }
 
 struct Key {
@@ -166,7 +166,7 @@ struct Sync {
   facts @8 :List(Fact);
   records @9 :List(Delta);
   loads @10 :List(LoadGroup);
-  wants @11 :List(Want);
+  pulls @11 :List(Pull);
   keysHash @12 :UInt64;       # of digest and summary: tells key rings apart; 0: not sealed
   wantKeys @13 :Bool;         # of keys: send yours when it says more
   keys @14 :List(Key);        # of keys: the sender's ring, sorted by id

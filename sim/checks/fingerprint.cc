@@ -35,17 +35,17 @@ Fingerprint fingerprint(const node::Node& node) {
     for (std::size_t i = 0; i < roster.size(); ++i) {
         const membership::Peer& peer = roster.peer(i);
         print.beliefs.push_back({peer.record->id, peer.record->generation, peer.incarnation, peer.liveness,
-                                 peer.record->version, peer.life, peer.hidden});
+                                 peer.record->version, peer.instance, peer.out_of_view});
         beliefs = hash_of(print.beliefs.back(), beliefs);
         accused =
             hash64(peer.accuser.value, static_cast<std::uint64_t>(peer.since.time_since_epoch().count()), accused);
     }
     const membership::Sizes sizes = membership.sizes();
-    const std::uint64_t queues =
-        hash64(hash64(sizes.news, sizes.timers, sizes.indirect_probes), hash64(sizes.asked, sizes.wants, sizes.doubts));
+    const std::uint64_t queues = hash64(hash64(sizes.updates, sizes.timers, sizes.indirect_probes),
+                                        hash64(sizes.asked, sizes.pulls, sizes.doubts));
     const auto next = static_cast<std::uint64_t>(node.next_timeout().time_since_epoch().count());
-    print.everything =
-        hash64(hash64(beliefs, accused, queues), hash64(next, membership.local_health()), membership.is_joined() ? 1 : 0);
+    print.everything = hash64(hash64(beliefs, accused, queues), hash64(next, membership.local_health()),
+                              membership.is_joined() ? 1 : 0);
     return print;
 }
 

@@ -62,13 +62,13 @@ bool change_facts(Mutant mutant, Host from, Message& message) {
         case Mutant::lost_refutation:
             message.header.incarnation = Incarnation{0};
             std::erase_if(message.facts, [](const wire::Fact& fact) {
-                return fact.standing == wire::Standing::alive && fact.incarnation.value > 0;
+                return fact.state == wire::MemberState::alive && fact.incarnation.value > 0;
             });
             for (wire::RecordDelta& record : message.records) record.incarnation = Incarnation{0};
             break;
         case Mutant::deaf_to_bad_news:
             std::erase_if(message.facts, [](const wire::Fact& fact) {
-                return fact.standing == wire::Standing::dead || fact.standing == wire::Standing::suspect;
+                return fact.state == wire::MemberState::dead || fact.state == wire::MemberState::suspect;
             });
             break;
         case Mutant::silent_joiner:
@@ -76,14 +76,14 @@ bool change_facts(Mutant mutant, Host from, Message& message) {
             break;
         case Mutant::wrong_incarnation:
             for (wire::Fact& fact : message.facts)
-                if (fact.standing == wire::Standing::dead) ++fact.incarnation.value;
+                if (fact.state == wire::MemberState::dead) ++fact.incarnation.value;
             break;
         case Mutant::eager_undertaker:
             if (from != 0) break;
             for (const wire::RecordDelta& record : message.records)
                 if (record.peer != sender)
                     message.facts.push_back(
-                        {record.peer, record.generation, record.incarnation, wire::Standing::dead, sender});
+                        {record.peer, record.generation, record.incarnation, wire::MemberState::dead, sender});
             break;
         case Mutant::future_generation:
             for (wire::Fact& fact : message.facts) ++fact.generation.value;

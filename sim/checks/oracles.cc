@@ -106,7 +106,7 @@ void Oracles::on_up(WorldTime now, const Peer& peer) {
     else
         subject.former = std::max(subject.former.value_or(Incarnation{}), subject.incarnation);
     subject.generation = peer.generation.value;
-    subject.life = peer.node->membership().life();
+    subject.life = peer.node->membership().instance();
     subject.newest = std::max(subject.newest, subject.generation);
     subject.up = true;
     subject.up_at = now;
@@ -302,7 +302,7 @@ void Oracles::note_return(WorldTime now, const Peer& observer, std::size_t numbe
     const Subject& subject = subjects_[number];
     const Cell& known = cell(observer.host, number);
     if (!known.known || is_live(known.liveness)) return;
-    if (known.generation != event.generation.value || known.life != event.life) return;
+    if (known.generation != event.generation.value || known.life != event.instance) return;
     if (known.liveness == Liveness::left)
         violate("M4", fmt::format("peer {} takes {} for alive, which left", observer.host, name(number)));
     else if (event.incarnation <= known.buried)
@@ -343,7 +343,7 @@ void Oracles::on_told(WorldTime now, const Peer& observer, const membership::Eve
             known.known = true;
             known.liveness = Liveness::alive;
             known.generation = event.generation.value;
-            known.life = event.life;
+            known.life = event.instance;
             if (subject.is_in(known)) heard(now, subject.birth, observer.host, false);
             break;
         }
@@ -369,20 +369,20 @@ void Oracles::on_told(WorldTime now, const Peer& observer, const membership::Eve
         case Told::forgotten:
             known.known = false;
             break;
-        case Told::name_clash:
+        case Told::name_conflict:
         case Told::rack_down:
         case Told::losses_held:
         case Told::losses_released:
         case Told::udp_blocked:
         case Told::udp_restored:
         case Told::updated:
-        case Told::id_clash:
+        case Told::id_conflict:
         case Told::joined_cluster:
         case Told::left_cluster:
         case Told::keys_changed:
-        case Told::heard_plain:
-        case Told::heard_sealed:
-        case Told::heard_foreign:
+        case Told::heard_plaintext:
+        case Told::heard_encrypted:
+        case Told::heard_foreign_key:
             break;
     }
     refresh_ready(observer, *number, known);
@@ -430,12 +430,12 @@ void Oracles::check_sizes() {
             if (size > most) violate("B1", fmt::format("peer {} holds {} {}, the bound is {}", host, size, what, most));
         };
         bound("members", sizes.peers, members, measured_.sizes.peers);
-        bound("dead and lost peers", sizes.gone, config.tombstones_max, measured_.sizes.gone);
-        bound("pieces of news", sizes.news, sizes.peers * (2 + load_groups), measured_.sizes.news);
+        bound("dead and lost peers", sizes.tombstones, config.tombstones_max, measured_.sizes.tombstones);
+        bound("pieces of news", sizes.updates, sizes.peers * (2 + load_groups), measured_.sizes.updates);
         bound("probes for others", sizes.indirect_probes, relays_max, measured_.sizes.indirect_probes);
         bound("timers", sizes.timers, own_timers + 3 * sizes.peers + sizes.indirect_probes, measured_.sizes.timers);
         bound("questions under way", sizes.asked, members, measured_.sizes.asked);
-        bound("questions to send", sizes.wants, sizes.peers, measured_.sizes.wants);
+        bound("questions to send", sizes.pulls, sizes.peers, measured_.sizes.pulls);
         bound("doubts", sizes.doubts, sizes.peers, measured_.sizes.doubts);
         std::size_t waiting = 0;
         bound("datagrams in its socket", peer.inbox_datagrams, scenario_.cluster.socket_datagrams, waiting);

@@ -118,7 +118,7 @@ class Oracles final : public Watcher {
         std::optional<News> birth;
 
         bool is_in(const membership::Event& event) const {
-            return event.generation.value == generation && event.life == life;
+            return event.generation.value == generation && event.instance == life;
         }
         bool is_in(const Cell& cell) const { return cell.generation == generation && cell.life == life; }
     };

@@ -169,7 +169,7 @@ class Cluster {
     std::uint64_t keys_made_ = 0;
     router::SessionTokens tokens_;
     std::shared_ptr<ring::RingPool> rings_ = std::make_shared<ring::RingPool>();
-    std::shared_ptr<membership::StatePool> states_ = std::make_shared<membership::StatePool>();
+    std::shared_ptr<membership::InternPool> states_ = std::make_shared<membership::InternPool>();
     Fabric fabric_;
     Links links_{fabric_};
     EventQueue queue_;

@@ -20,12 +20,12 @@ std::string items(const Message& message) {
     std::string text;
     for (const wire::Fact& fact : message.facts)
         text += fmt::format("    fact    {} generation {} incarnation {} is {}{}\n", to_string(fact.subject),
-                            fact.generation.value, fact.incarnation.value, standings[static_cast<int>(fact.standing)],
+                            fact.generation.value, fact.incarnation.value, standings[static_cast<int>(fact.state)],
                             fact.accuser.value != 0 ? " says " + to_string(fact.accuser) : "");
     for (const wire::RecordDelta& record : message.records)
         text += fmt::format("    record  {} generation {} editions {}..{}{}, {} replicas\n", to_string(record.peer),
                             record.generation.value, record.base, record.version,
-                            record.card ? " of " + record.card->name : "", record.replicas.size());
+                            record.profile ? " of " + record.profile->name : "", record.replicas.size());
     for (const wire::LoadGroup& load : message.loads)
         text += fmt::format("    loads   {} number {} part {}, {} reports\n", to_string(load.peer), load.number,
                             load.part, load.reports.size());
@@ -42,7 +42,7 @@ std::string describe_message(bool link, const Bytes& bytes) {
         return fmt::format("    {} seq {} of {} generation {} incarnation {}, {} bytes, {} digest entries, {} wants\n",
                            sync_kinds[static_cast<int>(message.kind)], message.seq, to_string(message.header.sender),
                            message.header.generation.value, message.header.incarnation.value, bytes.size(),
-                           message.digest.size(), message.wants.size()) +
+                           message.digest.size(), message.pulls.size()) +
                items(message);
     }
     if (const auto seal = wire::decode_seal_header(bytes))

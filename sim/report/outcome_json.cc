@@ -104,8 +104,8 @@ std::string to_json(const RunIdentity& identity, const Outcome& outcome, const R
                          {"left_as_dead", measured.left_as_dead},
                          {"suspicions", measured.suspicions},
                          {"most_held", json::object{{"members", measured.sizes.peers},
-                                                    {"gone", measured.sizes.gone},
-                                                    {"news", measured.sizes.news},
+                                                    {"gone", measured.sizes.tombstones},
+                                                    {"news", measured.sizes.updates},
                                                     {"timers", measured.sizes.timers},
                                                     {"relays", measured.sizes.indirect_probes}}}};
     if (traffic.requests > 0)

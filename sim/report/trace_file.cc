@@ -36,10 +36,10 @@ std::string_view told_text(std::uint64_t kind) {
             return "updated";
         case membership::EventKind::forgotten:
             return "forgotten";
-        case membership::EventKind::name_clash:
-            return "name_clash";
-        case membership::EventKind::id_clash:
-            return "id_clash";
+        case membership::EventKind::name_conflict:
+            return "name_conflict";
+        case membership::EventKind::id_conflict:
+            return "id_conflict";
         case membership::EventKind::rack_down:
             return "rack_down";
         case membership::EventKind::losses_held:
@@ -56,12 +56,12 @@ std::string_view told_text(std::uint64_t kind) {
             return "left_cluster";
         case membership::EventKind::keys_changed:
             return "keys_changed";
-        case membership::EventKind::heard_plain:
-            return "heard_plain";
-        case membership::EventKind::heard_sealed:
-            return "heard_sealed";
-        case membership::EventKind::heard_foreign:
-            return "heard_foreign";
+        case membership::EventKind::heard_plaintext:
+            return "heard_plaintext";
+        case membership::EventKind::heard_encrypted:
+            return "heard_encrypted";
+        case membership::EventKind::heard_foreign_key:
+            return "heard_foreign_key";
     }
     return "?";
 }

@@ -348,7 +348,8 @@ void Director::attack(std::uint64_t number, Active& active) {
         packet.header = {cluster_id(attacking_cluster), PeerId{rng.next() | 1}, Generation{1}, Incarnation{0}, 1, 1};
         packet.kind = wire::PacketKind::gossip;
         if (victim != PeerId{})
-            packet.facts.push_back({victim, Generation{1}, Incarnation{5}, wire::Standing::dead, packet.header.sender});
+            packet.facts.push_back(
+                {victim, Generation{1}, Incarnation{5}, wire::MemberState::dead, packet.header.sender});
         auto bytes = wire::encode(packet);
         EXA_CHECK(bytes.has_value());
         send_strange(from, to, std::move(bytes).value(), Origin::outsider);

@@ -71,9 +71,9 @@ EventText text_of(EventKind kind) {
             return {LogLevel::debug, "a peer's record changed"};
         case EventKind::forgotten:
             return {LogLevel::info, "a peer is forgotten"};
-        case EventKind::name_clash:
+        case EventKind::name_conflict:
             return {LogLevel::error, "two peers claim one name"};
-        case EventKind::id_clash:
+        case EventKind::id_conflict:
             return {LogLevel::error, "two processes run with one identity: a data directory was cloned or rolled back"};
         case EventKind::rack_down:
             return {LogLevel::error, "a rack is down: all its suspects are called dead in one go"};
@@ -94,11 +94,11 @@ EventText text_of(EventKind kind) {
             return {LogLevel::info, "the cluster knows that this peer leaves"};
         case EventKind::keys_changed:
             return {LogLevel::info, "the key ring changed"};
-        case EventKind::heard_plain:
+        case EventKind::heard_plaintext:
             return {LogLevel::warn, "hears gossip that is not sealed: a peer without the cluster's key, or a stranger"};
-        case EventKind::heard_sealed:
+        case EventKind::heard_encrypted:
             return {LogLevel::warn, "hears sealed gossip but has no key: give it the cluster's key file"};
-        case EventKind::heard_foreign:
+        case EventKind::heard_foreign_key:
             return {LogLevel::warn, "hears gossip sealed with a key that it does not hold"};
     }
     return {LogLevel::warn, "unknown event"};

@@ -26,7 +26,7 @@ struct GossipQueue::Filling {
     wire::Packet& packet;
 };
 
-void GossipQueue::tell_load(NewsKey key, bool soon) {
+void GossipQueue::add_load(UpdateKey key, bool soon) {
     queues_[load].put(key);
     loads_soon_ = loads_soon_ || soon;
 }
@@ -37,7 +37,7 @@ void GossipQueue::drop_state(PeerId peer) {
 }
 
 void GossipQueue::drop(PeerId peer) {
-    for (NewsQueue& queue : queues_) queue.drop(peer);
+    for (BroadcastQueue& queue : queues_) queue.drop(peer);
 }
 
 void GossipQueue::drop_backlog() {
@@ -45,23 +45,23 @@ void GossipQueue::drop_backlog() {
 }
 
 void GossipQueue::clear() {
-    for (NewsQueue& queue : queues_) queue.clear();
+    for (BroadcastQueue& queue : queues_) queue.clear();
     owed_.reset();
     loads_soon_ = false;
 }
 
 bool GossipQueue::empty() const {
-    return std::ranges::all_of(queues_, &NewsQueue::empty);
+    return std::ranges::all_of(queues_, &BroadcastQueue::empty);
 }
 
 std::size_t GossipQueue::size() const {
     std::size_t sum = 0;
-    for (const NewsQueue& queue : queues_) sum += queue.size();
+    for (const BroadcastQueue& queue : queues_) sum += queue.size();
     return sum;
 }
 
 std::size_t GossipQueue::take(Class from, Filling& filling, std::size_t room, std::size_t items_max) {
-    using Take = NewsQueue::Take;
+    using Take = BroadcastQueue::Take;
     wire::Packet& packet = filling.packet;
     std::size_t used = 0;
     std::size_t items = 0;
@@ -71,7 +71,7 @@ std::size_t GossipQueue::take(Class from, Filling& filling, std::size_t room, st
         ++items;
         return true;
     };
-    const auto offer_fact = [&](NewsKey key, std::uint64_t) {
+    const auto offer_fact = [&](UpdateKey key, std::uint64_t) {
         const Peer* peer = filling.roster.find(key.peer);
         if (peer == nullptr) return Take::gone;
         if (std::ranges::find(packet.facts, key.peer, &wire::Fact::subject) != packet.facts.end()) return Take::skip;
@@ -80,23 +80,23 @@ std::size_t GossipQueue::take(Class from, Filling& filling, std::size_t room, st
         packet.facts.push_back(fact);
         return Take::sent;
     };
-    const auto offer_record = [&](NewsKey key, std::uint64_t base) {
+    const auto offer_record = [&](UpdateKey key, std::uint64_t base) {
         if (std::ranges::find(packet.records, key.peer, &wire::RecordDelta::peer) != packet.records.end())
             return Take::skip;
         const Peer* peer = filling.roster.find(key.peer);
         const auto bytes = peer != nullptr ? filling.roster.delta_bytes(*peer, base) : std::nullopt;
         if (!bytes) return Take::gone;
         if (*bytes > filling.room_max) {
-            auto notice = filling.roster.notice(key.peer);
-            if (!fits(wire::size_bound(*notice))) return Take::skip;
-            packet.records.push_back(std::move(*notice));
+            auto stub = filling.roster.stub(key.peer);
+            if (!fits(wire::size_bound(*stub))) return Take::skip;
+            packet.records.push_back(std::move(*stub));
             return Take::sent;
         }
         if (!fits(*bytes)) return Take::skip;
         packet.records.push_back(*filling.roster.delta(*peer, base));
         return Take::sent;
     };
-    const auto offer_load = [&](NewsKey key, std::uint64_t) {
+    const auto offer_load = [&](UpdateKey key, std::uint64_t) {
         const auto same = [&](const wire::LoadGroup& group) {
             return group.peer == key.peer && group.part == key.part;
         };

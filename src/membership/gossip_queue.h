@@ -13,8 +13,8 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "membership/broadcast_queue.h"
 #include "membership/load_table.h"
-#include "membership/news_queue.h"
 #include "membership/roster.h"
 #include "wire/gossip.h"
 
@@ -31,11 +31,11 @@ class GossipQueue {
     // As many as a few probes carry.
     static constexpr std::size_t loads_few = 16;
 
-    void tell_fact(PeerId subject) { queues_[fact].put({subject, 0}); }
-    // `base`: the edition that was told before this one; 0 for a peer that is new.
-    void tell_record(PeerId peer, std::uint64_t base) { queues_[record].put({peer, 0}, base); }
+    void add_fact(PeerId subject) { queues_[fact].put({subject, 0}); }
+    // `base`: the version that was told before this one; 0 for a peer that is new.
+    void add_record(PeerId peer, std::uint64_t base) { queues_[record].put({peer, 0}, base); }
     // `soon`: others should hear of it before the next probes.
-    void tell_load(NewsKey key, bool soon);
+    void add_load(UpdateKey key, bool soon);
     // Its record and loads: of a dead peer nobody needs them.
     void drop_state(PeerId peer);
     void drop(PeerId peer);
@@ -65,7 +65,7 @@ class GossipQueue {
     // Bytes used, at most `room`, for at most `items_max` pieces.
     std::size_t take(Class from, Filling& filling, std::size_t room, std::size_t items_max);
 
-    std::array<NewsQueue, 3> queues_{NewsQueue(), NewsQueue(state_max), NewsQueue(state_max)};
+    std::array<BroadcastQueue, 3> queues_{BroadcastQueue(), BroadcastQueue(state_max), BroadcastQueue(state_max)};
     std::optional<Class> owed_;
     bool loads_soon_ = false;
 };

@@ -18,12 +18,12 @@ constexpr std::uint32_t queued_tokens_busy = 2048;
 constexpr int kv_permille_change = 100;
 
 // As its record says; 0 when it says nothing.
-std::uint32_t limit_of(const LoadNewsRule& rule, ReplicaId id) {
+std::uint32_t limit_of(const LoadReportRule& rule, ReplicaId id) {
     const auto replica = std::ranges::lower_bound(rule.replicas, id, {}, &wire::ReplicaRecord::id);
     return replica != rule.replicas.end() && replica->id == id ? replica->in_flight_limit : 0;
 }
 
-std::uint32_t busy_from(const LoadNewsRule& rule, const wire::LoadReport& report) {
+std::uint32_t busy_from(const LoadReportRule& rule, const wire::LoadReport& report) {
     std::uint64_t limit = report.in_flight_limit;
     if (limit == 0) limit = limit_of(rule, report.replica);
     return std::max(rule.floor, static_cast<std::uint32_t>(limit * busy_permille / 1000));
@@ -34,9 +34,9 @@ bool is_change(std::uint32_t told, std::uint32_t now, double change) {
     return by > 0 && static_cast<double>(by) >= change * static_cast<double>(told);
 }
 
-LoadNews news_of(const wire::LoadReport& told, const wire::LoadReport& now, const LoadNewsRule& rule) {
-    if (told == now) return LoadNews::none;
-    if (told.replica != now.replica) return LoadNews::soon;
+LoadChange change_of(const wire::LoadReport& told, const wire::LoadReport& now, const LoadReportRule& rule) {
+    if (told == now) return LoadChange::none;
+    if (told.replica != now.replica) return LoadChange::soon;
     const int kv_by = std::abs(int{told.kv_used_permille} - int{now.kv_used_permille});
     const bool kv_changed = kv_by >= kv_permille_change;
     const bool count_changed = is_change(told.in_flight, now.in_flight, rule.change);
@@ -44,16 +44,16 @@ LoadNews news_of(const wire::LoadReport& told, const wire::LoadReport& now, cons
     if ((count_changed && now.in_flight >= busy_from(rule, now)) || is_change(told.queued, now.queued, rule.change) ||
         (tokens_changed && now.queued_tokens >= queued_tokens_busy) ||
         (kv_changed && now.kv_used_permille >= busy_permille))
-        return LoadNews::soon;
+        return LoadChange::soon;
     if ((count_changed && told.in_flight >= rule.floor) ||
         (tokens_changed && told.queued_tokens >= queued_tokens_busy) ||
         (kv_changed && told.kv_used_permille >= busy_permille))
-        return LoadNews::eased;
-    return LoadNews::small;
+        return LoadChange::eased;
+    return LoadChange::small;
 }
 
 // What who has heard nothing takes the replicas of `reports` for.
-LoadReports idle_reports(LoadReports reports, const LoadNewsRule& rule) {
+LoadReports idle_reports(LoadReports reports, const LoadReportRule& rule) {
     for (wire::LoadReport& report : reports) {
         const bool moved = report.in_flight_limit != limit_of(rule, report.replica);
         report = {.replica = report.replica, .in_flight_limit = moved ? std::uint16_t{0} : report.in_flight_limit};
@@ -62,12 +62,12 @@ LoadReports idle_reports(LoadReports reports, const LoadNewsRule& rule) {
 }
 
 // `told`: null when nothing was.
-LoadNews news_of(const LoadReports* told, const LoadReports& now, const LoadNewsRule& rule) {
+LoadChange change_of(const LoadReports* told, const LoadReports& now, const LoadReportRule& rule) {
     const LoadReports idle = told == nullptr ? idle_reports(now, rule) : LoadReports();
     const LoadReports& before = told == nullptr ? idle : *told;
-    if (before.size() != now.size()) return LoadNews::soon;
-    LoadNews most = LoadNews::none;
-    for (std::size_t i = 0; i < now.size(); ++i) most = std::max(most, news_of(before[i], now[i], rule));
+    if (before.size() != now.size()) return LoadChange::soon;
+    LoadChange most = LoadChange::none;
+    for (std::size_t i = 0; i < now.size(); ++i) most = std::max(most, change_of(before[i], now[i], rule));
     return most;
 }
 
@@ -90,19 +90,19 @@ LoadTable::Held& LoadTable::changed(PeerId peer) {
     return held_[at];
 }
 
-const LoadTable::Part* LoadTable::find(NewsKey key) const {
+const LoadTable::Part* LoadTable::find(UpdateKey key) const {
     const std::size_t at = position(key.peer);
     if (at == peers_.size() || peers_[at] != key.peer || key.part >= held_[at].parts.size()) return nullptr;
     const Part& part = held_[at].parts[key.part];
     return part.reports != nullptr ? &part : nullptr;
 }
 
-LoadNews LoadTable::apply(TimePoint now, const wire::LoadGroup& group, const LoadNewsRule& rule) {
+LoadChange LoadTable::apply(TimePoint now, const wire::LoadGroup& group, const LoadReportRule& rule) {
     const Part* last = find({group.peer, group.part});
     if (last != nullptr && std::pair(group.generation, group.number) <= std::pair(last->generation, last->number))
-        return LoadNews::none;
+        return LoadChange::none;
     std::shared_ptr<const LoadReports> reports = make_loads(pool_.get(), group);
-    const LoadNews news = news_of(last != nullptr ? last->reports.get() : nullptr, *reports, rule);
+    const LoadChange news = change_of(last != nullptr ? last->reports.get() : nullptr, *reports, rule);
     Held& held = changed(group.peer);
     if (held.parts.size() <= group.part) held.parts.resize(group.part + std::size_t{1});
     Part& part = held.parts[group.part];
@@ -111,7 +111,7 @@ LoadNews LoadTable::apply(TimePoint now, const wire::LoadGroup& group, const Loa
     part.measured = now - group.age;
     part.reports = std::move(reports);
     // A newer report is passed on even where it says the same: somebody may hold another.
-    return std::max(news, LoadNews::small);
+    return std::max(news, LoadChange::small);
 }
 
 void LoadTable::drop(PeerId peer) {
@@ -144,25 +144,26 @@ void LoadTable::set_own(TimePoint now, PeerId self, Generation generation, std::
     }
 }
 
-LoadNews LoadTable::own_news(std::size_t part, const LoadReports& reports, const LoadNewsRule& rule) const {
-    return news_of(told_[part].reports.get(), reports, rule);
+LoadChange LoadTable::own_change(std::size_t part, const LoadReports& reports, const LoadReportRule& rule) const {
+    return change_of(told_[part].reports.get(), reports, rule);
 }
 
-std::optional<TimePoint> LoadTable::due(std::size_t part, const LoadReports& reports, const LoadNewsRule& rule) const {
-    switch (own_news(part, reports, rule)) {
-        case LoadNews::none:
+std::optional<TimePoint> LoadTable::due(std::size_t part, const LoadReports& reports,
+                                        const LoadReportRule& rule) const {
+    switch (own_change(part, reports, rule)) {
+        case LoadChange::none:
             return std::nullopt;
-        case LoadNews::small:
+        case LoadChange::small:
             return told_[part].at + rule.settle;
-        case LoadNews::eased:
+        case LoadChange::eased:
             return told_[part].at + rule.interval;
-        case LoadNews::soon:
+        case LoadChange::soon:
             return std::max(told_[part].at, told_[part].soon_since.value_or(told_[part].at)) + rule.interval;
     }
     return std::nullopt;
 }
 
-std::optional<TimePoint> LoadTable::own_news_due(PeerId self, const LoadNewsRule& rule) const {
+std::optional<TimePoint> LoadTable::own_update_due(PeerId self, const LoadReportRule& rule) const {
     const std::size_t at = position(self);
     if (at == peers_.size() || peers_[at] != self) return std::nullopt;
     std::optional<TimePoint> first;
@@ -172,15 +173,15 @@ std::optional<TimePoint> LoadTable::own_news_due(PeerId self, const LoadNewsRule
     return first;
 }
 
-std::vector<LoadTable::OwnNews> LoadTable::take_own_news(TimePoint now, PeerId self, const LoadNewsRule& rule) {
-    std::vector<OwnNews> news;
+std::vector<LoadTable::OwnUpdate> LoadTable::take_own_updates(TimePoint now, PeerId self, const LoadReportRule& rule) {
+    std::vector<OwnUpdate> news;
     const std::size_t at = position(self);
     if (at == peers_.size() || peers_[at] != self) return news;
     std::vector<Part>& parts = held_[at].parts;
     for (std::size_t i = 0; i < parts.size(); ++i) {
         Part& part = parts[i];
-        const LoadNews own = own_news(i, *part.reports, rule);
-        if (own != LoadNews::soon)
+        const LoadChange own = own_change(i, *part.reports, rule);
+        if (own != LoadChange::soon)
             told_[i].soon_since.reset();
         else if (!told_[i].soon_since)
             told_[i].soon_since = now;
@@ -193,7 +194,7 @@ std::vector<LoadTable::OwnNews> LoadTable::take_own_news(TimePoint now, PeerId s
     return news;
 }
 
-std::optional<wire::LoadGroup> LoadTable::group(TimePoint now, NewsKey key) const {
+std::optional<wire::LoadGroup> LoadTable::group(TimePoint now, UpdateKey key) const {
     const Part* part = find(key);
     if (part == nullptr) return std::nullopt;
     wire::LoadGroup group;
@@ -214,8 +215,8 @@ std::size_t LoadTable::parts(PeerId peer) const {
     return at < peers_.size() && peers_[at] == peer ? held_[at].parts.size() : 0;
 }
 
-std::vector<NewsKey> LoadTable::keys() const {
-    std::vector<NewsKey> keys;
+std::vector<UpdateKey> LoadTable::keys() const {
+    std::vector<UpdateKey> keys;
     for (std::size_t i = 0; i < peers_.size(); ++i)
         for (std::size_t part = 0; part < held_[i].parts.size(); ++part)
             if (held_[i].parts[part].reports != nullptr) keys.push_back({peers_[i], static_cast<std::uint16_t>(part)});

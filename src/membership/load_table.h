@@ -13,8 +13,8 @@
 
 #include "base/ids.h"
 #include "base/time.h"
-#include "membership/news_queue.h"
-#include "membership/state_pool.h"
+#include "membership/broadcast_queue.h"
+#include "membership/intern_pool.h"
 #include "membership/view.h"
 #include "wire/gossip.h"
 
@@ -23,7 +23,7 @@ namespace exa::membership {
 // How much others care to hear of a report, the least first. Below the floor an entry treats replicas alike: it knows
 // its own requests, gets the load of the moment with every answer, and a few requests more or less are over before a
 // report of them has reached everybody.
-enum class LoadNews : std::uint8_t {
+enum class LoadChange : std::uint8_t {
     none,
     small,
     eased,  // what was told says that a replica may be passed over, which has room again
@@ -31,7 +31,7 @@ enum class LoadNews : std::uint8_t {
 };
 
 // When our own loads are told.
-struct LoadNewsRule {
+struct LoadReportRule {
     std::span<const wire::ReplicaRecord> replicas;  // of the peer, sorted by id: their limits
     double change = 0.1;                            // least part of the value told last
     std::uint32_t floor = 4;                        // in flight: told so, a replica may be passed over
@@ -41,30 +41,30 @@ struct LoadNewsRule {
 
 class LoadTable {
   public:
-    struct OwnNews {
-        NewsKey key;
-        LoadNews news = LoadNews::small;
+    struct OwnUpdate {
+        UpdateKey key;
+        LoadChange news = LoadChange::small;
     };
 
     // `pool`: where reports of others are shared; null: nowhere.
-    explicit LoadTable(std::shared_ptr<StatePool> pool = nullptr) : pool_(std::move(pool)) {}
+    explicit LoadTable(std::shared_ptr<InternPool> pool = nullptr) : pool_(std::move(pool)) {}
 
     // Of a peer that the caller knows to be alive in this generation; `rule`: with that peer's replicas. None when it
     // held the same or newer.
-    LoadNews apply(TimePoint now, const wire::LoadGroup& group, const LoadNewsRule& rule);
+    LoadChange apply(TimePoint now, const wire::LoadGroup& group, const LoadReportRule& rule);
     void drop(PeerId peer);
 
     // Our own, all of them.
     void set_own(TimePoint now, PeerId self, Generation generation, std::span<const wire::LoadReport> reports);
     // When the first of our parts is to be told, maybe in the past; nothing while all say what was told last.
-    std::optional<TimePoint> own_news_due(PeerId self, const LoadNewsRule& rule) const;
+    std::optional<TimePoint> own_update_due(PeerId self, const LoadReportRule& rule) const;
     // Our parts that are to be told by now. They count as told. To be called after every set_own.
-    std::vector<OwnNews> take_own_news(TimePoint now, PeerId self, const LoadNewsRule& rule);
+    std::vector<OwnUpdate> take_own_updates(TimePoint now, PeerId self, const LoadReportRule& rule);
 
     // As it would leave now; nothing when there is none.
-    std::optional<wire::LoadGroup> group(TimePoint now, NewsKey key) const;
+    std::optional<wire::LoadGroup> group(TimePoint now, UpdateKey key) const;
     // Of every part, by peer and part.
-    std::vector<NewsKey> keys() const;
+    std::vector<UpdateKey> keys() const;
     // Of one peer.
     std::size_t parts(PeerId peer) const;
 
@@ -88,16 +88,16 @@ class LoadTable {
         std::optional<TimePoint> soon_since;
     };
 
-    const Part* find(NewsKey key) const;
-    LoadNews own_news(std::size_t part, const LoadReports& reports, const LoadNewsRule& rule) const;
-    std::optional<TimePoint> due(std::size_t part, const LoadReports& reports, const LoadNewsRule& rule) const;
+    const Part* find(UpdateKey key) const;
+    LoadChange own_change(std::size_t part, const LoadReports& reports, const LoadReportRule& rule) const;
+    std::optional<TimePoint> due(std::size_t part, const LoadReports& reports, const LoadReportRule& rule) const;
     // Made when it is new, and to be published again.
     Held& changed(PeerId peer);
     std::size_t position(PeerId peer) const;
     LoadList::Shelf publish(std::size_t shelf);
     PeerLoads loads_of(std::size_t at) const;
 
-    std::shared_ptr<StatePool> pool_;
+    std::shared_ptr<InternPool> pool_;
     // Sorted by peer. Two arrays, because a search then reads a few cache lines.
     std::vector<PeerId> peers_;
     std::vector<Held> held_;

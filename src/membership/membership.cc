@@ -32,7 +32,7 @@ bool is_settled(const wire::PeerRecord& record) {
 
 // True when something that others may use now is no longer there, or at another place.
 bool takes_away(const wire::PeerRecord& before, const wire::PeerRecord& after) {
-    if (wire::card_of(before) != wire::card_of(after)) return true;
+    if (wire::profile_of(before) != wire::profile_of(after)) return true;
     for (const wire::ReplicaRecord& replica : before.replicas) {
         if (replica.state != wire::ReplicaState::ready) continue;
         const auto at = std::ranges::lower_bound(after.replicas, replica.id, {}, &wire::ReplicaRecord::id);
@@ -41,7 +41,7 @@ bool takes_away(const wire::PeerRecord& before, const wire::PeerRecord& after) {
     return false;
 }
 
-std::uint32_t life_of(Rng& rng) {
+std::uint32_t instance_of(Rng& rng) {
     return static_cast<std::uint32_t>(1 + rng.below(0xffffffff));
 }
 
@@ -62,12 +62,12 @@ std::optional<T> pop(std::deque<T>& queue) {
 }  // namespace
 
 Membership::Membership(const Config& config, ClusterId cluster, const wire::PeerRecord& own, std::uint64_t seed,
-                       TimePoint now, const std::shared_ptr<StatePool>& pool)
+                       TimePoint now, const std::shared_ptr<InternPool>& pool)
     : config_(config),
       cluster_(cluster),
       rng_(seed),
-      life_(life_of(rng_)),
-      roster_(now, first_edition(own), life_, config.members_max, pool),
+      instance_(instance_of(rng_)),
+      roster_(now, first_edition(own), instance_, config.members_max, pool),
       loads_(pool),
       suspicions_(now),
       last_gossip_(now - config.gossip_interval),
@@ -125,10 +125,10 @@ Result<void> Membership::handle_packet(TimePoint now, const Endpoint& from, Byte
     const bool was_live = is_known_live();
     meet_successor(now, packet);
     if (!meet(now, packet.header)) {
-        // It may not know that its life is over, or taken: our fact and record tell it.
+        // It may not know that its instance is over, or taken: our fact and record tell it.
         wire::Packet reply = make_packet(wire::PacketKind::gossip, 0, packet.header.sender);
         reply.facts.push_back(roster_.fact(packet.header.sender));
-        if (auto notice = roster_.notice(packet.header.sender)) reply.records.push_back(std::move(*notice));
+        if (auto stub = roster_.stub(packet.header.sender)) reply.records.push_back(std::move(*stub));
         if (packet.kind != wire::PacketKind::gossip) send(now, from, std::nullopt, std::move(reply), false);
         return success();
     }
@@ -213,7 +213,7 @@ Result<void> Membership::handle_sync(TimePoint now, PeerId from, ByteView bytes)
             take_keys(sync);
             break;
         case wire::SyncKind::updates:
-            answer_wants(from, sync.wants, 0, false, {}, now);
+            answer_wants(from, sync.pulls, 0, false, {}, now);
             if (!joined_ && join_seq_ != 0 && sync.seq == join_seq_ && !sync.more) {
                 joined_ = true;
                 timers_.cancel({TimerKind::seeds});
@@ -295,8 +295,8 @@ void Membership::timeout(TimePoint now, TimerKey key) {
             break;
         case TimerKind::forget:
             if (peer == nullptr || peer->is_live()) break;
-            if (peer->liveness == Liveness::left && !peer->hidden) {
-                roster_.hide(id);
+            if (peer->liveness == Liveness::left && !peer->out_of_view) {
+                roster_.take_out_of_view(id);
                 timers_.set(key, now + config_.left_retention);
                 view_stale_ = true;
                 emit(EventKind::forgotten, id);
@@ -339,7 +339,7 @@ Result<void> Membership::leave(TimePoint now) {
                                  TimerKind::seeds, TimerKind::loads, TimerKind::record})
         timers_.cancel({kind});
     queue_.drop(self());
-    queue_.tell_fact(self());
+    queue_.add_fact(self());
     news(now);
     timers_.set({TimerKind::leave}, now + config_.leave_propagation);
     return success();
@@ -350,7 +350,7 @@ Result<void> Membership::set_record(TimePoint now, wire::PeerRecord next) {
     std::ranges::sort(next.replicas, {}, &wire::ReplicaRecord::id);
     next.version = record().version;
     if (next.id != self() || next.generation != record().generation)
-        return error(errc::invalid_record, "another peer's or life's");
+        return error(errc::invalid_record, "another peer's or instance's");
     if (auto checked = wire::check_record(next); checked.has_error())
         return error(errc::invalid_record, checked.error().message());
     if (next == record()) return success();
@@ -370,8 +370,8 @@ void Membership::tell_record(TimePoint now) {
     record_wait_ = goes_on ? std::min(2 * record_wait_, config_.record_interval_max) : config_.record_interval;
     record_told_ = now;
     timers_.cancel({TimerKind::record});
-    queue_.tell_record(self(), roster_.told_version());
-    roster_.tell_self();
+    queue_.add_record(self(), roster_.announced_version());
+    roster_.announce_self();
     news(now);
 }
 
@@ -388,7 +388,7 @@ void Membership::set_loads(TimePoint now, std::span<const wire::LoadReport> repo
     tell_loads(now);
 }
 
-LoadNewsRule Membership::load_news_rule(const wire::PeerRecord& of) const {
+LoadReportRule Membership::load_report_rule(const wire::PeerRecord& of) const {
     const double stretch = std::max(1.0, static_cast<double>(roster_.live_count()) / 256.0);
     const auto stretched = [&](Duration wait, double by) {
         return Duration{static_cast<Duration::rep>(static_cast<double>(wait.count()) * stretch * by)};
@@ -400,9 +400,10 @@ LoadNewsRule Membership::load_news_rule(const wire::PeerRecord& of) const {
 }
 
 void Membership::tell_loads(TimePoint now) {
-    const LoadNewsRule rule = load_news_rule(record());
-    for (const auto& [key, own] : loads_.take_own_news(now, self(), rule)) queue_.tell_load(key, own == LoadNews::soon);
-    if (const auto due = loads_.own_news_due(self(), rule))
+    const LoadReportRule rule = load_report_rule(record());
+    for (const auto& [key, own] : loads_.take_own_updates(now, self(), rule))
+        queue_.add_load(key, own == LoadChange::soon);
+    if (const auto due = loads_.own_update_due(self(), rule))
         timers_.set({TimerKind::loads}, *due);
     else
         timers_.cancel({TimerKind::loads});
@@ -431,7 +432,7 @@ Counters Membership::counters() const {
 void Membership::carry_out(TimePoint now, Effects effects) {
     for (PacketOut& out : effects.packets) send(now, out.at, out.to, std::move(out.packet), out.introduce);
     for (SyncOut& out : effects.syncs) send_sync(out.to, std::move(out.sync));
-    for (const Notice& notice : effects.notices) emit(notice.kind, notice.peer, notice.other, notice.refuse);
+    for (const Notice& stub : effects.stubs) emit(stub.kind, stub.peer, stub.other, stub.refuse);
     for (const PeerId peer : effects.accused) accuse(now, peer);
 }
 
@@ -447,7 +448,7 @@ void Membership::suspect(TimePoint now, PeerId id, Incarnation incarnation, Peer
     roster_.set_liveness(now, id, Liveness::suspect, incarnation, accuser);
     suspicions_.start(step(now), id, accuser);
     view_stale_ = true;
-    queue_.tell_fact(id);
+    queue_.add_fact(id);
     news(now);
     emit(EventKind::suspect, id, accuser);
     for (const PeerId peer : suspicions_.rack_probes(step(now), roster_.find(id)->record->rack)) probe_soon(now, peer);
@@ -456,7 +457,7 @@ void Membership::suspect(TimePoint now, PeerId id, Incarnation incarnation, Peer
 void Membership::confirm(TimePoint now, PeerId id, PeerId accuser) {
     if (!suspicions_.confirm(step(now), id, accuser)) return;
     roster_.set_accuser(id, accuser);
-    queue_.tell_fact(id);
+    queue_.add_fact(id);
     news(now);
 }
 
@@ -493,7 +494,7 @@ void Membership::mark_dead(TimePoint now, PeerId id, Incarnation incarnation, Pe
     loads_.drop(id);
     view_stale_ = true;
     queue_.drop_state(id);
-    queue_.tell_fact(id);
+    queue_.add_fact(id);
     news(now);
     emit(EventKind::dead, id, accuser);
     keep_gone_bounded();
@@ -515,14 +516,14 @@ void Membership::mark_lost(TimePoint now, PeerId id) {
     emit(EventKind::lost, id);
 }
 
-void Membership::revive(TimePoint now, PeerId id, Incarnation incarnation) {
+void Membership::mark_alive(TimePoint now, PeerId id, Incarnation incarnation) {
     const Liveness before = roster_.find(id)->liveness;
     suspicions_.end(id);
     roster_.set_liveness(now, id, Liveness::alive, incarnation);
     for (const TimerKind kind : {TimerKind::suspicion, TimerKind::lost, TimerKind::forget})
         timers_.cancel({kind, id.value});
     view_stale_ = true;
-    queue_.tell_fact(id);
+    queue_.add_fact(id);
     news(now);
     if (before == Liveness::alive) return;
     emit(EventKind::alive, id);
@@ -532,7 +533,7 @@ void Membership::revive(TimePoint now, PeerId id, Incarnation incarnation) {
         check_name(id);
 }
 
-void Membership::retire(TimePoint now, PeerId id, Incarnation incarnation) {
+void Membership::mark_left(TimePoint now, PeerId id, Incarnation incarnation) {
     for (const TimerKind kind : {TimerKind::suspicion, TimerKind::lost}) timers_.cancel({kind, id.value});
     timers_.set({TimerKind::forget, id.value}, now + config_.left_retention);
     suspicions_.end(id);
@@ -540,7 +541,7 @@ void Membership::retire(TimePoint now, PeerId id, Incarnation incarnation) {
     loads_.drop(id);
     view_stale_ = true;
     queue_.drop_state(id);
-    queue_.tell_fact(id);
+    queue_.add_fact(id);
     news(now);
     emit(EventKind::left, id);
     settle_rack(now, roster_.find(id)->record->rack);
@@ -552,7 +553,7 @@ void Membership::forget(PeerId id) {
     for (const TimerKind kind : {TimerKind::suspicion, TimerKind::lost, TimerKind::forget})
         timers_.cancel({kind, id.value});
     const Peer& peer = *roster_.find(id);
-    const bool shown = !peer.hidden;
+    const bool shown = !peer.out_of_view;
     if (peer.liveness != Liveness::left) {
         std::erase(former_, peer.record->gossip);
         if (former_.size() >= former_max) former_.pop_front();
@@ -567,7 +568,7 @@ void Membership::forget(PeerId id) {
 }
 
 void Membership::keep_gone_bounded() {
-    while (const auto oldest = roster_.surplus(config_.tombstones_max)) forget(*oldest);
+    while (const auto oldest = roster_.oldest_tombstone(config_.tombstones_max)) forget(*oldest);
 }
 
 // Of two live holders of one name the one that is still starting yields, or else the one with the higher id: both see
@@ -580,12 +581,12 @@ void Membership::check_name(PeerId id) {
     };
     const PeerId yields = std::max(rank(id), rank(*other)).second;
     const PeerId holder = yields == id ? *other : id;
-    emit(EventKind::name_clash, yields, holder, yields == self());
+    emit(EventKind::name_conflict, yields, holder, yields == self());
 }
 
 wire::Header Membership::header() const {
     const Peer& peer = roster_.own();
-    return {cluster_, self(), peer.record->generation, peer.incarnation, roster_.told_version(), life_};
+    return {cluster_, self(), peer.record->generation, peer.incarnation, roster_.announced_version(), instance_};
 }
 
 void Membership::send(TimePoint now, const Endpoint& at, std::optional<PeerId> to, wire::Packet packet,
@@ -602,7 +603,7 @@ void Membership::send(TimePoint now, const Endpoint& at, std::optional<PeerId> t
     std::size_t room = config_.packet_bytes - wire::message_size_bound;
     if (introduce_us) {
         auto own = roster_.delta(self(), 0);
-        if (wire::size_bound(*own) > room - 64) own = roster_.notice(self());
+        if (wire::size_bound(*own) > room - 64) own = roster_.stub(self());
         packet.records.push_back(std::move(*own));
     }
     for (const auto& fact : packet.facts) room -= std::min(room, wire::size_bound(fact));
@@ -662,7 +663,7 @@ void Membership::gossip(TimePoint now) {
 void Membership::emit(EventKind kind, PeerId peer, PeerId other, bool refuse) {
     const Peer* known = roster_.find(peer);
     push({kind, peer, known != nullptr ? known->record->generation : Generation{}, other, refuse,
-          known != nullptr ? known->incarnation : Incarnation{}, known != nullptr ? known->life : 0});
+          known != nullptr ? known->incarnation : Incarnation{}, known != nullptr ? known->instance : 0});
 }
 
 void Membership::push(const Event& event) {

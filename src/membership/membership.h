@@ -3,7 +3,7 @@
 // Sources: SWIM (Das, Gupta, Motivala 2002), Lifeguard (Dadgar, Phillips, Currey 2017); DESIGN section 4 says what we
 // add. In short: each probe_interval one peer is pinged; without an answer others are asked to ping it and the link is
 // tried; then it is suspect, and dead unless it refutes in time. News rides on every packet and on packets of its own.
-// Peers compare everything they know over the link now and then. A record spreads as what changed since the edition
+// Peers compare everything they know over the link now and then. A record spreads as what changed since the version
 // before; who cannot follow from the one it holds, or hears of one too big for a packet, asks the teller over the link.
 //
 // Owner's duties, in this order. After every call of a handle_* or command function: poll_transmit() until it is empty
@@ -32,12 +32,12 @@
 #include "membership/config.h"
 #include "membership/event.h"
 #include "membership/gossip_queue.h"
+#include "membership/intern_pool.h"
 #include "membership/key_ring.h"
 #include "membership/load_table.h"
 #include "membership/loss_hold.h"
 #include "membership/prober.h"
 #include "membership/roster.h"
-#include "membership/state_pool.h"
 #include "membership/step.h"
 #include "membership/suspicion_table.h"
 #include "membership/timers.h"
@@ -57,7 +57,7 @@ struct SyncTransmit {
     // Where its links are accepted; unspecified while its record is unknown: then only an open link can be used.
     Endpoint link;
     Bytes bytes;
-    // Of the life that it is meant for: what handle_link_broken() wants to know when no link can be opened.
+    // Of the instance that it is meant for: what handle_link_broken() needs to know when no link can be opened.
     Generation generation;
 };
 
@@ -70,7 +70,7 @@ struct Counters {
     std::uint64_t wrong_cluster = 0;  // of another cluster
     std::uint64_t wrong_version = 0;
     std::uint64_t misdirected = 0;  // meant for another peer that had this address
-    std::uint64_t stale = 0;        // of a life that is over
+    std::uint64_t stale = 0;        // of an instance that is over
     std::uint64_t refused = 0;      // no room for another peer or for so big a record
     std::uint64_t dropped = 0;      // outputs that nobody fetched
     std::uint64_t refutations = 0;
@@ -81,28 +81,28 @@ struct Counters {
 // Entries of what is bounded, as they are now.
 struct Sizes {
     std::size_t peers = 0;
-    std::size_t gone = 0;  // of these, dead and lost ones
-    std::size_t news = 0;
+    std::size_t tombstones = 0;  // of these, dead and lost ones
+    std::size_t updates = 0;
     std::size_t timers = 0;
     std::size_t indirect_probes = 0;
     std::size_t asked = 0;
-    std::size_t wants = 0;
+    std::size_t pulls = 0;
     std::size_t doubts = 0;
 };
 
 class Membership {
   public:
-    // `config` must be valid and `own` pass wire::check_record; its id is not 0, its generation newer than in any life
-    // before. `seed` must differ between lives, also between clones of a data directory. `pool`: where this process's
-    // peers share what they hold alike; null: nowhere.
+    // `config` must be valid and `own` pass wire::check_record; its id is not 0, its generation newer than in any
+    // instance before. `seed` must differ between lives, also between clones of a data directory. `pool`: where this
+    // process's peers share what they hold alike; null: nowhere.
     Membership(const Config& config, ClusterId cluster, const wire::PeerRecord& own, std::uint64_t seed, TimePoint now,
-               const std::shared_ptr<StatePool>& pool = nullptr);
+               const std::shared_ptr<InternPool>& pool = nullptr);
 
     // Getters.
     PeerId self() const { return roster_.self(); }
     const wire::PeerRecord& record() const { return *roster_.own().record; }
     Incarnation incarnation() const { return roster_.own().incarnation; }
-    std::uint32_t life() const { return life_; }
+    std::uint32_t instance() const { return instance_; }
     const KeyRing& keys() const { return keys_; }
     bool is_joined() const { return joined_; }
     // After leave() or a refusal to serve.
@@ -123,8 +123,8 @@ class Membership {
     Result<void> handle_packet(TimePoint now, const Endpoint& from, ByteView bytes);
     // `from` is the peer at the other end of the link, as the link's hello proved.
     Result<void> handle_sync(TimePoint now, PeerId from, ByteView bytes);
-    // A link to this life of `peer` broke, or could not be opened: a suspicion of our own, until the peer refutes. What
-    // befell the link to a former life says nothing of this one. 0: whichever life is known.
+    // A link to this instance of `peer` broke, or could not be opened: a suspicion of our own, until the peer refutes.
+    // What befell the link to a earlier instance says nothing of this one. 0: whichever instance is known.
     void handle_link_broken(TimePoint now, PeerId peer, Generation generation);
     void handle_timeout(TimePoint now);
 
@@ -135,11 +135,12 @@ class Membership {
     void join(TimePoint now, std::vector<Endpoint> seeds);
     // Spreads that we leave; left_cluster follows. Until then packets are still to be handled.
     Result<void> leave(TimePoint now);
-    // In a sealed cluster, before anything else: the ring that this life starts with. `crypto` outlives this object.
+    // In a sealed cluster, before anything else: the ring that this instance starts with. `crypto` outlives this
+    // object.
     void start_keys(const Crypto& crypto, KeyRing ring);
     // Our ring after an operator's change: told to others.
     void set_keys(KeyRing ring);
-    // Our record; its version is counted here. Unchanged content is no new edition.
+    // Our record; its version is counted here. Unchanged content is no new version.
     Result<void> set_record(TimePoint now, wire::PeerRecord record);
     // The dead that are held become lost in their time, however many they are: an operator said that it is no
     // partition.
@@ -156,9 +157,9 @@ class Membership {
   private:
     enum class Stage : std::uint8_t { member, leaving, over };
 
-    // Of a life that has the generation of another one.
+    // Of an instance that has the generation of another one.
     struct Doubt {
-        std::uint32_t life = 0;
+        std::uint32_t instance = 0;
         std::uint64_t seq = 0;  // of the question to the address that we know; 0: none yet
         TimePoint asked_until{};
     };
@@ -173,19 +174,19 @@ class Membership {
     void redial(TimePoint now);
     void probe_soon(TimePoint now, PeerId suspect);
 
-    // Which life of a peer is meant: membership_lives.cc.
-    // False when the sender's life is over or doubtful: what it says is then ignored.
+    // Which instance of a peer is meant: membership_lives.cc.
+    // False when the sender's instance is over or doubtful: what it says is then ignored.
     bool meet(TimePoint now, const wire::Header& header);
     bool meet_self(const wire::Header& header);
-    Doubt& clash(PeerId id, Generation generation, std::uint32_t life, bool refuse);
-    void doubt(TimePoint now, PeerId id, Generation generation, std::uint32_t life);
+    Doubt& conflict(PeerId id, Generation generation, std::uint32_t instance, bool refuse);
+    void doubt(TimePoint now, PeerId id, Generation generation, std::uint32_t instance);
     void meet_successor(TimePoint now, const wire::Packet& packet);
-    void end_life(TimePoint now, PeerId id);
+    void end_instance(TimePoint now, PeerId id);
 
     // Taking in what others say: membership_merge.cc.
     template <class Message>
     void merge(TimePoint now, const Message& message, bool compared);
-    void merge_record(TimePoint now, PeerId from, const wire::RecordDelta& delta, wire::Standing standing,
+    void merge_record(TimePoint now, PeerId from, const wire::RecordDelta& delta, wire::MemberState state,
                       bool compared);
     void correct(TimePoint now, const Endpoint& at, PeerId accuser);
     bool is_told(TimePoint now, const Peer& peer) const;
@@ -194,12 +195,12 @@ class Membership {
     void merge_loads(TimePoint now, PeerId from, const wire::LoadGroup& group);
     void settle(TimePoint now, PeerId from, const wire::Header& header);
     void compare_digest(TimePoint now, const wire::Sync& sync);
-    void answer_wants(PeerId to, const std::vector<wire::Want>& wants, std::uint64_t seq, bool with_loads,
-                      std::vector<wire::Want> own_wants, TimePoint now);
+    void answer_wants(PeerId to, const std::vector<wire::Pull>& pulls, std::uint64_t seq, bool with_loads,
+                      std::vector<wire::Pull> own_wants, TimePoint now);
     void compare_summary(TimePoint now, const wire::Sync& sync);
     void start_sync(TimePoint now, PeerId with, bool want_loads);
     void send_digest(TimePoint now, PeerId with, PeerId first, PeerId last, bool want_loads);
-    void want(TimePoint now, PeerId from, PeerId peer);
+    void pull(TimePoint now, PeerId from, PeerId peer);
     void send_wants();
 
     // Cluster keys: membership_keys.cc.
@@ -208,7 +209,7 @@ class Membership {
     void compare_keys(const wire::Sync& digest);
     void take_keys(const wire::Sync& sync);
 
-    // Turns of a peer's life, with all that follows: membership.cc.
+    // Turns of a peer's instance, with all that follows: membership.cc.
     // We have evidence of our own that it does not answer.
     void accuse(TimePoint now, PeerId id);
     void suspect(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser);
@@ -219,8 +220,8 @@ class Membership {
     void mark_deferred_dead(TimePoint now, const std::vector<PeerId>& peers);
     void mark_dead(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser);
     void mark_lost(TimePoint now, PeerId id);
-    void revive(TimePoint now, PeerId id, Incarnation incarnation);
-    void retire(TimePoint now, PeerId id, Incarnation incarnation);
+    void mark_alive(TimePoint now, PeerId id, Incarnation incarnation);
+    void mark_left(TimePoint now, PeerId id, Incarnation incarnation);
     void forget(PeerId id);
     void check_name(PeerId id);
     void keep_gone_bounded();
@@ -235,7 +236,7 @@ class Membership {
     void gossip(TimePoint now);
     void news(TimePoint now);
     void tell_record(TimePoint now);
-    LoadNewsRule load_news_rule(const wire::PeerRecord& of) const;
+    LoadReportRule load_report_rule(const wire::PeerRecord& of) const;
     void tell_loads(TimePoint now);
     void emit(EventKind kind, PeerId peer, PeerId other = {}, bool refuse = false);
     void push(const Event& event);
@@ -250,7 +251,7 @@ class Membership {
     const ClusterId cluster_;
     Rng rng_;
     Sequence numbers_;
-    const std::uint32_t life_;
+    const std::uint32_t instance_;
     Roster roster_;
     LoadTable loads_;
     GossipQueue queue_;
@@ -271,7 +272,7 @@ class Membership {
     std::vector<Endpoint> seeds_;
     std::deque<Endpoint> former_;      // gossip addresses of the lost and forgotten, oldest first
     std::vector<Endpoint> strangers_;  // of those and the seeds, what was no live peer's address in strangers_of_
-    std::uint64_t strangers_of_ = 0;   // edition of the roster's live peers; 0: never looked
+    std::uint64_t strangers_of_ = 0;   // version of the roster's live peers; 0: never looked
     Duration seed_wait_{0};
     std::uint64_t join_seq_ = 0;  // of the digest whose answer makes us joined
     TimePoint join_sync_until_;
@@ -283,7 +284,7 @@ class Membership {
     Duration sync_wait_;
 
     std::map<PeerId, TimePoint> asked_until_;  // records asked for over the link
-    std::map<PeerId, std::vector<wire::Want>> wants_;
+    std::map<PeerId, std::vector<wire::Pull>> wants_;
     std::map<PeerId, Doubt> doubts_;
     std::vector<PeerId> corrections_;  // of whom the packet at hand said what they had refuted
 

@@ -27,10 +27,10 @@ void Membership::merge(TimePoint now, const Message& message, bool compared) {
     const PeerId from = message.header.sender;
     for (const wire::RecordDelta& delta : message.records) {
         // A peer that is new to us must not look alive for the moment until its fact is read.
-        wire::Standing standing = wire::Standing::alive;
+        wire::MemberState state = wire::MemberState::alive;
         for (const wire::Fact& fact : message.facts)
-            if (fact.subject == delta.peer && fact.generation == delta.generation) standing = fact.standing;
-        merge_record(now, from, delta, standing, compared);
+            if (fact.subject == delta.peer && fact.generation == delta.generation) state = fact.state;
+        merge_record(now, from, delta, state, compared);
         if (stage_ == Stage::over) return;
     }
     for (const wire::Fact& fact : message.facts) merge_fact(now, from, fact, compared);
@@ -40,63 +40,63 @@ void Membership::merge(TimePoint now, const Message& message, bool compared) {
 template void Membership::merge(TimePoint, const wire::Packet&, bool);
 template void Membership::merge(TimePoint, const wire::Sync&, bool);
 
-void Membership::merge_record(TimePoint now, PeerId from, const wire::RecordDelta& delta, wire::Standing standing,
+void Membership::merge_record(TimePoint now, PeerId from, const wire::RecordDelta& delta, wire::MemberState state,
                               bool compared) {
     const PeerId id = delta.peer;
     if (id == self()) {
         wire::Header header;
         header.generation = delta.generation;
-        header.life = delta.life;
+        header.instance = delta.instance;
         meet_self(header);
         return;
     }
     const Peer* known = roster_.find(id);
-    const bool was_shown = known != nullptr && !known->hidden;
+    const bool was_shown = known != nullptr && !known->out_of_view;
     const std::uint64_t base = known != nullptr ? known->record->version : 0;
-    const bool renamed = known != nullptr && delta.card && delta.card->name != known->record->name;
-    switch (roster_.apply(now, delta, standing)) {
+    const bool renamed = known != nullptr && delta.profile && delta.profile->name != known->record->name;
+    switch (roster_.apply(now, delta, state)) {
         case Roster::Applied::stale:
             return;
         case Roster::Applied::full:
             ++counters_.refused;
             return;
-        case Roster::Applied::clash:
-            doubt(now, id, delta.generation, delta.life);
+        case Roster::Applied::conflict:
+            doubt(now, id, delta.generation, delta.instance);
             return;
         case Roster::Applied::gap:
-            want(now, from, id);
+            pull(now, from, id);
             return;
         case Roster::Applied::changed:
             view_stale_ = true;
             asked_until_.erase(id);
             if (!roster_.find(id)->is_live()) return;
-            queue_.tell_record(id, base);
+            queue_.add_record(id, base);
             if (was_shown) emit(EventKind::updated, id);
             if (renamed) check_name(id);
             break;
-        case Roster::Applied::reborn:
-            end_life(now, id);
+        case Roster::Applied::restarted:
+            end_instance(now, id);
             [[fallthrough]];
         case Roster::Applied::created: {
             const Peer& peer = *roster_.find(id);
             view_stale_ = true;
             asked_until_.erase(id);
-            if (peer.record->version == 0) want(now, from, id);
-            if (standing == wire::Standing::left) {
+            if (peer.record->version == 0) pull(now, from, id);
+            if (state == wire::MemberState::left) {
                 timers_.set({TimerKind::forget, id.value}, now + config_.left_retention);
                 keep_gone_bounded();
                 return;
             }
             emit(EventKind::joined, id);
-            if (standing == wire::Standing::dead) {
+            if (state == wire::MemberState::dead) {
                 mark_dead(now, id, peer.incarnation, from);
                 queue_.drop(id);
                 return;
             }
-            if (standing == wire::Standing::suspect) suspect(now, id, peer.incarnation, from);
+            if (state == wire::MemberState::suspect) suspect(now, id, peer.incarnation, from);
             check_name(id);
             // What a newcomer hears in its first comparison is no news to anyone else.
-            if (joined_ || !compared) queue_.tell_record(id, 0);
+            if (joined_ || !compared) queue_.add_record(id, 0);
             break;
         }
     }
@@ -110,43 +110,43 @@ void Membership::merge_fact(TimePoint now, PeerId from, const wire::Fact& fact, 
         return;
     }
     const Peer* peer = roster_.find(id);
-    const bool over = fact.standing == wire::Standing::dead || fact.standing == wire::Standing::left;
+    const bool over = fact.state == wire::MemberState::dead || fact.state == wire::MemberState::left;
     if (peer == nullptr || fact.generation > peer->record->generation) {
-        if (!over) want(now, from, id);
+        if (!over) pull(now, from, id);
         return;
     }
-    const bool accuses = fact.standing == wire::Standing::suspect || fact.standing == wire::Standing::dead;
+    const bool accuses = fact.state == wire::MemberState::suspect || fact.state == wire::MemberState::dead;
     const bool outdated =
         std::pair(fact.generation, fact.incarnation) < std::pair(peer->record->generation, peer->incarnation);
     if (accuses && outdated && peer->is_live() && !compared && corrections_.size() < corrections_max)
         corrections_.push_back(id);
     if (fact.generation < peer->record->generation || peer->liveness == Liveness::left) return;
-    if (fact.standing == wire::Standing::left) {
-        retire(now, id, std::max(fact.incarnation, peer->incarnation));
+    if (fact.state == wire::MemberState::left) {
+        mark_left(now, id, std::max(fact.incarnation, peer->incarnation));
         return;
     }
-    if (fact.standing == wire::Standing::alive) {
-        if (fact.incarnation > peer->incarnation) revive(now, id, fact.incarnation);
+    if (fact.state == wire::MemberState::alive) {
+        if (fact.incarnation > peer->incarnation) mark_alive(now, id, fact.incarnation);
         return;
     }
     if (fact.incarnation < peer->incarnation) return;
     if (!peer->is_live()) {
         if (fact.incarnation == peer->incarnation) return;
-        if (fact.standing == wire::Standing::dead) {
+        if (fact.state == wire::MemberState::dead) {
             roster_.set_liveness(now, id, peer->liveness, fact.incarnation, fact.accuser);
             view_stale_ = true;
             return;
         }
         // Who is suspected in a later incarnation refuted the death that we know of.
-        revive(now, id, fact.incarnation);
+        mark_alive(now, id, fact.incarnation);
     }
     // Of a comparison, a death may be an old belief of the other side of a healed partition: it is a suspicion to us,
     // of which the peer is then told.
-    if (fact.standing == wire::Standing::dead && !compared) {
+    if (fact.state == wire::MemberState::dead && !compared) {
         judge_dead(now, id, fact.incarnation, fact.accuser);
         return;
     }
-    const PeerId accuser = fact.standing == wire::Standing::dead ? from : fact.accuser;
+    const PeerId accuser = fact.state == wire::MemberState::dead ? from : fact.accuser;
     if (peer->liveness == Liveness::suspect && peer->incarnation == fact.incarnation) {
         if (accuser != PeerId{}) confirm(now, id, accuser);
         return;
@@ -165,7 +165,7 @@ void Membership::correct(TimePoint now, const Endpoint& at, PeerId accuser) {
     if (stage_ == Stage::member) send(now, at, accuser, std::move(reply), false);
 }
 
-// Others doubt us, or know of a life of ours that we do not.
+// Others doubt us, or know of an instance of ours that we do not.
 void Membership::merge_own_fact(TimePoint now, const wire::Fact& fact) {
     if (fact.generation > record().generation) {
         wire::Header header;
@@ -174,7 +174,7 @@ void Membership::merge_own_fact(TimePoint now, const wire::Fact& fact) {
         return;
     }
     if (fact.generation < record().generation || stage_ != Stage::member) return;
-    const bool doubt = fact.standing == wire::Standing::suspect || fact.standing == wire::Standing::dead;
+    const bool doubt = fact.state == wire::MemberState::suspect || fact.state == wire::MemberState::dead;
     const bool ahead = fact.incarnation > incarnation();
     if ((!doubt || fact.incarnation < incarnation()) && !ahead) return;
     ++counters_.refutations;
@@ -182,7 +182,7 @@ void Membership::merge_own_fact(TimePoint now, const wire::Fact& fact) {
     const Incarnation next{std::min(fact.incarnation.value + 1, wire::counter_max)};
     roster_.set_liveness(now, self(), Liveness::alive, next);
     view_stale_ = true;
-    queue_.tell_fact(self());
+    queue_.add_fact(self());
     news(now);
 }
 
@@ -190,43 +190,43 @@ void Membership::merge_loads(TimePoint now, PeerId from, const wire::LoadGroup& 
     const Peer* peer = roster_.find(group.peer);
     // Loads are told once: those of a peer that we have not heard of yet must come again, with its record.
     if (peer == nullptr || peer->record->generation < group.generation) {
-        want(now, from, group.peer);
+        pull(now, from, group.peer);
         return;
     }
     if (group.peer == self() || !peer->is_live() || peer->record->generation != group.generation) return;
-    const LoadNews heard = loads_.apply(now, group, load_news_rule(*peer->record));
-    if (heard == LoadNews::none) return;
+    const LoadChange heard = loads_.apply(now, group, load_report_rule(*peer->record));
+    if (heard == LoadChange::none) return;
     view_stale_ = true;
-    queue_.tell_load({group.peer, group.part}, heard == LoadNews::soon);
+    queue_.add_load({group.peer, group.part}, heard == LoadChange::soon);
     news(now);
 }
 
-// What the header alone says: the sender is a newer life or has a newer record than we know.
+// What the header alone says: the sender is a newer instance or has a newer record than we know.
 void Membership::settle(TimePoint now, PeerId from, const wire::Header& header) {
     const Peer* peer = roster_.find(from);
     if (peer == nullptr) return;
     const auto theirs = std::pair(header.generation, header.record_version);
-    if (theirs > std::pair(peer->record->generation, peer->record->version)) want(now, from, from);
+    if (theirs > std::pair(peer->record->generation, peer->record->version)) pull(now, from, from);
 }
 
-void Membership::want(TimePoint now, PeerId from, PeerId peer) {
+void Membership::pull(TimePoint now, PeerId from, PeerId peer) {
     if (from == self() || roster_.find(from) == nullptr || stage_ != Stage::member) return;
     const auto asked = asked_until_.find(peer);
     if (asked != asked_until_.end() && now < asked->second) return;
     if (asked_until_.size() >= asked_max) asked_until_.clear();
     asked_until_[peer] = now + config_.pull_timeout;
     const Peer* known = roster_.find(peer);
-    auto& wants = wants_[from];
-    if (wants.size() >= wants_max) return;
-    wants.push_back({peer, known != nullptr ? known->record->generation : Generation{},
+    auto& pulls = wants_[from];
+    if (pulls.size() >= wants_max) return;
+    pulls.push_back({peer, known != nullptr ? known->record->generation : Generation{},
                      known != nullptr ? known->record->version : 0});
 }
 
 void Membership::send_wants() {
-    for (auto& [from, wants] : wants_) {
+    for (auto& [from, pulls] : wants_) {
         wire::Sync sync;
         sync.kind = wire::SyncKind::updates;
-        sync.wants = std::move(wants);
+        sync.pulls = std::move(pulls);
         send_sync(from, std::move(sync));
     }
     wants_.clear();
@@ -234,7 +234,7 @@ void Membership::send_wants() {
 
 // Old memories do not travel, or two peers would keep them alive in each other for ever.
 bool Membership::is_told(TimePoint now, const Peer& peer) const {
-    return !peer.hidden && (peer.liveness != Liveness::lost || now < peer.since + config_.lost_retention / 2);
+    return !peer.out_of_view && (peer.liveness != Liveness::lost || now < peer.since + config_.lost_retention / 2);
 }
 
 // Two that agree find out by a summary, which is shorter than the list of more peers than it has parts. Who joins knows
@@ -291,8 +291,8 @@ void Membership::compare_summary(TimePoint now, const wire::Sync& sync) {
 
 void Membership::compare_digest(TimePoint now, const wire::Sync& sync) {
     const PeerId from = sync.header.sender;
-    std::vector<wire::Want> theirs;
-    std::vector<wire::Want> ours;
+    std::vector<wire::Pull> theirs;
+    std::vector<wire::Pull> ours;
     std::size_t mine = roster_.position(sync.first);
     const auto mine_below = [&](PeerId id) { return mine < roster_.size() && roster_.peer(mine).record->id < id; };
     const auto theirs_only = [&](const wire::DigestEntry& entry) {
@@ -309,7 +309,7 @@ void Membership::compare_digest(TimePoint now, const wire::Sync& sync) {
             continue;
         }
         const wire::DigestEntry own = roster_.digest(roster_.peer(mine++));
-        if (entry == own && entry.standing == wire::Standing::alive) continue;
+        if (entry == own && entry.state == wire::MemberState::alive) continue;
         if (entry.generation > own.generation) {
             theirs_only(entry);
         } else if (entry.generation < own.generation) {
@@ -317,26 +317,26 @@ void Membership::compare_digest(TimePoint now, const wire::Sync& sync) {
         } else {
             if (entry.version > own.version && entry.peer != self() && ours.size() < wants_max)
                 ours.push_back({entry.peer, own.generation, own.version});
-            const bool behind = std::pair(entry.incarnation, entry.standing) < std::pair(own.incarnation, own.standing);
+            const bool behind = std::pair(entry.incarnation, entry.state) < std::pair(own.incarnation, own.state);
             if (entry.version < own.version || behind) theirs.push_back({entry.peer, entry.generation, entry.version});
             // Whose suspicion it is a digest does not say. A peer that is forgotten meanwhile moves the rest by one: at
             // worst one that we know is asked for again.
-            merge_fact(now, from, {entry.peer, entry.generation, entry.incarnation, entry.standing, PeerId{}}, true);
+            merge_fact(now, from, {entry.peer, entry.generation, entry.incarnation, entry.state, PeerId{}}, true);
         }
     }
     for (; mine < roster_.size() && roster_.peer(mine).record->id <= sync.last; ++mine) mine_only(roster_.peer(mine));
     answer_wants(from, theirs, sync.seq, sync.want_loads, std::move(ours), now);
 }
 
-// Facts and records for `wants`, and `own_wants` with the first message. An answer to a digest (seq not 0) is sent even
+// Facts and records for `pulls`, and `own_wants` with the first message. An answer to a digest (seq not 0) is sent even
 // when it is empty: the asker waits for it.
-void Membership::answer_wants(PeerId to, const std::vector<wire::Want>& wants, std::uint64_t seq, bool with_loads,
-                              std::vector<wire::Want> own_wants, TimePoint now) {
-    if (wants.empty() && own_wants.empty() && seq == 0) return;
+void Membership::answer_wants(PeerId to, const std::vector<wire::Pull>& pulls, std::uint64_t seq, bool with_loads,
+                              std::vector<wire::Pull> own_wants, TimePoint now) {
+    if (pulls.empty() && own_wants.empty() && seq == 0) return;
     wire::Sync answer;
     answer.kind = wire::SyncKind::updates;
     answer.seq = seq;
-    answer.wants = std::move(own_wants);
+    answer.pulls = std::move(own_wants);
     std::size_t bytes = 0;
     const auto make_room = [&](std::size_t item) {
         bytes += item;
@@ -347,7 +347,7 @@ void Membership::answer_wants(PeerId to, const std::vector<wire::Want>& wants, s
         answer.seq = seq;
         bytes = item;
     };
-    const auto add_load = [&](const NewsKey& key) {
+    const auto add_load = [&](const UpdateKey& key) {
         auto group = loads_.group(now, key);
         if (!group) return;
         make_room(wire::size_bound(*group));
@@ -356,22 +356,22 @@ void Membership::answer_wants(PeerId to, const std::vector<wire::Want>& wants, s
     const auto add_loads = [&](PeerId of) {
         for (std::size_t part = 0; part < loads_.parts(of); ++part) add_load({of, static_cast<std::uint16_t>(part)});
     };
-    for (const wire::Want& want : wants) {
-        const Peer* peer = roster_.find(want.peer);
-        if (peer == nullptr || peer->hidden) continue;
-        const bool same_life = want.generation == peer->record->generation;
-        const std::uint64_t base = same_life ? want.version : 0;
+    for (const wire::Pull& pull : pulls) {
+        const Peer* peer = roster_.find(pull.peer);
+        if (peer == nullptr || peer->out_of_view) continue;
+        const bool same_life = pull.generation == peer->record->generation;
+        const std::uint64_t base = same_life ? pull.version : 0;
         std::optional<std::size_t> delta_bytes;
-        if (!same_life || want.version < roster_.digest(*peer).version) delta_bytes = roster_.delta_bytes(*peer, base);
+        if (!same_life || pull.version < roster_.digest(*peer).version) delta_bytes = roster_.delta_bytes(*peer, base);
         const wire::Fact fact = Roster::fact(*peer);
-        // In one message: whoever is new to the reader must come with its standing.
+        // In one message: whoever is new to the reader must come with its state.
         make_room(wire::size_bound(fact) + delta_bytes.value_or(0));
         if (delta_bytes) answer.records.push_back(*roster_.delta(*peer, base));
         answer.facts.push_back(fact);
-        if (want.version == 0 && !with_loads) add_loads(want.peer);
+        if (pull.version == 0 && !with_loads) add_loads(pull.peer);
     }
     if (with_loads)
-        for (const NewsKey& key : loads_.keys()) add_load(key);
+        for (const UpdateKey& key : loads_.keys()) add_load(key);
     send_sync(to, std::move(answer));
 }
 

@@ -17,7 +17,7 @@ constexpr int settle_intervals = 5;
 
 // Of ourselves it holds what others can know.
 std::uint32_t Membership::roster_digest() const {
-    const std::uint32_t own = Roster::digest_part(self(), record().generation, roster_.told_version());
+    const std::uint32_t own = Roster::digest_part(self(), record().generation, roster_.announced_version());
     return std::max(1U, roster_.live_digest() ^ own);
 }
 
@@ -87,7 +87,7 @@ void Membership::redial(TimePoint now) {
         send(now, roster_.find(id)->record->gossip, id, make_packet(wire::PacketKind::ping, numbers_.next(), id), true);
     }
     if (!joined_) return;
-    if (strangers_of_ != roster_.live_edition()) {
+    if (strangers_of_ != roster_.live_version()) {
         std::set<Endpoint> strangers(seeds_.begin(), seeds_.end());
         strangers.insert(former_.begin(), former_.end());
         strangers.erase(record().gossip);
@@ -97,7 +97,7 @@ void Membership::redial(TimePoint now) {
         strangers_ = seeds_;
         std::erase_if(strangers_, is_member);
         strangers_.insert(strangers_.end(), former_.begin(), former_.end());
-        strangers_of_ = roster_.live_edition();
+        strangers_of_ = roster_.live_version();
     }
     if (strangers_.empty()) return;
     introduce(now, strangers_[rng_.below(strangers_.size())]);

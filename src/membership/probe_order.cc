@@ -33,12 +33,12 @@ std::optional<PeerId> ProbeOrder::next_hurried(const Roster& roster) {
 
 std::optional<PeerId> ProbeOrder::next(const Roster& roster, std::uint32_t round) {
     if (roster.live().empty()) return std::nullopt;
-    if (live_edition_ != roster.live_edition()) {
+    if (live_version_ != roster.live_version()) {
         live_ = roster.live();
         live_.push_back(roster.self());
         std::ranges::sort(live_);
         own_place_ = static_cast<std::size_t>(std::ranges::lower_bound(live_, roster.self()) - live_.begin());
-        live_edition_ = roster.live_edition();
+        live_version_ = roster.live_version();
     }
     return live_[(own_place_ + probe_step(round, live_.size())) % live_.size()];
 }

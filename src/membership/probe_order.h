@@ -59,9 +59,9 @@ class ProbeOrder {
 
   private:
     std::deque<PeerId> hurried_;
-    std::vector<PeerId> live_;  // sorted, with ourselves, as of live_edition_
+    std::vector<PeerId> live_;  // sorted, with ourselves, as of live_version_
     std::size_t own_place_ = 0;
-    std::uint64_t live_edition_ = 0;
+    std::uint64_t live_version_ = 0;
 };
 
 // From 1 to peers - 1; each once in peers - 1 rounds that start at a multiple of that. `peers` is at least 2.

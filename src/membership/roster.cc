@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t replicas_always_fit = 100;
 static_assert(replicas_always_fit * 6 * (wire::text_bytes_max + 64) <= wire::record_bytes_max - 4096);
 
-bool is_gone(Liveness liveness) {
+bool is_tombstone(Liveness liveness) {
     return liveness == Liveness::dead || liveness == Liveness::lost || liveness == Liveness::left;
 }
 
@@ -28,7 +28,7 @@ std::size_t part_of(PeerId id) {
 }
 
 std::uint64_t hash_of(const wire::DigestEntry& entry) {
-    return hash64(hash64(entry.peer.value, entry.generation.value, static_cast<std::uint64_t>(entry.standing)),
+    return hash64(hash64(entry.peer.value, entry.generation.value, static_cast<std::uint64_t>(entry.state)),
                   hash64(entry.incarnation.value, entry.version));
 }
 
@@ -45,43 +45,43 @@ void erase_sorted(std::vector<T>& list, const T& item) {
 
 }  // namespace
 
-Liveness liveness_of(wire::Standing standing) {
-    switch (standing) {
-        case wire::Standing::alive:
+Liveness liveness_of(wire::MemberState state) {
+    switch (state) {
+        case wire::MemberState::alive:
             return Liveness::alive;
-        case wire::Standing::suspect:
+        case wire::MemberState::suspect:
             return Liveness::suspect;
-        case wire::Standing::dead:
+        case wire::MemberState::dead:
             return Liveness::dead;
-        case wire::Standing::left:
+        case wire::MemberState::left:
             return Liveness::left;
     }
     EXA_CHECK(false);
 }
 
-wire::Standing standing_of(Liveness liveness) {
+wire::MemberState state_of(Liveness liveness) {
     switch (liveness) {
         case Liveness::alive:
-            return wire::Standing::alive;
+            return wire::MemberState::alive;
         case Liveness::suspect:
-            return wire::Standing::suspect;
+            return wire::MemberState::suspect;
         case Liveness::dead:
         case Liveness::lost:
-            return wire::Standing::dead;
+            return wire::MemberState::dead;
         case Liveness::left:
-            return wire::Standing::left;
+            return wire::MemberState::left;
     }
     EXA_CHECK(false);
 }
 
-Roster::Roster(TimePoint now, const wire::PeerRecord& self, std::uint32_t life, std::size_t peers_max,
-               std::shared_ptr<StatePool> pool)
+Roster::Roster(TimePoint now, const wire::PeerRecord& self, std::uint32_t instance, std::size_t peers_max,
+               std::shared_ptr<InternPool> pool)
     : self_(self.id), peers_max_(peers_max), pool_(std::move(pool)) {
     own_ = &add(self_);
-    own_->record = std::make_shared<const HeldRecord>(self);
-    own_->life = life;
+    own_->record = std::make_shared<const VersionedRecord>(self);
+    own_->instance = instance;
     own_->since = now;
-    tell_self();
+    announce_self();
     index(*own_);
 }
 
@@ -129,7 +129,7 @@ void Roster::digest_again(Entry& entry) {
     const std::uint32_t part = counts ? digest_part(record.id, record.generation, record.version) : 0;
     live_digest_ ^= entry.digested ^ part;
     entry.digested = part;
-    summarise(entry, entry.hidden ? 0 : hash_of(digest(entry)));
+    summarise(entry, entry.out_of_view ? 0 : hash_of(digest(entry)));
 }
 
 void Roster::summarise(Entry& entry, std::uint64_t as) {
@@ -145,13 +145,13 @@ void Roster::index(Entry& entry) {
     const PeerId id = entry.record->id;
     digest_again(entry);
     if (entry.is_live()) insert_sorted(names_, std::pair(entry.record->name_hash(), id));
-    if (is_gone(entry.liveness)) insert_sorted(gone_, std::pair(entry.since, id));
+    if (is_tombstone(entry.liveness)) insert_sorted(tombstones_, std::pair(entry.since, id));
     if (id == self_) return;
     if (entry.is_live()) {
         if (entry.liveness == Liveness::suspect) suspects_.insert(id);
         entry.live_at = static_cast<std::uint32_t>(live_.size());
         live_.push_back(id);
-        ++live_edition_;
+        ++live_version_;
     } else if (entry.liveness != Liveness::left) {
         insert_sorted(dead_, std::pair(entry.since, id));
     }
@@ -162,8 +162,8 @@ void Roster::unindex(Entry& entry) {
     members_stale_ = true;
     live_digest_ ^= std::exchange(entry.digested, 0);
     summarise(entry, 0);
-    if (is_gone(entry.liveness)) {
-        erase_sorted(gone_, std::pair(entry.since, id));
+    if (is_tombstone(entry.liveness)) {
+        erase_sorted(tombstones_, std::pair(entry.since, id));
         erase_sorted(dead_, std::pair(entry.since, id));
         return;
     }
@@ -175,34 +175,34 @@ void Roster::unindex(Entry& entry) {
         this->entry(live_.back()).live_at = entry.live_at;
     }
     live_.pop_back();
-    ++live_edition_;
+    ++live_version_;
 }
 
-void Roster::hide(PeerId id) {
+void Roster::take_out_of_view(PeerId id) {
     Entry& entry = this->entry(id);
-    entry.hidden = true;
+    entry.out_of_view = true;
     summarise(entry, 0);
     members_stale_ = true;
 }
 
-Roster::Applied Roster::apply(TimePoint now, const wire::RecordDelta& delta, wire::Standing standing) {
+Roster::Applied Roster::apply(TimePoint now, const wire::RecordDelta& delta, wire::MemberState state) {
     EXA_CHECK(delta.peer != self_);
     Entry* known = find_entry(delta.peer);
     if (known != nullptr && delta.generation < known->record->generation) return Applied::stale;
     if (known == nullptr || delta.generation > known->record->generation) {
-        if (!delta.card) return Applied::gap;
+        if (!delta.profile) return Applied::gap;
         if (known == nullptr && size() >= peers_max_) return Applied::full;
         if (known != nullptr) unindex(*known);
         Entry& entry = known != nullptr ? * known = Entry{} : add(delta.peer);
         entry.record = make_record(pool_.get(), nullptr, delta);
-        entry.life = delta.life;
-        entry.liveness = liveness_of(standing);
+        entry.instance = delta.instance;
+        entry.liveness = liveness_of(state);
         entry.incarnation = delta.incarnation;
         entry.since = now;
         index(entry);
-        return known != nullptr ? Applied::reborn : Applied::created;
+        return known != nullptr ? Applied::restarted : Applied::created;
     }
-    if (delta.life != known->life) return Applied::clash;
+    if (delta.instance != known->instance) return Applied::conflict;
     if (delta.version <= known->record->version) return Applied::stale;
     if (!known->record->leads_on(delta)) return Applied::gap;
     auto record = make_record(pool_.get(), known->record, delta);
@@ -212,20 +212,20 @@ Roster::Applied Roster::apply(TimePoint now, const wire::RecordDelta& delta, wir
     return Applied::changed;
 }
 
-void Roster::succeed(TimePoint now, PeerId id, std::uint32_t life, Incarnation incarnation) {
+void Roster::replace_instance(TimePoint now, PeerId id, std::uint32_t instance, Incarnation incarnation) {
     EXA_CHECK(id != self_);
     Entry& entry = this->entry(id);
     unindex(entry);
-    auto card = std::make_shared<const HeldRecord>(entry.record->notice());
+    auto profile = std::make_shared<const VersionedRecord>(entry.record->stub());
     entry = Entry{};
-    entry.record = std::move(card);
-    entry.life = life;
+    entry.record = std::move(profile);
+    entry.instance = instance;
     entry.incarnation = incarnation;
     entry.since = now;
     index(entry);
 }
 
-void Roster::replace_record(Entry& entry, std::shared_ptr<const HeldRecord> record) {
+void Roster::replace_record(Entry& entry, std::shared_ptr<const VersionedRecord> record) {
     const bool moves = record->name != entry.record->name || record->gossip != entry.record->gossip;
     if (moves) unindex(entry);
     entry.record = std::move(record);
@@ -235,11 +235,11 @@ void Roster::replace_record(Entry& entry, std::shared_ptr<const HeldRecord> reco
 }
 
 void Roster::set_self(const wire::PeerRecord& next) {
-    const HeldRecord& record = *own_->record;
+    const VersionedRecord& record = *own_->record;
     wire::RecordDelta delta;
     delta.base = record.version;
     delta.version = record.version + 1;
-    if (wire::card_of(next) != wire::card_of(record)) delta.card = wire::card_of(next);
+    if (wire::profile_of(next) != wire::profile_of(record)) delta.profile = wire::profile_of(next);
     std::map<ReplicaId, const wire::ReplicaRecord*> before;
     for (const auto& replica : record.replicas) before.emplace(replica.id, &replica);
     for (const auto& replica : next.replicas) {
@@ -248,10 +248,10 @@ void Roster::set_self(const wire::PeerRecord& next) {
         if (at != before.end()) before.erase(at);
     }
     for (const auto& [id, replica] : before) delta.removed.push_back(id);
-    replace_record(*own_, std::make_shared<const HeldRecord>(record, delta));
+    replace_record(*own_, std::make_shared<const VersionedRecord>(record, delta));
 }
 
-void Roster::tell_self() {
+void Roster::announce_self() {
     told_ = own_->record;
     digest_again(*own_);
 }
@@ -276,15 +276,15 @@ void Roster::forget(PeerId id) {
     peers_.erase(peers_.begin() + at);
 }
 
-std::optional<PeerId> Roster::surplus(std::size_t most) const {
-    if (gone_.size() <= most) return std::nullopt;
-    for (const auto& [since, id] : gone_)
+std::optional<PeerId> Roster::oldest_tombstone(std::size_t most) const {
+    if (tombstones_.size() <= most) return std::nullopt;
+    for (const auto& [since, id] : tombstones_)
         if (id != self_) return id;
     return std::nullopt;
 }
 
 std::optional<PeerId> Roster::namesake(PeerId id) const {
-    const HeldRecord& record = *entry(id).record;
+    const VersionedRecord& record = *entry(id).record;
     const std::pair first(record.name_hash(), PeerId{});
     for (auto at = std::ranges::lower_bound(names_, first); at != names_.end() && at->first == first.first; ++at)
         if (at->second != id && entry(at->second).record->name == record.name) return at->second;
@@ -296,7 +296,7 @@ wire::Fact Roster::fact(PeerId id) const {
 }
 
 wire::Fact Roster::fact(const Peer& peer) {
-    return {peer.record->id, peer.record->generation, peer.incarnation, standing_of(peer.liveness), peer.accuser};
+    return {peer.record->id, peer.record->generation, peer.incarnation, state_of(peer.liveness), peer.accuser};
 }
 
 std::optional<wire::RecordDelta> Roster::delta(PeerId id, std::uint64_t base) const {
@@ -306,27 +306,27 @@ std::optional<wire::RecordDelta> Roster::delta(PeerId id, std::uint64_t base) co
 }
 
 std::optional<wire::RecordDelta> Roster::delta(const Peer& peer, std::uint64_t base) const {
-    const HeldRecord& record = told_record(peer);
+    const VersionedRecord& record = announced_record(peer);
     if (record.version == 0) return std::nullopt;
     wire::RecordDelta delta = record.delta(base);
-    delta.life = peer.life;
+    delta.instance = peer.instance;
     delta.incarnation = peer.incarnation;
     return delta;
 }
 
 std::optional<std::size_t> Roster::delta_bytes(const Peer& peer, std::uint64_t base) const {
-    const HeldRecord& record = told_record(peer);
+    const VersionedRecord& record = announced_record(peer);
     if (record.version == 0) return std::nullopt;
     return record.delta_bytes(base, peer.incarnation);
 }
 
-std::optional<wire::RecordDelta> Roster::notice(PeerId id) const {
+std::optional<wire::RecordDelta> Roster::stub(PeerId id) const {
     const Entry* entry = find_entry(id);
     if (entry == nullptr || entry->record->version == 0) return std::nullopt;
-    wire::RecordDelta notice = told_record(*entry).notice();
-    notice.life = entry->life;
-    notice.incarnation = entry->incarnation;
-    return notice;
+    wire::RecordDelta stub = announced_record(*entry).stub();
+    stub.instance = entry->instance;
+    stub.incarnation = entry->incarnation;
+    return stub;
 }
 
 wire::DigestEntry Roster::digest(PeerId id) const {
@@ -334,8 +334,8 @@ wire::DigestEntry Roster::digest(PeerId id) const {
 }
 
 wire::DigestEntry Roster::digest(const Peer& peer) const {
-    const wire::PeerRecord& record = told_record(peer);
-    return {record.id, record.generation, peer.incarnation, standing_of(peer.liveness), record.version};
+    const wire::PeerRecord& record = announced_record(peer);
+    return {record.id, record.generation, peer.incarnation, state_of(peer.liveness), record.version};
 }
 
 MemberList Roster::members() const {
@@ -344,7 +344,7 @@ MemberList Roster::members() const {
     members.reserve(size());
     auto before = members_.begin();
     for (const auto& entry : peers_) {
-        if (entry->hidden) continue;
+        if (entry->out_of_view) continue;
         while (before != members_.end() && (*before)->record->id < entry->record->id) ++before;
         const auto is_unchanged = [&](const Member& member) {
             return member.record == entry->record && member.liveness == entry->liveness &&

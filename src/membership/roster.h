@@ -1,6 +1,6 @@
-// Roster: every peer we know of, ourselves included, in the newest life, standing and record edition that we heard.
+// Roster: every peer we know of, ourselves included, in the newest instance, state and record version that we heard of.
 //
-// A state machine without time or chance of its own. It orders what it is told by (generation, incarnation, standing)
+// A state machine without time or chance of its own. It orders what it is told by (generation, incarnation, state)
 // and (generation, version); what follows from a change (news, timers, events) is its owner's work.
 #pragma once
 
@@ -17,21 +17,21 @@
 
 #include "base/ids.h"
 #include "base/time.h"
-#include "membership/held_record.h"
-#include "membership/state_pool.h"
+#include "membership/intern_pool.h"
+#include "membership/versioned_record.h"
 #include "membership/view.h"
 #include "wire/gossip.h"
 
 namespace exa::membership {
 
 struct Peer {
-    std::shared_ptr<const HeldRecord> record;  // never null; version 0: only the card is known yet
+    std::shared_ptr<const VersionedRecord> record;  // never null; version 0: only the profile is known yet
     Incarnation incarnation;
     PeerId accuser;  // the latest one of a suspect or dead peer
     TimePoint since;
-    std::uint32_t life = 0;
+    std::uint32_t instance = 0;
     Liveness liveness = Liveness::alive;
-    bool hidden = false;  // left so long ago that views do not show it
+    bool out_of_view = false;  // left so long ago that views do not show it
 
     bool is_live() const { return liveness == Liveness::alive || liveness == Liveness::suspect; }
 };
@@ -39,18 +39,18 @@ struct Peer {
 class Roster {
   public:
     enum class Applied : std::uint8_t {
-        stale,    // nothing new
-        created,  // a peer that was unknown
-        reborn,   // a newer life of a known peer
-        changed,  // a newer edition of its record
-        gap,      // there is a newer edition, but this delta does not lead to it from ours: ask for it
-        clash,    // another life with the same generation: nothing changed
-        full      // no room for another peer, or for so big a record: nothing changed
+        stale,      // nothing new
+        created,    // a peer that was unknown
+        restarted,  // a newer instance of a known peer
+        changed,    // a newer version of its record
+        gap,        // there is a newer version, but this delta does not lead to it from ours: ask for it
+        conflict,   // another instance with the same generation: nothing changed
+        full        // no room for another peer, or for so big a record: nothing changed
     };
 
     // `pool`: where records of others are shared; null: nowhere.
-    Roster(TimePoint now, const wire::PeerRecord& self, std::uint32_t life, std::size_t peers_max,
-           std::shared_ptr<StatePool> pool = nullptr);
+    Roster(TimePoint now, const wire::PeerRecord& self, std::uint32_t instance, std::size_t peers_max,
+           std::shared_ptr<InternPool> pool = nullptr);
 
     PeerId self() const { return self_; }
     const Peer& own() const;
@@ -74,49 +74,51 @@ class Roster {
     // Ourselves and live().
     std::size_t live_count() const { return live_.size() + 1; }
     // From 1; grows whenever live(), or a gossip address in it, changes.
-    std::uint64_t live_edition() const { return live_edition_; }
+    std::uint64_t live_version() const { return live_version_; }
 
-    // A record as it came. A created or reborn peer starts in `standing`; a notice creates it with its card only.
-    Applied apply(TimePoint now, const wire::RecordDelta& delta, wire::Standing standing = wire::Standing::alive);
-    // Another life of a known peer, with the same generation, lives where it did: of its record only the card is known.
-    void succeed(TimePoint now, PeerId id, std::uint32_t life, Incarnation incarnation);
-    // Our own next edition: what changed gets the number version + 1.
-    // Others hear of it from the next tell_self() on.
+    // A record as it came. A created or restarted peer starts in `state`; a stub creates it with its profile only.
+    Applied apply(TimePoint now, const wire::RecordDelta& delta, wire::MemberState state = wire::MemberState::alive);
+    // Another instance of a known peer, with the same generation, lives where it did: of its record only the profile is
+    // known.
+    void replace_instance(TimePoint now, PeerId id, std::uint32_t instance, Incarnation incarnation);
+    // Our own next version: what changed gets the number version + 1.
+    // Others hear of it from the next announce_self() on.
     void set_self(const wire::PeerRecord& record);
-    void tell_self();
-    // The edition of our record that others are told of.
-    std::uint64_t told_version() const { return told_->version; }
+    void announce_self();
+    // The version of our record that others are told of.
+    std::uint64_t announced_version() const { return told_->version; }
 
     // The one place where liveness changes. The peer must be known.
     void set_liveness(TimePoint now, PeerId id, Liveness liveness, Incarnation incarnation, PeerId accuser = {});
     void set_accuser(PeerId id, PeerId accuser) { entry(id).accuser = accuser; }
-    void hide(PeerId id);
+    void take_out_of_view(PeerId id);
     void forget(PeerId id);
     // The gone peer (dead, lost or left) that has been so for longest, when there are more than `most` of them.
-    std::optional<PeerId> surplus(std::size_t most) const;
+    std::optional<PeerId> oldest_tombstone(std::size_t most) const;
 
     // Another live peer of the same name.
     std::optional<PeerId> namesake(PeerId id) const;
 
     static wire::Fact fact(const Peer& peer);
     wire::Fact fact(PeerId id) const;
-    // What turns `base` into the held edition; the whole record when that is not known any more. Nothing when the peer
+    // What turns `base` into the held version; the whole record when that is not known any more. Nothing when the peer
     // or its record is unknown.
     std::optional<wire::RecordDelta> delta(PeerId id, std::uint64_t base) const;
     // Of a peer of this roster, likewise.
     std::optional<wire::RecordDelta> delta(const Peer& peer, std::uint64_t base) const;
     // wire::size_bound of that, without making it again for each packet that has no room for it.
     std::optional<std::size_t> delta_bytes(const Peer& peer, std::uint64_t base) const;
-    // Says which edition is held, with the card.
-    std::optional<wire::RecordDelta> notice(PeerId id) const;
+    // Says which version is held, with the profile.
+    std::optional<wire::RecordDelta> stub(PeerId id) const;
     wire::DigestEntry digest(const Peer& peer) const;
     wire::DigestEntry digest(PeerId id) const;
-    // A hash of all digest entries of each part of the id space (wire::summary_parts), but of those that are hidden.
+    // A hash of all digest entries of each part of the id space (wire::summary_parts), but of those that are
+    // out_of_view.
     std::span<const std::uint64_t> summary() const { return summary_; }
     // The ids of a part, from the first to the last.
     static std::pair<PeerId, PeerId> ids_of_part(std::size_t part);
 
-    // Sorted by id, the hidden left out. Shares what did not change since the last call.
+    // Sorted by id, the out_of_view left out. Shares what did not change since the last call.
     MemberList members() const;
 
   private:
@@ -133,31 +135,31 @@ class Roster {
     void unindex(Entry& entry);
     void digest_again(Entry& entry);
     void summarise(Entry& entry, std::uint64_t as);
-    const HeldRecord& told_record(const Peer& peer) const { return &peer == own_ ? *told_ : *peer.record; }
-    void replace_record(Entry& entry, std::shared_ptr<const HeldRecord> record);
+    const VersionedRecord& announced_record(const Peer& peer) const { return &peer == own_ ? *told_ : *peer.record; }
+    void replace_record(Entry& entry, std::shared_ptr<const VersionedRecord> record);
 
     PeerId self_;
     std::size_t peers_max_;
-    std::shared_ptr<StatePool> pool_;
+    std::shared_ptr<InternPool> pool_;
     // Sorted. Two arrays, because a search then reads a few cache lines and not a line of every peer on its way.
     std::vector<PeerId> ids_;
     std::vector<std::unique_ptr<Entry>> peers_;
     Entry* own_ = nullptr;
-    std::shared_ptr<const HeldRecord> told_;
+    std::shared_ptr<const VersionedRecord> told_;
     std::vector<PeerId> live_;
-    std::uint64_t live_edition_ = 1;
+    std::uint64_t live_version_ = 1;
     std::uint32_t live_digest_ = 0;
     std::array<std::uint64_t, wire::summary_parts> summary_{};
     std::set<PeerId> suspects_;
     // Oldest first.
     std::vector<std::pair<TimePoint, PeerId>> dead_;
-    std::vector<std::pair<TimePoint, PeerId>> gone_;
+    std::vector<std::pair<TimePoint, PeerId>> tombstones_;
     std::vector<std::pair<std::uint64_t, PeerId>> names_;  // of the live ones, sorted by the hash of their name
     mutable MemberList members_;
     mutable bool members_stale_ = true;
 };
 
-Liveness liveness_of(wire::Standing standing);
-wire::Standing standing_of(Liveness liveness);
+Liveness liveness_of(wire::MemberState state);
+wire::MemberState state_of(Liveness liveness);
 
 }  // namespace exa::membership

@@ -33,7 +33,7 @@ Result<std::string> objection(Result<void> checked, bool insist) {
 Node::Node(const Config& config, wire::PeerRecord self, std::uint64_t seed, TimePoint now)
     : membership_(config.membership, config.cluster, with_keys(self, config.keys), seed, now, config.states),
       seal_(config.keys.is_sealed() ? config.crypto : nullptr, config.cluster, self.id, self.generation,
-            membership_.life()),
+            membership_.instance()),
       stored_(config.keys),
       rings_(config.rings) {
     if (!config.keys.is_sealed()) return;

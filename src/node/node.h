@@ -36,7 +36,7 @@ struct Config {
     // Where the nodes of one process share their rings; null: this one keeps its own.
     std::shared_ptr<ring::RingPool> rings = nullptr;
     // Likewise their records and loads.
-    std::shared_ptr<membership::StatePool> states = nullptr;
+    std::shared_ptr<membership::InternPool> states = nullptr;
 };
 
 class Node {

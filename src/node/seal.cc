@@ -16,7 +16,7 @@ using membership::EventKind;
 // Only authenticated peers get in, so this is far above any cluster; beyond it the memory starts anew.
 constexpr std::size_t heard_max = 16'384;
 
-constexpr std::array kinds = {EventKind::heard_plain, EventKind::heard_sealed, EventKind::heard_foreign};
+constexpr std::array kinds = {EventKind::heard_plaintext, EventKind::heard_encrypted, EventKind::heard_foreign_key};
 
 const ClusterKey* find(const std::vector<ClusterKey>& keys, KeyId id) {
     const auto at = std::ranges::find(keys, id, &ClusterKey::id);
@@ -47,12 +47,12 @@ Result<ByteView> Seal::open(TimePoint now, const Endpoint& from, ByteView bytes)
     if (!is_sealed()) {
         if (!sealed) return bytes;
         ++counters_.sealed;
-        raise(now, EventKind::heard_sealed, from, {});
+        raise(now, EventKind::heard_encrypted, from, {});
         return error(wire::errc::sealed);
     }
     if (!sealed) {
         ++counters_.plain;
-        raise(now, EventKind::heard_plain, from, {});
+        raise(now, EventKind::heard_plaintext, from, {});
         return error(wire::errc::not_sealed);
     }
     auto opened = opener_->open(bytes);
@@ -60,7 +60,7 @@ Result<ByteView> Seal::open(TimePoint now, const Endpoint& from, ByteView bytes)
         const std::error_code why = opened.error().code;
         if (why == wire::errc::unknown_key) {
             ++counters_.unknown_key;
-            raise(now, EventKind::heard_foreign, from, wire::decode_seal_header(bytes).value().key);
+            raise(now, EventKind::heard_foreign_key, from, wire::decode_seal_header(bytes).value().key);
         } else if (why == wire::errc::replayed) {
             ++counters_.replayed;
         } else {

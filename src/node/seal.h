@@ -37,10 +37,10 @@ struct SealCounters {
 
 // One kind of trouble, as long as it goes on. Its numbers come from bytes that anyone may have sent.
 struct SealAlarm {
-    membership::EventKind kind = membership::EventKind::heard_plain;
+    membership::EventKind kind = membership::EventKind::heard_plaintext;
     std::uint64_t packets = 0;
     Endpoint from;  // of the latest
-    KeyId key;      // of heard_foreign
+    KeyId key;      // of heard_foreign_key
     TimePoint last;
 };
 

@@ -23,17 +23,17 @@ const char* message_of(errc code) {
         case errc::too_big_to_send:
             return "our own message is longer than allowed";
         case errc::not_sealed:
-            return "a plain packet in a sealed cluster";
+            return "a plaintext packet in an encrypted cluster";
         case errc::sealed:
-            return "a sealed packet, and this peer has no key";
+            return "an encrypted packet, and this peer has no key";
         case errc::unknown_key:
-            return "sealed with a key that this peer does not hold";
+            return "encrypted with a key that this peer does not hold";
         case errc::not_authentic:
             return "damaged or forged: the seal does not fit";
         case errc::replayed:
-            return "a packet that was here before";
+            return "a replayed packet";
         case errc::seal_used_up:
-            return "no packet can be sealed any more in this life";
+            return "no packet can be sealed any more in this instance";
     }
     return nullptr;
 }

@@ -59,7 +59,7 @@ void write(schema::Header::Builder out, const Header& header) {
     out.setGeneration(header.generation.value);
     out.setIncarnation(header.incarnation.value);
     out.setRecordVersion(header.record_version);
-    out.setLife(header.life);
+    out.setInstance(header.instance);
     out.setVersionMajor(wire_version_major);
     out.setVersionMinor(wire_version_minor);
 }
@@ -69,29 +69,29 @@ void write(schema::Fact::Builder out, const Fact& fact) {
     out.setGeneration(fact.generation.value);
     out.setIncarnation(fact.incarnation.value);
     out.setAccuser(fact.accuser.value);
-    out.setStanding(static_cast<schema::Standing>(fact.standing));
+    out.setState(static_cast<schema::MemberState>(fact.state));
 }
 
-void write(schema::Card::Builder out, const Card& card) {
-    out.setName(text_of(card.name));
-    out.setRegion(text_of(card.region));
-    out.setRack(text_of(card.rack));
-    out.setGossipHigh(half_of(card.gossip, 0));
-    out.setGossipLow(half_of(card.gossip, 8));
-    out.setGossipPort(card.gossip.port);
-    out.setLinkHigh(half_of(card.link, 0));
-    out.setLinkLow(half_of(card.link, 8));
-    out.setLinkPort(card.link.port);
-    out.setHttpHigh(half_of(card.http, 0));
-    out.setHttpLow(half_of(card.http, 8));
-    out.setHttpPort(card.http.port);
-    out.setState(static_cast<schema::PeerState>(card.state));
-    if (!card.keys.empty()) {
-        auto list = out.initKeys(count_of(card.keys.size()));
-        for (unsigned i = 0; i < list.size(); ++i) list.set(i, card.keys[i].value);
+void write(schema::PeerProfile::Builder out, const PeerProfile& profile) {
+    out.setName(text_of(profile.name));
+    out.setRegion(text_of(profile.region));
+    out.setRack(text_of(profile.rack));
+    out.setGossipHigh(half_of(profile.gossip, 0));
+    out.setGossipLow(half_of(profile.gossip, 8));
+    out.setGossipPort(profile.gossip.port);
+    out.setLinkHigh(half_of(profile.link, 0));
+    out.setLinkLow(half_of(profile.link, 8));
+    out.setLinkPort(profile.link.port);
+    out.setHttpHigh(half_of(profile.http, 0));
+    out.setHttpLow(half_of(profile.http, 8));
+    out.setHttpPort(profile.http.port);
+    out.setState(static_cast<schema::PeerState>(profile.state));
+    if (!profile.keys.empty()) {
+        auto list = out.initKeys(count_of(profile.keys.size()));
+        for (unsigned i = 0; i < list.size(); ++i) list.set(i, profile.keys[i].value);
     }
-    out.setPrimaryKey(card.primary_key.value);
-    out.setKvGib(card.kv_gib);
+    out.setPrimaryKey(profile.primary_key.value);
+    out.setKvGib(profile.kv_gib);
 }
 
 auto profile_key(const ReplicaRecord& replica) {
@@ -122,7 +122,7 @@ ProfileNumbers number_profiles(const std::vector<ReplicaRecord>& replicas) {
     return numbered;
 }
 
-void write(schema::Profile::Builder out, const ReplicaRecord& replica) {
+void write(schema::ReplicaProfile::Builder out, const ReplicaRecord& replica) {
     out.setDeploymentId(replica.id.deployment.value);
     out.setDeployment(text_of(replica.deployment));
     out.setModel(text_of(replica.model));
@@ -138,14 +138,14 @@ void write(schema::Profile::Builder out, const ReplicaRecord& replica) {
 void write(schema::Delta::Builder out, const RecordDelta& delta) {
     out.setPeer(delta.peer.value);
     out.setGeneration(delta.generation.value);
-    out.setLife(delta.life);
+    out.setInstance(delta.instance);
     out.setIncarnation(delta.incarnation.value);
     out.setBase(delta.base);
     out.setVersion(delta.version);
-    if (delta.card) write(out.initCard(), *delta.card);
+    if (delta.profile) write(out.initProfile(), *delta.profile);
     if (!delta.replicas.empty()) {
         const ProfileNumbers numbered = number_profiles(delta.replicas);
-        auto list = out.initProfiles(count_of(numbered.profiles.size()));
+        auto list = out.initReplicaProfiles(count_of(numbered.profiles.size()));
         for (unsigned i = 0; i < list.size(); ++i) write(list[i], *numbered.profiles[i]);
         auto replicas = out.initReplicas(count_of(delta.replicas.size()));
         for (unsigned i = 0; i < replicas.size(); ++i) {
@@ -188,13 +188,13 @@ void write(schema::DigestEntry::Builder out, const DigestEntry& entry) {
     out.setGeneration(entry.generation.value);
     out.setIncarnation(entry.incarnation.value);
     out.setVersion(entry.version);
-    out.setStanding(static_cast<schema::Standing>(entry.standing));
+    out.setState(static_cast<schema::MemberState>(entry.state));
 }
 
-void write(schema::Want::Builder out, const Want& want) {
-    out.setPeer(want.peer.value);
-    out.setGeneration(want.generation.value);
-    out.setVersion(want.version);
+void write(schema::Pull::Builder out, const Pull& pull) {
+    out.setPeer(pull.peer.value);
+    out.setGeneration(pull.generation.value);
+    out.setVersion(pull.version);
 }
 
 void write(schema::Key::Builder out, const KeyEntry& entry) {
@@ -218,28 +218,28 @@ void write_items(Builder& out, const T& message) {
 
 Header read(schema::Header::Reader in) {
     return {ClusterId{in.getCluster()},       PeerId{in.getSender()}, Generation{in.getGeneration()},
-            Incarnation{in.getIncarnation()}, in.getRecordVersion(),  in.getLife()};
+            Incarnation{in.getIncarnation()}, in.getRecordVersion(),  in.getInstance()};
 }
 
 Fact read(schema::Fact::Reader in) {
     return {PeerId{in.getSubject()}, Generation{in.getGeneration()}, Incarnation{in.getIncarnation()},
-            static_cast<Standing>(in.getStanding()), PeerId{in.getAccuser()}};
+            static_cast<MemberState>(in.getState()), PeerId{in.getAccuser()}};
 }
 
-Result<Card> read(schema::Card::Reader in) {
+Result<PeerProfile> read(schema::PeerProfile::Reader in) {
     if (in.getKeys().size() > keys_held_max) return error(errc::oversized, "keys of a peer");
-    Card card{string_of(in.getName()),
-              static_cast<PeerState>(in.getState()),
-              endpoint_of(in.getGossipHigh(), in.getGossipLow(), in.getGossipPort()),
-              endpoint_of(in.getLinkHigh(), in.getLinkLow(), in.getLinkPort()),
-              endpoint_of(in.getHttpHigh(), in.getHttpLow(), in.getHttpPort()),
-              string_of(in.getRegion()),
-              string_of(in.getRack()),
-              {},
-              KeyId{in.getPrimaryKey()},
-              in.getKvGib()};
-    for (const std::uint32_t id : in.getKeys()) card.keys.push_back(KeyId{id});
-    return card;
+    PeerProfile profile{string_of(in.getName()),
+                        static_cast<PeerState>(in.getState()),
+                        endpoint_of(in.getGossipHigh(), in.getGossipLow(), in.getGossipPort()),
+                        endpoint_of(in.getLinkHigh(), in.getLinkLow(), in.getLinkPort()),
+                        endpoint_of(in.getHttpHigh(), in.getHttpLow(), in.getHttpPort()),
+                        string_of(in.getRegion()),
+                        string_of(in.getRack()),
+                        {},
+                        KeyId{in.getPrimaryKey()},
+                        in.getKvGib()};
+    for (const std::uint32_t id : in.getKeys()) profile.keys.push_back(KeyId{id});
+    return profile;
 }
 
 Result<Keys> read_keys(schema::Sync::Reader in) {
@@ -261,14 +261,14 @@ Result<RecordDelta> read(schema::Delta::Reader in) {
     RecordDelta delta;
     delta.peer = PeerId{in.getPeer()};
     delta.generation = Generation{in.getGeneration()};
-    delta.life = in.getLife();
+    delta.instance = in.getInstance();
     delta.incarnation = Incarnation{in.getIncarnation()};
     delta.base = in.getBase();
     delta.version = in.getVersion();
-    if (in.hasCard()) {
-        EXA_TRY(delta.card, read(in.getCard()));
+    if (in.hasProfile()) {
+        EXA_TRY(delta.profile, read(in.getProfile()));
     }
-    const auto profiles = in.getProfiles();
+    const auto profiles = in.getReplicaProfiles();
     const auto replicas = in.getReplicas();
     const auto removed = in.getRemoved();
     if (replicas.size() > replicas_max || profiles.size() > replicas_max || removed.size() > replicas_max)
@@ -327,10 +327,10 @@ Result<LoadGroup> read(schema::LoadGroup::Reader in) {
 
 DigestEntry read(schema::DigestEntry::Reader in) {
     return {PeerId{in.getPeer()}, Generation{in.getGeneration()}, Incarnation{in.getIncarnation()},
-            static_cast<Standing>(in.getStanding()), in.getVersion()};
+            static_cast<MemberState>(in.getState()), in.getVersion()};
 }
 
-Want read(schema::Want::Reader in) {
+Pull read(schema::Pull::Reader in) {
     return {PeerId{in.getPeer()}, Generation{in.getGeneration()}, in.getVersion()};
 }
 
@@ -387,11 +387,11 @@ Result<Sync> read_sync(schema::Sync::Reader in, ClusterId cluster) {
     sync.first = PeerId{in.getFirst()};
     sync.last = PeerId{in.getLast()};
     if (in.getDigest().size() > digest_entries_max) return error(errc::oversized, "digest");
-    if (in.getWants().size() > digest_entries_max) return error(errc::oversized, "wants");
+    if (in.getPulls().size() > digest_entries_max) return error(errc::oversized, "pulls");
     sync.digest.reserve(in.getDigest().size());
     for (const auto entry : in.getDigest()) sync.digest.push_back(read(entry));
     EXA_TRY(read_items(in, sync));
-    for (const auto want : in.getWants()) sync.wants.push_back(read(want));
+    for (const auto pull : in.getPulls()) sync.pulls.push_back(read(pull));
     sync.keys_hash = in.getKeysHash();
     if (in.getSummary().size() > summary_parts) return error(errc::oversized, "summary");
     for (const std::uint64_t part : in.getSummary()) sync.summary.push_back(part);
@@ -484,7 +484,7 @@ Result<Bytes> encode(const Sync& sync) {
     out.setLast(sync.last.value);
     if (!sync.digest.empty()) write_all(out.initDigest(count_of(sync.digest.size())), sync.digest);
     write_items(out, sync);
-    if (!sync.wants.empty()) write_all(out.initWants(count_of(sync.wants.size())), sync.wants);
+    if (!sync.pulls.empty()) write_all(out.initPulls(count_of(sync.pulls.size())), sync.pulls);
     out.setKeysHash(sync.keys_hash);
     if (!sync.summary.empty()) {
         auto parts = out.initSummary(count_of(sync.summary.size()));

@@ -34,11 +34,11 @@ inline constexpr std::size_t load_group_max = 8;  // reports in one LoadGroup
 inline constexpr std::size_t digest_entries_max = 1024;
 inline constexpr std::size_t keys_held_max = 16;     // by one peer
 inline constexpr std::size_t keys_removed_max = 16;  // remembered, so that they do not come back
-// 2^48 refutations or editions take longer than any cluster lives; more is a forgery or damage.
+// 2^48 refutations or versions take longer than any cluster lives; more is a forgery or damage.
 inline constexpr std::uint64_t counter_max = std::uint64_t{1} << 48;
 
-// What travels about a peer's liveness. Order matters: of one incarnation the later standing wins.
-enum class Standing : std::uint8_t { alive, suspect, dead, left };
+// What travels about a peer's liveness. Order matters: of one incarnation the later state wins.
+enum class MemberState : std::uint8_t { alive, suspect, dead, left };
 
 struct Header {
     ClusterId cluster;
@@ -46,7 +46,7 @@ struct Header {
     Generation generation;
     Incarnation incarnation;
     std::uint64_t record_version = 0;
-    std::uint32_t life = 0;  // random at each start, never 0: tells a peer from a clone of its data directory
+    std::uint32_t instance = 0;  // random at each start, never 0: tells a peer from a clone of its data directory
     bool operator==(const Header&) const = default;
 };
 
@@ -54,13 +54,13 @@ struct Fact {
     PeerId subject;
     Generation generation;
     Incarnation incarnation;
-    Standing standing = Standing::alive;
+    MemberState state = MemberState::alive;
     PeerId accuser;  // of suspect and dead
     bool operator==(const Fact&) const = default;
 };
 
 // All of a record but its replicas.
-struct Card {
+struct PeerProfile {
     std::string name;
     PeerState state = PeerState::starting;
     Endpoint gossip;
@@ -71,19 +71,19 @@ struct Card {
     std::vector<KeyId> keys;  // sorted
     KeyId primary_key;
     std::uint16_t kv_gib = 0;
-    bool operator==(const Card&) const = default;
+    bool operator==(const PeerProfile&) const = default;
 };
 
-// Every part of a record that changed in (base, version]: it turns any edition in [base, version) into `version`.
-// base 0 is the whole record; base == version is a notice of which edition the sender holds, with or without the card.
+// Every part of a record that changed in (base, version]: it turns any version in [base, version) into `version`.
+// base 0 is the whole record; base == version is a stub of which version the sender holds, with or without the profile.
 struct RecordDelta {
     PeerId peer;
     Generation generation;
-    std::uint32_t life = 0;
+    std::uint32_t instance = 0;
     Incarnation incarnation;
     std::uint64_t base = 0;
     std::uint64_t version = 0;
-    std::optional<Card> card;
+    std::optional<PeerProfile> profile;
     std::vector<ReplicaRecord> replicas;  // sorted by id, all of `peer`
     std::vector<ReplicaId> removed;       // sorted, all of `peer`
     bool operator==(const RecordDelta&) const = default;
@@ -92,7 +92,7 @@ struct RecordDelta {
 struct LoadGroup {
     PeerId peer;
     Generation generation;
-    std::uint64_t number = 0;         // grows with every report of this life
+    std::uint64_t number = 0;         // grows with every report of this instance
     std::uint16_t part = 0;           // a peer's replicas by id, cut into groups of load_group_max: which one this is
     Duration age{0};                  // of every report in it; whole milliseconds travel
     std::vector<LoadReport> reports;  // their own `age` is not sent and comes back as the group's
@@ -120,16 +120,16 @@ struct DigestEntry {
     PeerId peer;
     Generation generation;
     Incarnation incarnation;
-    Standing standing = Standing::alive;
+    MemberState state = MemberState::alive;
     std::uint64_t version = 0;
     bool operator==(const DigestEntry&) const = default;
 };
 
-struct Want {
+struct Pull {
     PeerId peer;
     Generation generation;
-    std::uint64_t version = 0;  // held by the one who wants; 0: nothing
-    bool operator==(const Want&) const = default;
+    std::uint64_t version = 0;  // held by the asker; 0: nothing
+    bool operator==(const Pull&) const = default;
 };
 
 struct KeyEntry {
@@ -165,7 +165,7 @@ struct Sync {
     std::vector<Fact> facts;
     std::vector<RecordDelta> records;
     std::vector<LoadGroup> loads;
-    std::vector<Want> wants;
+    std::vector<Pull> pulls;
     std::uint64_t keys_hash = 0;         // digest, summary: of the sender's key ring; 0 when it is not sealed
     bool want_keys = false;              // keys: send yours when it says more
     Keys keys;                           // keys
@@ -184,14 +184,14 @@ Result<Sync> decode_sync(ByteView bytes, ClusterId cluster);
 // What a record may hold: lengths, no control characters, replicas sorted, of the peer itself, at most replicas_max.
 Result<void> check_record(const PeerRecord& record);
 
-Card card_of(const PeerRecord& record);
+PeerProfile profile_of(const PeerRecord& record);
 
 // Upper bounds of what an item adds to an encoded message, for filling packets.
 std::size_t size_bound(const Fact& fact);
 std::size_t size_bound(const RecordDelta& delta);
 std::size_t size_bound(const LoadGroup& group);
 std::size_t size_bound(const DigestEntry& entry);
-std::size_t size_bound(const Want& want);
+std::size_t size_bound(const Pull& pull);
 // Of a Packet or Sync without any item.
 inline constexpr std::size_t message_size_bound = 160;
 

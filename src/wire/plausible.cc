@@ -11,7 +11,7 @@ namespace exa::wire {
 namespace {
 
 constexpr Duration age_max = std::chrono::hours{1};
-// A card, or a replica with a profile of its own, has at most six texts and 128 bytes beside them.
+// A profile, or a replica with a profile of its own, has at most six texts and 128 bytes beside them.
 constexpr std::size_t part_bytes_max = 6 * (text_bytes_max + text_bytes_max / 4 + 10) + 128;
 constexpr std::size_t parts_always_fit = 64;
 static_assert((parts_always_fit + 2) * part_bytes_max <= record_bytes_max);
@@ -115,7 +115,7 @@ Result<void> check(const Header& header) {
     EXA_TRY(check_generation(header.generation));
     EXA_TRY(check_counter("incarnation", header.incarnation.value));
     EXA_TRY(check_counter("record version", header.record_version));
-    if (header.life == 0) return error(errc::malformed, "life 0");
+    if (header.instance == 0) return error(errc::malformed, "instance 0");
     return success();
 }
 
@@ -123,18 +123,18 @@ Result<void> check(const Fact& fact) {
     EXA_TRY(check_peer(fact.subject));
     EXA_TRY(check_generation(fact.generation));
     EXA_TRY(check_counter("incarnation", fact.incarnation.value));
-    if (fact.standing > Standing::left) return error(errc::malformed, "standing");
+    if (fact.state > MemberState::left) return error(errc::malformed, "state");
     return success();
 }
 
-Result<void> check(const Card& card) {
-    EXA_TRY(check_text("name", card.name));
-    EXA_TRY(check_text("region", card.region));
-    EXA_TRY(check_text("rack", card.rack));
-    if (card.state > PeerState::leaving) return error(errc::malformed, "peer state");
-    if (card.keys.size() > keys_held_max) return error(errc::oversized, "keys of a peer");
-    if (!card.keys.empty() && card.keys.front() == KeyId{}) return error(errc::malformed, "key id 0");
-    if (std::ranges::adjacent_find(card.keys, std::ranges::greater_equal{}) != card.keys.end())
+Result<void> check(const PeerProfile& profile) {
+    EXA_TRY(check_text("name", profile.name));
+    EXA_TRY(check_text("region", profile.region));
+    EXA_TRY(check_text("rack", profile.rack));
+    if (profile.state > PeerState::leaving) return error(errc::malformed, "peer state");
+    if (profile.keys.size() > keys_held_max) return error(errc::oversized, "keys of a peer");
+    if (!profile.keys.empty() && profile.keys.front() == KeyId{}) return error(errc::malformed, "key id 0");
+    if (std::ranges::adjacent_find(profile.keys, std::ranges::greater_equal{}) != profile.keys.end())
         return error(errc::malformed, "keys out of order");
     return success();
 }
@@ -155,17 +155,17 @@ Result<void> check(const RecordDelta& delta) {
     EXA_TRY(check_generation(delta.generation));
     EXA_TRY(check_counter("incarnation", delta.incarnation.value));
     EXA_TRY(check_counter("version", delta.version));
-    if (delta.life == 0) return error(errc::malformed, "life 0");
+    if (delta.instance == 0) return error(errc::malformed, "instance 0");
     if (delta.base > delta.version) return error(errc::malformed, "base above version");
     if (delta.version == 0) return error(errc::malformed, "record version 0");
-    const bool notice = delta.base == delta.version;
-    if (notice && (!delta.replicas.empty() || !delta.removed.empty()))
-        return error(errc::malformed, "a notice with replicas");
-    if (delta.base == 0 && !delta.card) return error(errc::malformed, "a whole record without its card");
+    const bool stub = delta.base == delta.version;
+    if (stub && (!delta.replicas.empty() || !delta.removed.empty()))
+        return error(errc::malformed, "a stub with replicas");
+    if (delta.base == 0 && !delta.profile) return error(errc::malformed, "a whole record without its profile");
     if (delta.replicas.size() > replicas_max || delta.removed.size() > replicas_max)
         return error(errc::oversized, "replicas of a peer");
-    if (delta.card) {
-        EXA_TRY(check(*delta.card));
+    if (delta.profile) {
+        EXA_TRY(check(*delta.profile));
     }
     EXA_TRY(check_replicas(delta.replicas));
     // Most are too small by far to be measured.
@@ -209,14 +209,14 @@ Result<void> check(const DigestEntry& entry) {
     EXA_TRY(check_generation(entry.generation));
     EXA_TRY(check_counter("incarnation", entry.incarnation.value));
     EXA_TRY(check_counter("version", entry.version));
-    if (entry.standing > Standing::left) return error(errc::malformed, "standing");
+    if (entry.state > MemberState::left) return error(errc::malformed, "state");
     return success();
 }
 
-Result<void> check(const Want& want) {
-    EXA_TRY(check_peer(want.peer));
-    EXA_TRY(check_generation(want.generation));
-    return check_counter("version", want.version);
+Result<void> check(const Pull& pull) {
+    EXA_TRY(check_peer(pull.peer));
+    EXA_TRY(check_generation(pull.generation));
+    return check_counter("version", pull.version);
 }
 
 Result<void> check(const Keys& keys) {
@@ -244,7 +244,7 @@ Result<void> check(const Sync& sync) {
     EXA_TRY(check(sync.header));
     if (sync.kind > SyncKind::summary) return error(errc::unknown_kind, "sync");
     if (sync.digest.size() > digest_entries_max) return error(errc::oversized, "digest");
-    if (sync.wants.size() > digest_entries_max) return error(errc::oversized, "wants");
+    if (sync.pulls.size() > digest_entries_max) return error(errc::oversized, "pulls");
     EXA_TRY(check_all(sync.digest));
     if (std::ranges::adjacent_find(sync.digest, std::ranges::greater_equal{}, &DigestEntry::peer) != sync.digest.end())
         return error(errc::malformed, "digest out of order");
@@ -255,7 +255,7 @@ Result<void> check(const Sync& sync) {
     EXA_TRY(check_all(sync.facts));
     EXA_TRY(check_all(sync.records));
     EXA_TRY(check_all(sync.loads));
-    EXA_TRY(check_all(sync.wants));
+    EXA_TRY(check_all(sync.pulls));
     return check(sync.keys);
 }
 
@@ -325,14 +325,14 @@ Result<void> check_record(const PeerRecord& record) {
     RecordDelta whole;
     whole.peer = record.id;
     whole.generation = record.generation;
-    whole.life = 1;
+    whole.instance = 1;
     whole.version = 1;
-    whole.card = card_of(record);
+    whole.profile = profile_of(record);
     whole.replicas = record.replicas;
     return check(whole);
 }
 
-Card card_of(const PeerRecord& record) {
+PeerProfile profile_of(const PeerRecord& record) {
     return {record.name,   record.state, record.gossip, record.link,        record.http,
             record.region, record.rack,  record.keys,   record.primary_key, record.kv_gib};
 }

@@ -13,13 +13,13 @@ namespace exa::wire {
 // Each: errc::oversized or errc::malformed, naming the field.
 Result<void> check(const Header& header);
 Result<void> check(const Fact& fact);
-Result<void> check(const Card& card);
+Result<void> check(const PeerProfile& profile);
 Result<void> check(const ReplicaRecord& replica);
 Result<void> check(const RecordDelta& delta);
 Result<void> check(const LoadReport& report);
 Result<void> check(const LoadGroup& group);
 Result<void> check(const DigestEntry& entry);
-Result<void> check(const Want& want);
+Result<void> check(const Pull& pull);
 Result<void> check(const Keys& keys);
 Result<void> check(const Packet& packet);
 Result<void> check(const Sync& sync);

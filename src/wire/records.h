@@ -1,5 +1,5 @@
 // What a peer tells the cluster about itself. A record has one writer, its peer; (peer, generation, version) orders its
-// editions and the last one wins.
+// versions and the last one wins.
 #pragma once
 
 #include <cstdint>

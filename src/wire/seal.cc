@@ -29,7 +29,7 @@ void write(std::uint8_t* at, const SealHeader& header) {
     put(at, header.key.value, 4);
     put(at, header.sender.value, 8);
     put(at, header.generation.value, 8);
-    put(at, header.life, 4);
+    put(at, header.instance, 4);
     put(at, header.counter, 8);
 }
 
@@ -49,7 +49,7 @@ std::unique_ptr<Aead> derive(const Crypto& crypto, ClusterId cluster, const KeyS
     at = info.data();
     put(at, header.sender.value, 8);
     put(at, header.generation.value, 8);
-    put(at, header.life, 4);
+    put(at, header.instance, 4);
     return crypto.aead(crypto.hkdf_sha256(secret, salt, info));
 }
 
@@ -81,14 +81,14 @@ Result<SealHeader> decode_seal_header(ByteView packet) {
     header.key.value = static_cast<std::uint32_t>(take(at, 4));
     header.sender.value = take(at, 8);
     header.generation.value = take(at, 8);
-    header.life = static_cast<std::uint32_t>(take(at, 4));
+    header.instance = static_cast<std::uint32_t>(take(at, 4));
     header.counter = take(at, 8);
     return header;
 }
 
-Sealer::Sealer(const Crypto& crypto, ClusterId cluster, PeerId sender, Generation generation, std::uint32_t life,
+Sealer::Sealer(const Crypto& crypto, ClusterId cluster, PeerId sender, Generation generation, std::uint32_t instance,
                std::uint64_t counters_max)
-    : crypto_(crypto), cluster_(cluster), header_{{}, sender, generation, life, 0}, counters_max_(counters_max) {}
+    : crypto_(crypto), cluster_(cluster), header_{{}, sender, generation, instance, 0}, counters_max_(counters_max) {}
 
 Aead& Sealer::subkey(const ClusterKey& key) {
     if (Aead* const known = find(subkeys_, key.id)) return *known;
@@ -129,11 +129,11 @@ Opener::Opener(const Crypto& crypto, ClusterId cluster, std::size_t senders_max)
 
 void Opener::set_keys(std::span<const ClusterKey> keys) {
     keys_.assign(keys.begin(), keys.end());
-    const auto is_gone = [&](const Subkeys::value_type& subkey) {
+    const auto is_tombstone = [&](const Subkeys::value_type& subkey) {
         return std::ranges::find(keys_, subkey.first, &ClusterKey::id) == keys_.end();
     };
     for (Sender& sender : senders_)
-        for (Life& life : sender.lives) std::erase_if(life.subkeys, is_gone);
+        for (Instance& instance : sender.instances) std::erase_if(instance.subkeys, is_tombstone);
 }
 
 Result<OpenedPacket> Opener::open(ByteView packet) {
@@ -144,18 +144,18 @@ Result<OpenedPacket> Opener::open(ByteView packet) {
     if (header.counter == 0) return error(errc::not_authentic);
 
     const auto known = by_peer_.find(header.sender);
-    Life* life = nullptr;
+    Instance* instance = nullptr;
     if (known != by_peer_.end()) {
         Sender& sender = *known->second;
-        const auto at = std::ranges::find_if(sender.lives, [&](const Life& each) {
-            return each.generation == header.generation && each.life == header.life;
+        const auto at = std::ranges::find_if(sender.instances, [&](const Instance& each) {
+            return each.generation == header.generation && each.instance == header.instance;
         });
-        if (at != sender.lives.end()) life = &*at;
-        if (life != nullptr ? !life->seen.is_fresh(header.counter) : header.generation <= sender.closed)
+        if (at != sender.instances.end()) instance = &*at;
+        if (instance != nullptr ? !instance->seen.is_fresh(header.counter) : header.generation <= sender.closed)
             return error(errc::replayed);
     }
 
-    Aead* subkey = life != nullptr ? find(life->subkeys, header.key) : nullptr;
+    Aead* subkey = instance != nullptr ? find(instance->subkeys, header.key) : nullptr;
     std::unique_ptr<Aead> fresh;
     if (subkey == nullptr) {
         fresh = derive(crypto_, cluster_, key->secret, header);
@@ -167,14 +167,14 @@ Result<OpenedPacket> Opener::open(ByteView packet) {
         return error(errc::not_authentic);
 
     if (known != by_peer_.end()) senders_.splice(senders_.begin(), senders_, known->second);
-    if (life == nullptr) life = &keep(header);
-    if (fresh) add(life->subkeys, header.key, std::move(fresh));
-    life->seen.take(header.counter);
+    if (instance == nullptr) instance = &keep(header);
+    if (fresh) add(instance->subkeys, header.key, std::move(fresh));
+    instance->seen.take(header.counter);
     return opened;
 }
 
 // Of the sender of `header`, which is the first one if it has an entry.
-Opener::Life& Opener::keep(const SealHeader& header) {
+Opener::Instance& Opener::keep(const SealHeader& header) {
     if (senders_.empty() || senders_.front().peer != header.sender) {
         if (senders_.size() >= senders_max_) {
             by_peer_.erase(senders_.back().peer);
@@ -184,16 +184,16 @@ Opener::Life& Opener::keep(const SealHeader& header) {
         by_peer_.emplace(header.sender, senders_.begin());
     }
     Sender& sender = senders_.front();
-    for (Life& former : sender.lives) former.subkeys.clear();
-    if (sender.lives.size() == lives_max) {
-        const auto oldest = std::ranges::min_element(sender.lives, {}, &Life::generation);
+    for (Instance& former : sender.instances) former.subkeys.clear();
+    if (sender.instances.size() == lives_max) {
+        const auto oldest = std::ranges::min_element(sender.instances, {}, &Instance::generation);
         sender.closed = std::max(sender.closed, oldest->generation);
-        sender.lives.erase(oldest);
+        sender.instances.erase(oldest);
     }
-    Life life;
-    life.generation = header.generation;
-    life.life = header.life;
-    return sender.lives.emplace_back(std::move(life));
+    Instance instance;
+    instance.generation = header.generation;
+    instance.instance = header.instance;
+    return sender.instances.emplace_back(std::move(instance));
 }
 
 }  // namespace exa::wire

@@ -1,12 +1,12 @@
-// The seal around a gossip packet: AES-256-GCM under a key of the sender's own life, with a counter for a nonce.
+// The seal around a gossip packet: AES-256-GCM under a key of the sender's own instance, with a counter for a nonce.
 //
-//   mark u8 | key id u32 | sender u64 | generation u64 | life u32 | counter u64 | ciphertext | tag 16
+//   mark u8 | key id u32 | sender u64 | generation u64 | instance u32 | counter u64 | ciphertext | tag 16
 //   (big-endian; everything before the ciphertext is the associated data)
 //
-// Subkey = HKDF(cluster key; salt: label and cluster id; info: sender, generation, life). The generation grows with
-// every start and `life` is drawn at each, so that neither a restart nor a cloned data directory meets a subkey twice:
-// within one life the counter alone keeps nonces apart, and no chance is asked for (NIST SP 800-38D, section 8.2.1).
-// A receiver remembers which counters it has seen in a sliding window (RFC 6479).
+// Subkey = HKDF(cluster key; salt: label and cluster id; info: sender, generation, instance). The generation grows with
+// every start and `instance` is drawn at each, so that neither a restart nor a cloned data directory meets a subkey
+// twice: within one instance the counter alone keeps nonces apart, and no chance is asked for (NIST SP 800-38D,
+// section 8.2.1). A receiver remembers which counters it has seen in a sliding window (RFC 6479).
 #pragma once
 
 #include <array>
@@ -38,7 +38,7 @@ struct SealHeader {
     KeyId key;
     PeerId sender;
     Generation generation;
-    std::uint32_t life = 0;
+    std::uint32_t instance = 0;
     std::uint64_t counter = 0;  // from 1
     bool operator==(const SealHeader&) const = default;
 };
@@ -49,14 +49,14 @@ bool is_sealed(ByteView packet);
 // What anyone may read. errc::not_sealed, errc::truncated.
 Result<SealHeader> decode_seal_header(ByteView packet);
 
-// Of one life, by the key they come from: the last used first, a few.
+// Of one instance, by the key they come from: the last used first, a few.
 using Subkeys = std::vector<std::pair<KeyId, std::unique_ptr<Aead>>>;
 
-// Seals the packets of one life of one peer.
+// Seals the packets of one instance of one peer.
 class Sealer {
   public:
     // `crypto` outlives it. `counters_max` is lowered by tests only.
-    Sealer(const Crypto& crypto, ClusterId cluster, PeerId sender, Generation generation, std::uint32_t life,
+    Sealer(const Crypto& crypto, ClusterId cluster, PeerId sender, Generation generation, std::uint32_t instance,
            std::uint64_t counters_max = counter_max);
 
     // errc::seal_used_up: after 2^48 packets nothing is sealed any more, since a nonce must never come twice.
@@ -97,14 +97,15 @@ struct OpenedPacket {
 // nothing behind: a sender has an entry only once a packet of it was authentic, and the least recently heard goes
 // first.
 //
-// What a sender's former lives sent must not open again either, so their windows stay. Of more than lives_max lives the
-// oldest are forgotten and nothing of their generations is opened any more. One window serves all keys, which share the
-// sender's counter: so a rotation costs no entry, and a key that comes back brings nothing back with it.
+// What a sender's earlier instances sent must not open again either, so their windows stay. Of more than lives_max
+// instances the oldest are forgotten and nothing of their generations is opened any more. One window serves all keys,
+// which share the sender's counter: so a rotation costs no entry, and a key that comes back brings nothing back with
+// it.
 class Opener {
   public:
     static constexpr std::size_t lives_max = 16;
 
-    // `crypto` outlives it. An entry takes about 1 KiB, and 200 bytes for each former life.
+    // `crypto` outlives it. An entry takes about 1 KiB, and 200 bytes for each earlier instance.
     Opener(const Crypto& crypto, ClusterId cluster, std::size_t senders_max = 8192);
 
     // The keys whose packets are opened from now on.
@@ -116,20 +117,20 @@ class Opener {
     std::size_t senders() const { return senders_.size(); }
 
   private:
-    struct Life {
+    struct Instance {
         Generation generation;
-        std::uint32_t life = 0;
+        std::uint32_t instance = 0;
         ReplayWindow seen;
         Subkeys subkeys;
     };
     struct Sender {
         PeerId peer;
-        std::vector<Life> lives;
-        Generation closed;  // of forgotten lives, the latest
+        std::vector<Instance> instances;
+        Generation closed;  // of forgotten instances, the latest
     };
     using Senders = std::list<Sender>;
 
-    Life& keep(const SealHeader& header);
+    Instance& keep(const SealHeader& header);
 
     const Crypto& crypto_;
     const ClusterId cluster_;

@@ -54,11 +54,11 @@ std::size_t size_bound(const RecordDelta& delta) {
     bound.word(delta.base).word(delta.version).small(4);
     // Four pointers, and the tag words of three lists.
     for (int i = 0; i < 7; ++i) bound.pointer();
-    if (delta.card) {
-        bound.text(delta.card->name).text(delta.card->region).text(delta.card->rack).small(8);
-        bound.endpoint(delta.card->gossip).endpoint(delta.card->link).endpoint(delta.card->http);
+    if (delta.profile) {
+        bound.text(delta.profile->name).text(delta.profile->region).text(delta.profile->rack).small(8);
+        bound.endpoint(delta.profile->gossip).endpoint(delta.profile->link).endpoint(delta.profile->http);
         bound.pointer().small(4);
-        for (const KeyId& key : delta.card->keys) bound.word(key.value);
+        for (const KeyId& key : delta.profile->keys) bound.word(key.value);
     }
     for (std::size_t i = 0; i < delta.replicas.size(); ++i) {
         const ReplicaRecord& replica = delta.replicas[i];
@@ -94,8 +94,8 @@ std::size_t size_bound(const DigestEntry& entry) {
         .bytes();
 }
 
-std::size_t size_bound(const Want& want) {
-    return Bound{}.word(want.peer.value).word(want.generation.value).word(want.version).bytes();
+std::size_t size_bound(const Pull& pull) {
+    return Bound{}.word(pull.peer.value).word(pull.generation.value).word(pull.version).bytes();
 }
 
 }  // namespace exa::wire

@@ -55,11 +55,11 @@ json::object key_json(KeyId id, const ControlView& view) {
 
 std::string_view alarm_name(membership::EventKind kind) {
     switch (kind) {
-        case membership::EventKind::heard_plain:
+        case membership::EventKind::heard_plaintext:
             return "hears plain gossip, which a sealed cluster drops";
-        case membership::EventKind::heard_sealed:
+        case membership::EventKind::heard_encrypted:
             return "hears sealed gossip but has no key";
-        case membership::EventKind::heard_foreign:
+        case membership::EventKind::heard_foreign_key:
             return "hears gossip sealed with a key that it does not hold";
         default:
             return "unknown alarm";

@@ -34,7 +34,7 @@ class Cluster : public world::World<Membership, Event> {
         return record;
     }
 
-    // A new life of host `i`, joining through `seeds`.
+    // A new instance of host `i`, joining through `seeds`.
     void up(std::size_t i, const std::vector<std::size_t>& seeds, std::size_t replicas = 2) {
         boot(i, [&](const Host& host, TimePoint now) {
             return std::make_unique<Membership>(config_, cluster_id("world"),

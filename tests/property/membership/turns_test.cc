@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(a_clone_of_a_live_peer_refuses_to_serve_and_changes_nothing
     cluster.run_for(seconds{10});
     BOOST_TEST(cluster.core(clone).is_over());
     const auto refused = [&](const auto& happening) {
-        return happening.host == clone && happening.event.kind == EventKind::id_clash && happening.event.refuse;
+        return happening.host == clone && happening.event.kind == EventKind::id_conflict && happening.event.refuse;
     };
     BOOST_TEST(std::ranges::count_if(cluster.happenings(), refused) == 1);
     for (std::size_t i = 0; i < 10; ++i) {

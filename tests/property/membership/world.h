@@ -32,7 +32,7 @@ struct Network {
     double duplicate = 0;  // of datagrams
     Duration latency_min = std::chrono::microseconds{200};
     Duration latency_max = std::chrono::milliseconds{2};
-    Duration link_timeout = std::chrono::seconds{3};  // until a link notices a silent host
+    Duration link_timeout = std::chrono::seconds{3};  // until a link stubs a silent host
 };
 
 template <class Core, class Event>
@@ -95,7 +95,7 @@ class World {
     // Another host under the id of the first: a cloned data directory. Links to that id go to the first.
     void clone_id(std::size_t of, std::size_t to) { hosts_[to].id = hosts_[of].id; }
 
-    // `make(host, now)` builds the core of a new life.
+    // `make(host, now)` builds the core of a new instance.
     void boot(std::size_t i, const std::function<std::unique_ptr<Core>(const Host&, TimePoint)>& make) {
         ++hosts_[i].generation;
         hosts_[i].core = make(hosts_[i], now_);

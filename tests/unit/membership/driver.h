@@ -121,9 +121,9 @@ class Driver {
     std::vector<Event> events;
 };
 
-inline wire::Fact fact(std::uint64_t subject, wire::Standing standing, std::uint64_t incarnation = 0,
+inline wire::Fact fact(std::uint64_t subject, wire::MemberState state, std::uint64_t incarnation = 0,
                        std::uint64_t accuser = 0, std::uint64_t generation = 1) {
-    return {PeerId{subject}, Generation{generation}, Incarnation{incarnation}, standing, PeerId{accuser}};
+    return {PeerId{subject}, Generation{generation}, Incarnation{incarnation}, state, PeerId{accuser}};
 }
 
 }  // namespace exa::membership::samples

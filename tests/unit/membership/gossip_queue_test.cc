@@ -28,14 +28,14 @@ struct Fixture {
         for (std::uint16_t slot = 0; slot < wire::load_group_max; ++slot)
             group.reports.push_back({{group.peer, DeploymentId{~std::uint64_t{0}}, slot}, ~0U, ~0U, 999, Duration{0}});
         loads.apply(start, group, {});
-        queue.tell_load({PeerId{peer}, 0}, false);
+        queue.add_load({PeerId{peer}, 0}, false);
     }
     void add_big_record(std::uint64_t peer, std::size_t name_bytes, std::uint16_t replicas = 0) {
         wire::PeerRecord big = record(peer, 2, replicas);
         big.name = big.region = std::string(name_bytes, 'x');
         for (auto& replica : big.replicas) replica.numerics = std::string(100, 'y') + std::to_string(replica.id.slot);
         roster.apply(start, whole(big));
-        queue.tell_record(PeerId{peer}, 0);
+        queue.add_record(PeerId{peer}, 0);
     }
 };
 
@@ -52,7 +52,7 @@ std::size_t bytes(const wire::Packet& packet) {
 BOOST_FIXTURE_TEST_SUITE(gossip_queue, Fixture)
 
 BOOST_AUTO_TEST_CASE(one_class_alone_gets_the_whole_room) {
-    for (std::uint64_t peer = 101; peer <= 300; ++peer) queue.tell_fact(PeerId{peer});
+    for (std::uint64_t peer = 101; peer <= 300; ++peer) queue.add_fact(PeerId{peer});
     const auto packet = fill();
     BOOST_TEST(bytes(packet) <= room);
     BOOST_TEST(bytes(packet) + 40 > room);
@@ -60,8 +60,8 @@ BOOST_AUTO_TEST_CASE(one_class_alone_gets_the_whole_room) {
 
 BOOST_AUTO_TEST_CASE(loads_and_records_go_on_beside_a_flood_of_facts) {
     for (std::uint64_t peer = 101; peer <= 300; ++peer) {
-        queue.tell_fact(PeerId{peer});
-        queue.tell_record(PeerId{peer}, 0);
+        queue.add_fact(PeerId{peer});
+        queue.add_record(PeerId{peer}, 0);
     }
     for (std::uint64_t peer = 101; peer <= 110; ++peer) add_load(peer);
     std::size_t facts = 0;
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(loads_and_records_go_on_beside_a_flood_of_facts) {
 }
 
 BOOST_AUTO_TEST_CASE(a_record_above_its_share_still_gets_through_a_flood_of_facts) {
-    for (std::uint64_t peer = 101; peer <= 300; ++peer) queue.tell_fact(PeerId{peer});
+    for (std::uint64_t peer = 101; peer <= 300; ++peer) queue.add_fact(PeerId{peer});
     add_big_record(150, 120, 2);
     BOOST_REQUIRE(wire::size_bound(*roster.delta(PeerId{150}, 0)) > room / 2);
     BOOST_REQUIRE(wire::size_bound(*roster.delta(PeerId{150}, 0)) < room);
@@ -95,13 +95,13 @@ BOOST_AUTO_TEST_CASE(a_record_too_big_for_any_packet_travels_as_a_notice) {
     const auto packet = fill();
     BOOST_REQUIRE(packet.records.size() == 1U);
     BOOST_TEST(packet.records[0].base == packet.records[0].version);
-    BOOST_TEST(packet.records[0].card.has_value());
+    BOOST_TEST(packet.records[0].profile.has_value());
     BOOST_TEST(packet.records[0].replicas.empty());
 }
 
 BOOST_AUTO_TEST_CASE(nothing_stands_twice_in_a_packet) {
-    queue.tell_fact(PeerId{101});
-    queue.tell_record(PeerId{101}, 0);
+    queue.add_fact(PeerId{101});
+    queue.add_record(PeerId{101}, 0);
     add_load(101);
     wire::Packet packet;
     packet.facts.push_back(roster.fact(PeerId{101}));
@@ -112,8 +112,8 @@ BOOST_AUTO_TEST_CASE(nothing_stands_twice_in_a_packet) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_dropped_or_forgotten_is_not_told) {
-    queue.tell_fact(PeerId{101});
-    queue.tell_record(PeerId{101}, 0);
+    queue.add_fact(PeerId{101});
+    queue.add_record(PeerId{101}, 0);
     add_load(101);
     queue.drop_state(PeerId{101});
     BOOST_TEST(queue.size() == 1U);
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(what_is_dropped_or_forgotten_is_not_told) {
 }
 
 BOOST_AUTO_TEST_CASE(loads_are_told_three_times_and_the_rest_as_often_as_the_budget_says) {
-    queue.tell_fact(PeerId{101});
+    queue.add_fact(PeerId{101});
     add_load(101);
     std::size_t facts = 0;
     std::size_t groups = 0;
@@ -139,12 +139,11 @@ BOOST_AUTO_TEST_CASE(loads_are_told_three_times_and_the_rest_as_often_as_the_bud
 }
 
 BOOST_AUTO_TEST_CASE(only_a_backlog_of_records_is_dropped_as_one) {
-    for (std::uint64_t peer = 101; peer < 101 + GossipQueue::records_backlog; ++peer)
-        queue.tell_record(PeerId{peer}, 0);
-    queue.tell_fact(PeerId{101});
+    for (std::uint64_t peer = 101; peer < 101 + GossipQueue::records_backlog; ++peer) queue.add_record(PeerId{peer}, 0);
+    queue.add_fact(PeerId{101});
     queue.drop_backlog();
     BOOST_TEST(queue.records() == GossipQueue::records_backlog);
-    queue.tell_record(PeerId{300}, 0);
+    queue.add_record(PeerId{300}, 0);
     queue.drop_backlog();
     BOOST_TEST(queue.records() == 0U);
     BOOST_TEST(queue.size() == 1U);
@@ -153,7 +152,7 @@ BOOST_AUTO_TEST_CASE(only_a_backlog_of_records_is_dropped_as_one) {
 BOOST_AUTO_TEST_CASE(small_changes_of_load_ask_for_no_packet_of_their_own) {
     add_load(101);
     BOOST_TEST(!queue.has_soon());
-    queue.tell_load({PeerId{101}, 0}, true);
+    queue.add_load({PeerId{101}, 0}, true);
     BOOST_TEST(queue.has_soon());
     queue.end_round();
     BOOST_TEST(!queue.has_soon());
@@ -162,7 +161,7 @@ BOOST_AUTO_TEST_CASE(small_changes_of_load_ask_for_no_packet_of_their_own) {
 
 BOOST_AUTO_TEST_CASE(many_loads_that_matter_keep_their_own_packets) {
     for (std::uint64_t peer = 101; peer <= 101 + GossipQueue::loads_few; ++peer) add_load(peer);
-    queue.tell_load({PeerId{101}, 0}, true);
+    queue.add_load({PeerId{101}, 0}, true);
     queue.end_round();
     BOOST_TEST(queue.has_soon());
 }

@@ -11,7 +11,7 @@ namespace {
 
 const TimePoint start{seconds{100}};
 const PeerId me{7};
-const LoadNewsRule any;
+const LoadReportRule any;
 
 wire::LoadReport report(PeerId peer, std::uint16_t slot, std::uint32_t in_flight, Duration age = Duration{0}) {
     return {{peer, DeploymentId{1}, slot}, in_flight, 0, 100, age};
@@ -35,12 +35,12 @@ BOOST_AUTO_TEST_SUITE(load_table)
 
 BOOST_AUTO_TEST_CASE(the_higher_number_wins_however_late_it_was_measured) {
     LoadTable table;
-    BOOST_TEST((table.apply(start, group(5, {report(PeerId{9}, 0, 3)}), any) != LoadNews::none));
-    BOOST_TEST((table.apply(start + seconds{1}, group(4, {report(PeerId{9}, 0, 8)}), any) == LoadNews::none));
-    BOOST_TEST((table.apply(start + seconds{1}, group(5, {report(PeerId{9}, 0, 8)}), any) == LoadNews::none));
+    BOOST_TEST((table.apply(start, group(5, {report(PeerId{9}, 0, 3)}), any) != LoadChange::none));
+    BOOST_TEST((table.apply(start + seconds{1}, group(4, {report(PeerId{9}, 0, 8)}), any) == LoadChange::none));
+    BOOST_TEST((table.apply(start + seconds{1}, group(5, {report(PeerId{9}, 0, 8)}), any) == LoadChange::none));
     BOOST_TEST(entries(table).at(0).report.in_flight == 3U);
     BOOST_TEST((table.apply(start + seconds{1}, group(6, {report(PeerId{9}, 0, 1)}, milliseconds{300}), any) !=
-                LoadNews::none));
+                LoadChange::none));
     BOOST_TEST(entries(table).at(0).report.in_flight == 1U);
     BOOST_TEST((entries(table).at(0).measured == start + milliseconds{700}));
 }
@@ -50,26 +50,26 @@ BOOST_AUTO_TEST_CASE(who_passes_a_report_on_judges_it_as_who_made_it) {
     wire::ReplicaRecord record;
     record.id = {PeerId{9}, DeploymentId{1}, 0};
     record.in_flight_limit = 8;
-    LoadNewsRule rule;
+    LoadReportRule rule;
     rule.replicas = std::span(&record, 1);
     const auto hear = [&](std::uint64_t number, std::uint32_t in_flight) {
         return table.apply(start, group(number, {report(PeerId{9}, 0, in_flight)}), rule);
     };
-    BOOST_TEST((hear(1, 3) == LoadNews::small));
-    BOOST_TEST((hear(2, 5) == LoadNews::small));
-    BOOST_TEST((hear(3, 6) == LoadNews::soon));
-    BOOST_TEST((hear(4, 6) == LoadNews::small));
-    BOOST_TEST((hear(5, 1) == LoadNews::eased));
-    BOOST_TEST((hear(5, 8) == LoadNews::none));
+    BOOST_TEST((hear(1, 3) == LoadChange::small));
+    BOOST_TEST((hear(2, 5) == LoadChange::small));
+    BOOST_TEST((hear(3, 6) == LoadChange::soon));
+    BOOST_TEST((hear(4, 6) == LoadChange::small));
+    BOOST_TEST((hear(5, 1) == LoadChange::eased));
+    BOOST_TEST((hear(5, 8) == LoadChange::none));
 }
 
 BOOST_AUTO_TEST_CASE(a_newer_life_counts_from_one_again) {
     LoadTable table;
-    BOOST_TEST((table.apply(start, group(50, {report(PeerId{9}, 0, 3)}), any) != LoadNews::none));
-    wire::LoadGroup reborn = group(1, {report(PeerId{9}, 0, 4)});
-    reborn.generation = Generation{2};
-    BOOST_TEST((table.apply(start, reborn, any) != LoadNews::none));
-    BOOST_TEST((table.apply(start, group(51, {report(PeerId{9}, 0, 5)}), any) == LoadNews::none));
+    BOOST_TEST((table.apply(start, group(50, {report(PeerId{9}, 0, 3)}), any) != LoadChange::none));
+    wire::LoadGroup restarted = group(1, {report(PeerId{9}, 0, 4)});
+    restarted.generation = Generation{2};
+    BOOST_TEST((table.apply(start, restarted, any) != LoadChange::none));
+    BOOST_TEST((table.apply(start, group(51, {report(PeerId{9}, 0, 5)}), any) == LoadChange::none));
     BOOST_TEST(entries(table).at(0).report.in_flight == 4U);
 }
 
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(a_part_without_those_before_it_is_held) {
     LoadTable table;
     wire::LoadGroup last = group(1, {report(PeerId{9}, 24, 3)});
     last.part = 3;
-    BOOST_TEST((table.apply(start, last, any) != LoadNews::none));
+    BOOST_TEST((table.apply(start, last, any) != LoadChange::none));
     BOOST_TEST(entries(table).size() == 1U);
     BOOST_TEST(!table.group(start, {PeerId{9}, 0}).has_value());
     BOOST_TEST(table.keys().size() == 1U);
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(a_part_without_those_before_it_is_held) {
 // One own replica whose load was told at `start`, and the wait from then until what it becomes is told.
 struct OneReplica {
     std::vector<wire::ReplicaRecord> records{1};
-    LoadNewsRule rule;
+    LoadReportRule rule;
     LoadTable table;
     wire::LoadReport load = report(me, 0, 0);
 
@@ -156,7 +156,7 @@ struct OneReplica {
         rule.replicas = records;
         load.in_flight = told;
         table.set_own(start - rule.settle, me, Generation{1}, std::span(&load, 1));
-        BOOST_TEST(table.take_own_news(start, me, rule).size() == 1U);
+        BOOST_TEST(table.take_own_updates(start, me, rule).size() == 1U);
         BOOST_TEST((wait() == std::nullopt));
     }
 
@@ -166,7 +166,7 @@ struct OneReplica {
     }
     std::optional<Duration> wait() {
         table.set_own(start, me, Generation{1}, std::span(&load, 1));
-        const auto due = table.own_news_due(me, rule);
+        const auto due = table.own_update_due(me, rule);
         return due ? std::optional(*due - start) : std::nullopt;
     }
     std::optional<Duration> wait(std::uint32_t in_flight) {
@@ -180,9 +180,9 @@ BOOST_AUTO_TEST_CASE(a_replica_that_gets_busy_is_told_soon_and_one_with_room_at_
     BOOST_TEST((one.wait(1) == one.rule.settle));
     BOOST_TEST((one.wait(23) == one.rule.settle));
     BOOST_TEST((one.wait(24) == one.rule.interval));
-    BOOST_TEST(one.table.take_own_news(start, me, one.rule).empty());
-    BOOST_TEST(one.table.take_own_news(start + one.rule.interval - milliseconds{1}, me, one.rule).empty());
-    BOOST_TEST(one.table.take_own_news(start + one.rule.interval, me, one.rule).size() == 1U);
+    BOOST_TEST(one.table.take_own_updates(start, me, one.rule).empty());
+    BOOST_TEST(one.table.take_own_updates(start + one.rule.interval - milliseconds{1}, me, one.rule).empty());
+    BOOST_TEST(one.table.take_own_updates(start + one.rule.interval, me, one.rule).size() == 1U);
     BOOST_TEST(entries(one.table).at(0).report.in_flight == 24U);
 }
 
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(a_replica_that_is_busy_for_a_moment_is_not_told) {
     OneReplica one(8, 1);
     const auto told = [&](std::uint32_t in_flight, Duration after) {
         one.set(in_flight);
-        return one.table.take_own_news(start + one.rule.interval + after, me, one.rule).size();
+        return one.table.take_own_updates(start + one.rule.interval + after, me, one.rule).size();
     };
     BOOST_TEST(told(7, seconds{0}) == 0U);
     BOOST_TEST(told(2, one.rule.interval / 2) == 0U);
@@ -200,24 +200,24 @@ BOOST_AUTO_TEST_CASE(a_replica_that_is_busy_for_a_moment_is_not_told) {
 
 BOOST_AUTO_TEST_CASE(a_replica_of_which_nothing_was_told_counts_as_told_idle) {
     LoadTable table;
-    const LoadNewsRule rule;
+    const LoadReportRule rule;
     wire::LoadReport idle[] = {report(me, 0, 0)};
     idle[0].kv_used_permille = 0;
     table.set_own(start, me, Generation{1}, idle);
-    BOOST_TEST((table.own_news_due(me, rule) == std::nullopt));
+    BOOST_TEST((table.own_update_due(me, rule) == std::nullopt));
     const wire::LoadReport little[] = {report(me, 0, 1)};
     table.set_own(start, me, Generation{1}, little);
-    BOOST_TEST((table.own_news_due(me, rule) == start + rule.settle));
-    BOOST_TEST(table.take_own_news(start + rule.settle - milliseconds{1}, me, rule).empty());
+    BOOST_TEST((table.own_update_due(me, rule) == start + rule.settle));
+    BOOST_TEST(table.take_own_updates(start + rule.settle - milliseconds{1}, me, rule).empty());
     const wire::LoadReport busy[] = {report(me, 0, 5)};
     table.set_own(start, me, Generation{1}, busy);
-    BOOST_TEST((table.own_news_due(me, rule) == start + rule.interval));
+    BOOST_TEST((table.own_update_due(me, rule) == start + rule.interval));
     table.set_own(start, me, Generation{1}, little);
-    BOOST_TEST(table.take_own_news(start + rule.settle, me, rule).size() == 1U);
+    BOOST_TEST(table.take_own_updates(start + rule.settle, me, rule).size() == 1U);
     table.set_own(start, me, Generation{1}, idle);
-    BOOST_TEST((table.own_news_due(me, rule) == start + 2 * rule.settle));
+    BOOST_TEST((table.own_update_due(me, rule) == start + 2 * rule.settle));
     table.set_own(start, me, Generation{1}, little);
-    BOOST_TEST((table.own_news_due(me, rule) == std::nullopt));
+    BOOST_TEST((table.own_update_due(me, rule) == std::nullopt));
 }
 
 BOOST_AUTO_TEST_CASE(what_was_told_to_have_little_room_is_told_again_until_it_has) {
@@ -267,16 +267,16 @@ BOOST_AUTO_TEST_CASE(a_replica_that_admits_less_than_its_record_says_is_busy_soo
 
 BOOST_AUTO_TEST_CASE(many_own_replicas_are_cut_into_parts_and_those_that_end_are_told_empty) {
     LoadTable table;
-    const LoadNewsRule rule;
+    const LoadReportRule rule;
     std::vector<wire::LoadReport> reports;
     for (std::uint16_t slot = 0; slot < 20; ++slot) reports.push_back(report(me, slot, 1));
     table.set_own(start - rule.settle, me, Generation{1}, reports);
-    BOOST_TEST(table.take_own_news(start, me, rule).size() == 3U);
+    BOOST_TEST(table.take_own_updates(start, me, rule).size() == 3U);
     BOOST_TEST(table.group(start, {me, 2})->reports.size() == 4U);
     reports.resize(10);
     table.set_own(start, me, Generation{1}, reports);
-    BOOST_TEST(table.take_own_news(start, me, rule).empty());
-    const auto news = table.take_own_news(start + rule.interval, me, rule);
+    BOOST_TEST(table.take_own_updates(start, me, rule).empty());
+    const auto news = table.take_own_updates(start + rule.interval, me, rule);
     BOOST_TEST(news.size() == 2U);
     BOOST_TEST(table.group(start, {me, 1})->reports.size() == 2U);
     BOOST_TEST(table.group(start, {me, 2})->reports.empty());

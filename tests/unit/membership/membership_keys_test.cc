@@ -24,12 +24,12 @@ KeyRing ring(std::vector<ClusterKey> keys) {
     return ring;
 }
 
-wire::Sync keys_from(std::uint64_t peer, const KeyRing& ring, bool want = false) {
+wire::Sync keys_from(std::uint64_t peer, const KeyRing& ring, bool pull = false) {
     wire::Sync sync;
     sync.header = Driver::header(peer);
     sync.kind = wire::SyncKind::keys;
     sync.keys = ring.state();
-    sync.want_keys = want;
+    sync.want_keys = pull;
     return sync;
 }
 
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_digest_of_another_ring_starts_an_exchange_that_ends) {
     BOOST_TEST_REQUIRE(asked.size() == 1U);
     BOOST_TEST(asked[0].sync.want_keys);
     driver.syncs.clear();
-    // One that says less is answered with ours, when it wants that, and changes nothing.
+    // One that says less is answered with ours, when it asks for it, and changes nothing.
     driver.give(keys_from(101, KeyRing(), true)).value();
     const auto answer = driver.syncs_of(wire::SyncKind::keys);
     BOOST_TEST_REQUIRE(answer.size() == 1U);

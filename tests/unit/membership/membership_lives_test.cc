@@ -6,15 +6,15 @@
 using namespace exa;
 using namespace exa::membership;
 using namespace exa::membership::samples;
-using wire::Standing;
+using wire::MemberState;
 
 namespace {
 
-// Another life of peer 101, of the same generation, says something to `driver`.
+// Another instance of peer 101, of the same generation, says something to `driver`.
 wire::Packet of_doubtful_life(wire::PacketKind kind = wire::PacketKind::ping) {
     wire::Packet packet;
     packet.header = Driver::header(101);
-    packet.header.life = 2;
+    packet.header.instance = 2;
     packet.kind = kind;
     packet.target = kind == wire::PacketKind::ack ? PeerId{101} : me;
     return packet;
@@ -36,15 +36,15 @@ BOOST_AUTO_TEST_SUITE(membership_lives)
 BOOST_AUTO_TEST_CASE(a_stale_life_is_told_so_and_its_words_ignored) {
     Driver driver;
     driver.gather(1);
-    wire::Packet reborn;
-    reborn.header = Driver::header(101, 2);
-    reborn.records = {whole(101, 2)};
-    driver.give(reborn).value();
+    wire::Packet restarted;
+    restarted.header = Driver::header(101, 2);
+    restarted.records = {whole(101, 2)};
+    driver.give(restarted).value();
     driver.sent.clear();
     wire::Packet old;
     old.header = Driver::header(101, 1);
     old.kind = wire::PacketKind::ping;
-    old.facts = {fact(101, Standing::left, 0, 0, 2)};
+    old.facts = {fact(101, MemberState::left, 0, 0, 2)};
     driver.give(old).value();
     BOOST_TEST((driver.liveness(101) == Liveness::alive));
     BOOST_REQUIRE(driver.sent.size() == 1U);
@@ -55,10 +55,10 @@ BOOST_AUTO_TEST_CASE(a_stale_life_is_told_so_and_its_words_ignored) {
 BOOST_AUTO_TEST_CASE(we_refuse_to_serve_when_a_newer_life_of_us_is_known) {
     Driver driver;
     driver.gather(1);
-    driver.give(101, {fact(me.value, Standing::alive, 0, 0, 6)}).value();
+    driver.give(101, {fact(me.value, MemberState::alive, 0, 0, 6)}).value();
     BOOST_TEST(driver.core.is_over());
     BOOST_REQUIRE(driver.events.size() == 1U);
-    BOOST_TEST((driver.events[0] == Event{EventKind::id_clash, me, Generation{6}, {}, true}));
+    BOOST_TEST((driver.events[0] == Event{EventKind::id_conflict, me, Generation{6}, {}, true}));
     BOOST_TEST((driver.core.next_timeout() == time_never));
 }
 
@@ -67,18 +67,18 @@ BOOST_AUTO_TEST_CASE(a_clone_of_us_that_joins_later_is_loud_but_does_not_stop_us
     driver.gather(1);
     wire::Packet clone;
     clone.header = Driver::header(me.value, 5);
-    clone.header.life = 12345;
+    clone.header.instance = 12345;
     for (int twice = 0; twice < 2; ++twice) driver.give(clone).value();
     BOOST_TEST(!driver.core.is_over());
-    BOOST_TEST(driver.told(EventKind::id_clash, me) == 1U);
+    BOOST_TEST(driver.told(EventKind::id_conflict, me) == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(a_life_that_answers_at_the_known_address_takes_over_its_generation) {
     Driver driver;
     driver.gather(2);
-    driver.give(102, {fact(101, Standing::suspect, 0, 102)}).value();
+    driver.give(102, {fact(101, MemberState::suspect, 0, 102)}).value();
     driver.give(of_doubtful_life()).value();
-    BOOST_TEST(driver.told(EventKind::id_clash, PeerId{101}) == 1U);
+    BOOST_TEST(driver.told(EventKind::id_conflict, PeerId{101}) == 1U);
     const auto asked = questions(driver);
     BOOST_REQUIRE(asked.size() == 1U);
     BOOST_TEST((driver.liveness(101) == Liveness::suspect));
@@ -87,17 +87,17 @@ BOOST_AUTO_TEST_CASE(a_life_that_answers_at_the_known_address_takes_over_its_gen
     answer.seq = asked[0].seq;
     driver.give(answer).value();
     BOOST_TEST((driver.liveness(101) == Liveness::alive));
-    BOOST_TEST(driver.events.back().life == 2U);
+    BOOST_TEST(driver.events.back().instance == 2U);
     BOOST_TEST((driver.events.back().kind == EventKind::joined));
-    // Of the record of the former life nothing is left but the card; the new one is asked for its own.
+    // Of the record of the earlier instance nothing is left but the profile; the new one is asked for its own.
     BOOST_TEST(driver.core.roster().find(PeerId{101})->record->replicas.empty());
-    BOOST_TEST((driver.syncs.back().sync.wants == std::vector{wire::Want{PeerId{101}, Generation{1}, 0}}));
+    BOOST_TEST((driver.syncs.back().sync.pulls == std::vector{wire::Pull{PeerId{101}, Generation{1}, 0}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_life_that_was_buried_is_succeeded_as_well) {
     Driver driver;
     driver.gather(3);
-    driver.give(102, {fact(101, Standing::dead, 0, 102)}).value();
+    driver.give(102, {fact(101, MemberState::dead, 0, 102)}).value();
     BOOST_TEST((driver.liveness(101) == Liveness::dead));
     driver.sent.clear();
     driver.give(of_doubtful_life()).value();
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(only_the_answer_to_our_own_question_makes_a_successor) {
     not_an_answer.seq = asked[0].seq;
     driver.give(not_an_answer).value();
     BOOST_TEST(driver.told(EventKind::joined, PeerId{101}) == 0U);
-    BOOST_TEST(driver.core.roster().find(PeerId{101})->life == 1U);
+    BOOST_TEST(driver.core.roster().find(PeerId{101})->instance == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(a_clone_elsewhere_changes_nothing_while_the_original_answers) {
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_clone_elsewhere_changes_nothing_while_the_original_answer
     driver.give(Driver::ack_of(questions(driver).at(0))).value();
     BOOST_TEST(driver.told(EventKind::joined, PeerId{101}) == 0U);
     BOOST_TEST((driver.liveness(101) == Liveness::alive));
-    BOOST_TEST(driver.core.roster().find(PeerId{101})->life == 1U);
+    BOOST_TEST(driver.core.roster().find(PeerId{101})->instance == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(the_address_is_asked_once_while_its_answer_may_come) {
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(the_address_is_asked_once_while_its_answer_may_come) {
     driver.gather(2);
     for (int times = 0; times < 5; ++times) driver.give(of_doubtful_life()).value();
     BOOST_TEST(questions(driver).size() == 1U);
-    BOOST_TEST(driver.told(EventKind::id_clash, PeerId{101}) == 1U);
+    BOOST_TEST(driver.told(EventKind::id_conflict, PeerId{101}) == 1U);
     driver.run_for(Config{}.pull_timeout, true);
     questions(driver);
     driver.give(of_doubtful_life()).value();
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_record_of_a_doubtful_life_has_its_address_asked) {
     packet.records = {whole(record(101), 2)};
     driver.give(packet).value();
     BOOST_TEST(questions(driver).size() == 1U);
-    BOOST_TEST(driver.core.roster().find(PeerId{101})->life == 1U);
+    BOOST_TEST(driver.core.roster().find(PeerId{101})->instance == 1U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -12,7 +12,7 @@ using samples::Sent;
 using samples::SentSync;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using wire::Standing;
+using wire::MemberState;
 
 namespace {
 
@@ -25,7 +25,7 @@ Driver with_rack(std::size_t others, std::size_t in_rack, Config config = {}) {
     for (std::uint64_t id = 101; id < 101 + others; ++id) {
         sync.header = Driver::header(id);
         sync.records = {samples::whole(id)};
-        if (id < 101 + in_rack) sync.records[0].card->rack = "r";
+        if (id < 101 + in_rack) sync.records[0].profile->rack = "r";
         driver.give(sync).value();
     }
     driver.run_for(seconds{3}, true);
@@ -34,9 +34,9 @@ Driver with_rack(std::size_t others, std::size_t in_rack, Config config = {}) {
     return driver;
 }
 
-std::vector<wire::Fact> facts(std::uint64_t first, std::uint64_t last, Standing standing) {
+std::vector<wire::Fact> facts(std::uint64_t first, std::uint64_t last, MemberState state) {
     std::vector<wire::Fact> all;
-    for (std::uint64_t id = first; id <= last; ++id) all.push_back(fact(id, standing, 0, 130));
+    for (std::uint64_t id = first; id <= last; ++id) all.push_back(fact(id, state, 0, 130));
     return all;
 }
 
@@ -53,10 +53,10 @@ BOOST_AUTO_TEST_SUITE(membership_loss)
 
 BOOST_AUTO_TEST_CASE(suspects_of_one_rack_are_buried_together_when_the_last_verdict_is_in) {
     Driver driver = with_rack(30, 5);
-    driver.give(130, facts(101, 105, Standing::suspect)).value();
-    driver.give(130, facts(101, 104, Standing::dead)).value();
+    driver.give(130, facts(101, 105, MemberState::suspect)).value();
+    driver.give(130, facts(101, 104, MemberState::dead)).value();
     for (std::uint64_t id = 101; id <= 105; ++id) BOOST_TEST((driver.liveness(id) == Liveness::suspect));
-    driver.give(130, facts(105, 105, Standing::dead)).value();
+    driver.give(130, facts(105, 105, MemberState::dead)).value();
     for (std::uint64_t id = 101; id <= 105; ++id) BOOST_TEST((driver.liveness(id) == Liveness::dead));
     BOOST_TEST(driver.told(EventKind::rack_down, PeerId{101}) == 1U);
 }
@@ -67,8 +67,8 @@ BOOST_AUTO_TEST_CASE(a_rack_waits_for_its_last_verdict_only_so_long) {
     config.suspicion_max = seconds{9};
     config.dead_after_max = seconds{60};
     Driver driver = with_rack(30, 5, config);
-    driver.give(130, facts(101, 105, Standing::suspect)).value();
-    driver.give(130, facts(101, 104, Standing::dead)).value();
+    driver.give(130, facts(101, 105, MemberState::suspect)).value();
+    driver.give(130, facts(101, 104, MemberState::dead)).value();
     driver.run_for(config.rack_verdict_wait - milliseconds{1}, true);
     BOOST_TEST((driver.liveness(101) == Liveness::suspect));
     driver.run_for(milliseconds{1}, true);
@@ -78,10 +78,10 @@ BOOST_AUTO_TEST_CASE(a_rack_waits_for_its_last_verdict_only_so_long) {
 
 BOOST_AUTO_TEST_CASE(who_refutes_while_its_rack_is_condemned_lives_and_sets_the_others_free_to_go) {
     Driver driver = with_rack(30, 4);
-    driver.give(130, facts(101, 104, Standing::suspect)).value();
-    driver.give(130, facts(101, 103, Standing::dead)).value();
-    driver.give(130, {fact(102, Standing::alive, 1)}).value();
-    driver.give(130, {fact(104, Standing::alive, 1)}).value();
+    driver.give(130, facts(101, 104, MemberState::suspect)).value();
+    driver.give(130, facts(101, 103, MemberState::dead)).value();
+    driver.give(130, {fact(102, MemberState::alive, 1)}).value();
+    driver.give(130, {fact(104, MemberState::alive, 1)}).value();
     BOOST_TEST((driver.liveness(101) == Liveness::dead));
     BOOST_TEST((driver.liveness(102) == Liveness::alive));
     BOOST_TEST((driver.liveness(103) == Liveness::dead));
@@ -90,8 +90,8 @@ BOOST_AUTO_TEST_CASE(who_refutes_while_its_rack_is_condemned_lives_and_sets_the_
 
 BOOST_AUTO_TEST_CASE(two_of_a_rack_or_many_without_a_rack_wait_for_nobody) {
     Driver driver = with_rack(30, 2);
-    driver.give(130, facts(101, 110, Standing::suspect)).value();
-    driver.give(130, {fact(101, Standing::dead, 0, 130), fact(105, Standing::dead, 0, 130)}).value();
+    driver.give(130, facts(101, 110, MemberState::suspect)).value();
+    driver.give(130, {fact(101, MemberState::dead, 0, 130), fact(105, MemberState::dead, 0, 130)}).value();
     BOOST_TEST((driver.liveness(101) == Liveness::dead));
     BOOST_TEST((driver.liveness(105) == Liveness::dead));
     BOOST_TEST((driver.liveness(106) == Liveness::suspect));
@@ -100,16 +100,16 @@ BOOST_AUTO_TEST_CASE(two_of_a_rack_or_many_without_a_rack_wait_for_nobody) {
 BOOST_AUTO_TEST_CASE(an_accusation_that_was_refuted_is_answered_with_the_refutation) {
     Driver driver;
     driver.gather(9);
-    driver.give(102, {fact(101, Standing::alive, 3)}).value();
+    driver.give(102, {fact(101, MemberState::alive, 3)}).value();
     driver.run_for(seconds{3}, true);
     driver.sent.clear();
-    driver.give(105, {fact(101, Standing::suspect, 2, 106)}).value();
-    BOOST_TEST(told_to(driver, 105, fact(101, Standing::alive, 3)) == 1U);
+    driver.give(105, {fact(101, MemberState::suspect, 2, 106)}).value();
+    BOOST_TEST(told_to(driver, 105, fact(101, MemberState::alive, 3)) == 1U);
     BOOST_TEST(driver.sent.size() == 1U);
-    driver.give(105, {fact(101, Standing::dead, 1, 106)}).value();
-    BOOST_TEST(told_to(driver, 105, fact(101, Standing::alive, 3)) == 2U);
+    driver.give(105, {fact(101, MemberState::dead, 1, 106)}).value();
+    BOOST_TEST(told_to(driver, 105, fact(101, MemberState::alive, 3)) == 2U);
     // What is true, or no accusation, needs no answer.
-    driver.give(105, {fact(101, Standing::alive, 2)}).value();
+    driver.give(105, {fact(101, MemberState::alive, 2)}).value();
     BOOST_TEST(driver.sent.size() == 2U);
 }
 
@@ -119,20 +119,20 @@ BOOST_AUTO_TEST_CASE(before_a_suspect_is_buried_it_and_others_are_asked_once_mor
     config.dead_after_max = seconds{20};
     Driver driver(config);
     driver.gather(40);
-    driver.give(102, {fact(101, Standing::suspect, 0, 103)}).value();
+    driver.give(102, {fact(101, MemberState::suspect, 0, 103)}).value();
     driver.run_for(config.suspicion_max - config.probe_timeout - milliseconds{50}, true);
     driver.sent.clear();
     driver.run_for(milliseconds{100}, true);
     const auto pings = driver.sent_of(wire::PacketKind::ping);
     const auto is_to_suspect = [](const Sent& item) { return item.packet.target == PeerId{101}; };
     BOOST_TEST(std::ranges::any_of(pings, is_to_suspect));
-    const wire::Fact doubt = fact(101, Standing::suspect, 0, 103);
+    const wire::Fact doubt = fact(101, MemberState::suspect, 0, 103);
     BOOST_TEST(std::ranges::any_of(driver.sent_of(wire::PacketKind::gossip), [&](const Sent& item) {
         return item.to != samples::endpoint(101) &&
                std::ranges::find(item.packet.facts, doubt) != item.packet.facts.end();
     }));
     // The suspect's own answer had its incarnation at 0 and refuted nothing: an answer with a newer one does.
-    driver.give(104, {fact(101, Standing::alive, 1)}).value();
+    driver.give(104, {fact(101, MemberState::alive, 1)}).value();
     driver.run_for(seconds{2}, true);
     BOOST_TEST((driver.liveness(101) == Liveness::alive));
 }
@@ -140,12 +140,12 @@ BOOST_AUTO_TEST_CASE(before_a_suspect_is_buried_it_and_others_are_asked_once_mor
 BOOST_AUTO_TEST_CASE(more_than_a_third_dead_at_once_is_held_until_some_are_back) {
     Driver driver;
     driver.gather(9);
-    for (std::uint64_t id = 101; id <= 104; ++id) driver.give(109, {fact(id, Standing::dead, 0, 109)}).value();
+    for (std::uint64_t id = 101; id <= 104; ++id) driver.give(109, {fact(id, MemberState::dead, 0, 109)}).value();
     driver.run_for(seconds{100}, true);
     BOOST_TEST((driver.liveness(101) == Liveness::dead));
     BOOST_TEST(driver.core.view()->alarms.losses_held);
     BOOST_TEST(driver.told(EventKind::losses_held, samples::me) == 1U);
-    driver.give(109, {fact(104, Standing::alive, 1)}).value();
+    driver.give(109, {fact(104, MemberState::alive, 1)}).value();
     driver.run_for(seconds{6}, true);
     BOOST_TEST((driver.liveness(101) == Liveness::lost));
     BOOST_TEST(!driver.core.view()->alarms.losses_held);
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(whom_another_has_replaced_is_lost_in_its_time_and_holds_up_
     };
     Driver few;
     few.gather(3);
-    for (std::uint64_t id = 101; id <= 102; ++id) few.give(103, {fact(id, Standing::dead, 0, 103)}).value();
+    for (std::uint64_t id = 101; id <= 102; ++id) few.give(103, {fact(id, MemberState::dead, 0, 103)}).value();
     few.run_for(seconds{40}, true);
     BOOST_TEST((few.liveness(101) == Liveness::dead));
     replace(few);
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(whom_another_has_replaced_is_lost_in_its_time_and_holds_up_
     // It says nothing of the others when these are still too many.
     Driver many;
     many.gather(3);
-    for (std::uint64_t id = 101; id <= 103; ++id) many.give(103, {fact(id, Standing::dead, 0, 103)}).value();
+    for (std::uint64_t id = 101; id <= 103; ++id) many.give(103, {fact(id, MemberState::dead, 0, 103)}).value();
     replace(many);
     many.run_for(seconds{40}, true);
     BOOST_TEST((many.liveness(101) == Liveness::lost));
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(an_operator_releases_the_losses_that_are_held) {
     Driver driver;
     driver.gather(3);
     driver.core.confirm_dead();
-    for (std::uint64_t id = 101; id <= 102; ++id) driver.give(103, {fact(id, Standing::dead, 0, 103)}).value();
+    for (std::uint64_t id = 101; id <= 102; ++id) driver.give(103, {fact(id, MemberState::dead, 0, 103)}).value();
     driver.run_for(seconds{60}, true);
     BOOST_TEST((driver.liveness(101) == Liveness::dead));
     driver.core.confirm_dead();
@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(the_address_of_a_forgotten_peer_is_still_dialled_until_a_me
     config.lost_retention = seconds{60};
     Driver driver(config);
     driver.gather(3);
-    driver.give(102, {fact(101, Standing::dead, 0, 102)}).value();
+    driver.give(102, {fact(101, MemberState::dead, 0, 102)}).value();
     driver.run_for(seconds{120}, true);
     BOOST_REQUIRE(driver.core.roster().find(PeerId{101}) == nullptr);
     const auto dialled = [&] {
@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(the_address_of_a_forgotten_peer_is_still_dialled_until_a_me
     back.records = {samples::whole(101, 2)};
     driver.give(back).value();
     driver.run_for(seconds{6}, true);
-    driver.give(103, {fact(101, Standing::left, 0, 0, 2)}).value();
+    driver.give(103, {fact(101, MemberState::left, 0, 0, 2)}).value();
     BOOST_TEST(dialled() == 0);
 }
 
@@ -261,15 +261,15 @@ BOOST_AUTO_TEST_CASE(who_was_stopped_asks_its_suspects_again_before_it_buries_th
     for (const bool refutes : {true, false}) {
         Driver driver;
         driver.gather(6);
-        driver.give(102, {fact(101, Standing::suspect, 0, 102)}).value();
+        driver.give(102, {fact(101, MemberState::suspect, 0, 102)}).value();
         // The last question leaves half a second before the end; its answer comes while nobody reads.
         driver.run_for(milliseconds{4700}, true);
         BOOST_REQUIRE((driver.liveness(101) == Liveness::suspect));
         driver.sent.clear();
         stop_for_a_while(driver);
         BOOST_TEST((driver.liveness(101) == Liveness::suspect));
-        BOOST_TEST(told_to(driver, 101, fact(101, Standing::suspect, 0, 102)) >= 1U);
-        if (refutes) driver.give(101, {fact(101, Standing::alive, 1)}).value();
+        BOOST_TEST(told_to(driver, 101, fact(101, MemberState::suspect, 0, 102)) >= 1U);
+        if (refutes) driver.give(101, {fact(101, MemberState::alive, 1)}).value();
         driver.run_for(milliseconds{501});
         BOOST_TEST((driver.liveness(101) == (refutes ? Liveness::alive : Liveness::dead)));
     }
@@ -277,11 +277,11 @@ BOOST_AUTO_TEST_CASE(who_was_stopped_asks_its_suspects_again_before_it_buries_th
 
 BOOST_AUTO_TEST_CASE(who_was_stopped_reads_what_waits_before_a_rack_is_buried) {
     Driver driver = with_rack(30, 5);
-    driver.give(130, facts(101, 105, Standing::suspect)).value();
-    driver.give(130, facts(101, 104, Standing::dead)).value();
+    driver.give(130, facts(101, 105, MemberState::suspect)).value();
+    driver.give(130, facts(101, 104, MemberState::dead)).value();
     stop_for_a_while(driver);
     for (std::uint64_t id = 101; id <= 104; ++id) BOOST_TEST((driver.liveness(id) == Liveness::suspect));
-    driver.give(130, {fact(102, Standing::alive, 1)}).value();
+    driver.give(130, {fact(102, MemberState::alive, 1)}).value();
     driver.run_for(milliseconds{501});
     BOOST_TEST((driver.liveness(101) == Liveness::dead));
     BOOST_TEST((driver.liveness(102) == Liveness::alive));
@@ -290,11 +290,11 @@ BOOST_AUTO_TEST_CASE(who_was_stopped_reads_what_waits_before_a_rack_is_buried) {
 BOOST_AUTO_TEST_CASE(who_was_stopped_reads_what_waits_before_the_dead_are_lost) {
     Driver driver;
     driver.gather(6);
-    driver.give(102, {fact(101, Standing::dead, 0, 102), fact(103, Standing::dead, 0, 102)}).value();
+    driver.give(102, {fact(101, MemberState::dead, 0, 102), fact(103, MemberState::dead, 0, 102)}).value();
     driver.run_for(seconds{29}, true);
     stop_for_a_while(driver);
     BOOST_TEST((driver.liveness(101) == Liveness::dead));
-    driver.give(102, {fact(103, Standing::alive, 1)}).value();
+    driver.give(102, {fact(103, MemberState::alive, 1)}).value();
     driver.run_for(milliseconds{501}, true);
     BOOST_TEST((driver.liveness(101) == Liveness::lost));
     BOOST_TEST((driver.liveness(103) == Liveness::alive));
@@ -304,7 +304,7 @@ BOOST_AUTO_TEST_CASE(who_was_stopped_reads_what_waits_before_the_dead_are_lost) 
 BOOST_AUTO_TEST_CASE(who_is_always_late_buries_and_gives_up_the_dead_nevertheless) {
     Driver driver;
     driver.gather(6);
-    driver.give(102, {fact(101, Standing::suspect, 0, 102)}).value();
+    driver.give(102, {fact(101, MemberState::suspect, 0, 102)}).value();
     for (int i = 0; i < 12; ++i) stop_for_a_while(driver);
     BOOST_TEST((driver.core.roster().find(PeerId{101})->liveness == Liveness::lost));
 }

@@ -8,7 +8,7 @@ using namespace exa::membership;
 using namespace exa::membership::samples;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using wire::Standing;
+using wire::MemberState;
 
 namespace {
 
@@ -34,26 +34,26 @@ BOOST_AUTO_TEST_CASE(facts_of_one_life_are_ordered_by_incarnation_and_then_by_st
         Liveness believed;
     };
     const Row rows[] = {
-        {fact(101, Standing::alive, 1), fact(101, Standing::suspect, 1, 102), Liveness::suspect},
-        {fact(101, Standing::alive, 2), fact(101, Standing::suspect, 1, 102), Liveness::alive},
-        {fact(101, Standing::alive, 2), fact(101, Standing::dead, 1, 102), Liveness::alive},
-        {fact(101, Standing::suspect, 1, 102), fact(101, Standing::alive, 1), Liveness::suspect},
-        {fact(101, Standing::suspect, 1, 102), fact(101, Standing::alive, 2), Liveness::alive},
-        {fact(101, Standing::suspect, 1, 102), fact(101, Standing::dead, 1, 102), Liveness::dead},
-        {fact(101, Standing::suspect, 2, 102), fact(101, Standing::dead, 1, 102), Liveness::suspect},
-        {fact(101, Standing::dead, 1, 102), fact(101, Standing::alive, 1), Liveness::dead},
-        {fact(101, Standing::dead, 1, 102), fact(101, Standing::suspect, 1, 103), Liveness::dead},
-        {fact(101, Standing::dead, 1, 102), fact(101, Standing::suspect, 5, 102), Liveness::suspect},
-        {fact(101, Standing::dead, 1, 102), fact(101, Standing::alive, 2), Liveness::alive},
-        {fact(101, Standing::alive, 1), fact(101, Standing::left, 1), Liveness::left},
-        {fact(101, Standing::dead, 1, 102), fact(101, Standing::left, 1), Liveness::left},
-        {fact(101, Standing::left, 1), fact(101, Standing::alive, 9), Liveness::left},
-        {fact(101, Standing::left, 1), fact(101, Standing::dead, 9, 102), Liveness::left},
+        {fact(101, MemberState::alive, 1), fact(101, MemberState::suspect, 1, 102), Liveness::suspect},
+        {fact(101, MemberState::alive, 2), fact(101, MemberState::suspect, 1, 102), Liveness::alive},
+        {fact(101, MemberState::alive, 2), fact(101, MemberState::dead, 1, 102), Liveness::alive},
+        {fact(101, MemberState::suspect, 1, 102), fact(101, MemberState::alive, 1), Liveness::suspect},
+        {fact(101, MemberState::suspect, 1, 102), fact(101, MemberState::alive, 2), Liveness::alive},
+        {fact(101, MemberState::suspect, 1, 102), fact(101, MemberState::dead, 1, 102), Liveness::dead},
+        {fact(101, MemberState::suspect, 2, 102), fact(101, MemberState::dead, 1, 102), Liveness::suspect},
+        {fact(101, MemberState::dead, 1, 102), fact(101, MemberState::alive, 1), Liveness::dead},
+        {fact(101, MemberState::dead, 1, 102), fact(101, MemberState::suspect, 1, 103), Liveness::dead},
+        {fact(101, MemberState::dead, 1, 102), fact(101, MemberState::suspect, 5, 102), Liveness::suspect},
+        {fact(101, MemberState::dead, 1, 102), fact(101, MemberState::alive, 2), Liveness::alive},
+        {fact(101, MemberState::alive, 1), fact(101, MemberState::left, 1), Liveness::left},
+        {fact(101, MemberState::dead, 1, 102), fact(101, MemberState::left, 1), Liveness::left},
+        {fact(101, MemberState::left, 1), fact(101, MemberState::alive, 9), Liveness::left},
+        {fact(101, MemberState::left, 1), fact(101, MemberState::dead, 9, 102), Liveness::left},
     };
     for (const Row& row : rows) {
         Driver driver;
         driver.gather(3);
-        driver.give(103, {fact(101, Standing::alive, row.held.incarnation.value)}).value();
+        driver.give(103, {fact(101, MemberState::alive, row.held.incarnation.value)}).value();
         driver.give(103, {row.held}).value();
         driver.give(103, {row.told}).value();
         BOOST_TEST((driver.liveness(101) == row.believed), "row " << &row - rows);
@@ -63,31 +63,31 @@ BOOST_AUTO_TEST_CASE(facts_of_one_life_are_ordered_by_incarnation_and_then_by_st
 BOOST_AUTO_TEST_CASE(facts_of_another_generation_do_not_touch_this_life) {
     Driver driver;
     driver.gather(3);
-    wire::Packet reborn;
-    reborn.header = Driver::header(101, 2);
-    reborn.records = {whole(101, 2)};
-    driver.give(reborn).value();
+    wire::Packet restarted;
+    restarted.header = Driver::header(101, 2);
+    restarted.records = {whole(101, 2)};
+    driver.give(restarted).value();
     BOOST_TEST(driver.told(EventKind::joined, PeerId{101}) == 1U);
-    driver.give(103, {fact(101, Standing::dead, 9, 102, 1), fact(101, Standing::left, 9, 0, 1)}).value();
-    driver.give(103, {fact(101, Standing::dead, 9, 102, 3)}).value();
+    driver.give(103, {fact(101, MemberState::dead, 9, 102, 1), fact(101, MemberState::left, 9, 0, 1)}).value();
+    driver.give(103, {fact(101, MemberState::dead, 9, 102, 3)}).value();
     BOOST_TEST((driver.liveness(101) == Liveness::alive));
 }
 
 BOOST_AUTO_TEST_CASE(suspect_refutes_with_higher_incarnation) {
     Driver driver;
     driver.gather(2);
-    driver.give(101, {fact(me.value, Standing::suspect, 4, 102, 5)}).value();
+    driver.give(101, {fact(me.value, MemberState::suspect, 4, 102, 5)}).value();
     BOOST_TEST(driver.core.incarnation().value == 5U);
     driver.run_for(milliseconds{250});
     bool told = false;
     for (const Sent& item : driver.sent)
         for (const wire::Fact& fact : item.packet.facts)
-            told = told || fact == samples::fact(me.value, Standing::alive, 5, 0, 5);
+            told = told || fact == samples::fact(me.value, MemberState::alive, 5, 0, 5);
     BOOST_TEST(told);
     // The same again is answered already; a death of a lower incarnation as well.
-    driver.give(102, {fact(me.value, Standing::dead, 4, 102, 5)}).value();
+    driver.give(102, {fact(me.value, MemberState::dead, 4, 102, 5)}).value();
     BOOST_TEST(driver.core.incarnation().value == 5U);
-    driver.give(102, {fact(me.value, Standing::dead, 5, 102, 5)}).value();
+    driver.give(102, {fact(me.value, MemberState::dead, 5, 102, 5)}).value();
     BOOST_TEST(driver.core.incarnation().value == 6U);
     BOOST_TEST(driver.core.counters().refutations == 2U);
 }
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(suspect_refutes_with_higher_incarnation) {
 BOOST_AUTO_TEST_CASE(a_doubt_of_our_last_life_is_no_doubt_of_this_one) {
     Driver driver;
     driver.gather(1);
-    driver.give(101, {fact(me.value, Standing::dead, 9, 101, 4)}).value();
+    driver.give(101, {fact(me.value, MemberState::dead, 9, 101, 4)}).value();
     BOOST_TEST(driver.core.incarnation().value == 0U);
 }
 
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(independent_accusers_shorten_a_suspicion_and_repetitions_do
         Driver driver(config);
         driver.gather(8);
         for (const std::uint64_t accuser : accusers)
-            driver.give(accuser, {fact(101, Standing::suspect, 0, accuser)}).value();
+            driver.give(accuser, {fact(101, MemberState::suspect, 0, accuser)}).value();
         const TimePoint from = driver.now;
         while (driver.liveness(101) == Liveness::suspect) driver.run_for(milliseconds{10});
         return driver.now - from;
@@ -124,10 +124,10 @@ BOOST_AUTO_TEST_CASE(dead_becomes_lost_after_thirty_seconds_unless_refuted) {
     for (const bool refuted : {false, true}) {
         Driver driver;
         driver.gather(3);
-        driver.give(103, {fact(101, Standing::dead, 0, 102)}).value();
+        driver.give(103, {fact(101, MemberState::dead, 0, 102)}).value();
         driver.run_for(seconds{29}, true);
         BOOST_TEST((driver.liveness(101) == Liveness::dead));
-        if (refuted) driver.give(103, {fact(101, Standing::alive, 1)}).value();
+        if (refuted) driver.give(103, {fact(101, MemberState::alive, 1)}).value();
         driver.run_for(seconds{2}, true);
         BOOST_TEST((driver.liveness(101) == (refuted ? Liveness::alive : Liveness::lost)));
         BOOST_TEST(driver.told(EventKind::lost, PeerId{101}) == (refuted ? 0U : 1U));
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(dead_becomes_lost_after_thirty_seconds_unless_refuted) {
 BOOST_AUTO_TEST_CASE(a_death_heard_in_a_comparison_is_a_suspicion_first) {
     Driver driver;
     driver.gather(3);
-    driver.give(digest_of(103, {{PeerId{101}, Generation{1}, Incarnation{0}, Standing::dead, 1}})).value();
+    driver.give(digest_of(103, {{PeerId{101}, Generation{1}, Incarnation{0}, MemberState::dead, 1}})).value();
     BOOST_TEST((driver.liveness(101) == Liveness::suspect));
 }
 
@@ -148,8 +148,8 @@ BOOST_AUTO_TEST_CASE(a_peer_that_is_new_and_dead_is_never_alive_to_us) {
     updates.header = Driver::header(101);
     updates.kind = wire::SyncKind::updates;
     updates.records = {whole(110), whole(111), whole(112)};
-    updates.facts = {fact(110, Standing::dead, 0, 101), fact(111, Standing::left),
-                     fact(112, Standing::suspect, 0, 101)};
+    updates.facts = {fact(110, MemberState::dead, 0, 101), fact(111, MemberState::left),
+                     fact(112, MemberState::suspect, 0, 101)};
     driver.give(updates).value();
     BOOST_TEST((driver.liveness(110) == Liveness::dead));
     BOOST_TEST((driver.liveness(111) == Liveness::left));
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(a_record_that_we_cannot_follow_is_asked_for_once_over_the_l
     for (int twice = 0; twice < 2; ++twice) driver.give(news).value();
     BOOST_REQUIRE(driver.syncs.size() == 1U);
     BOOST_TEST((driver.syncs[0].to == PeerId{102}));
-    BOOST_TEST((driver.syncs[0].sync.wants == std::vector{wire::Want{PeerId{101}, Generation{1}, 1}}));
+    BOOST_TEST((driver.syncs[0].sync.pulls == std::vector{wire::Pull{PeerId{101}, Generation{1}, 1}}));
     driver.now += Config{}.pull_timeout;
     driver.give(news).value();
     BOOST_TEST(driver.syncs.size() == 2U);
@@ -184,19 +184,19 @@ BOOST_AUTO_TEST_CASE(a_header_with_a_newer_edition_than_ours_is_asked_about) {
     packet.header.record_version = 3;
     driver.give(packet).value();
     BOOST_REQUIRE(driver.syncs.size() == 1U);
-    BOOST_TEST((driver.syncs[0].sync.wants.at(0).peer == PeerId{101}));
+    BOOST_TEST((driver.syncs[0].sync.pulls.at(0).peer == PeerId{101}));
 }
 
 BOOST_AUTO_TEST_CASE(a_digest_is_answered_with_what_is_newer_here_and_asks_for_what_is_newer_there) {
     Driver driver;
     driver.gather(4);
-    driver.give(103, {fact(104, Standing::alive, 7)}).value();
+    driver.give(103, {fact(104, MemberState::alive, 7)}).value();
     driver
-        .give(digest_of(103, {{PeerId{101}, Generation{1}, Incarnation{0}, Standing::alive, 1},
-                              {PeerId{102}, Generation{1}, Incarnation{0}, Standing::alive, 9},
-                              {PeerId{103}, Generation{1}, Incarnation{0}, Standing::alive, 1},
-                              {PeerId{104}, Generation{1}, Incarnation{2}, Standing::alive, 1},
-                              {PeerId{200}, Generation{1}, Incarnation{0}, Standing::alive, 1}}))
+        .give(digest_of(103, {{PeerId{101}, Generation{1}, Incarnation{0}, MemberState::alive, 1},
+                              {PeerId{102}, Generation{1}, Incarnation{0}, MemberState::alive, 9},
+                              {PeerId{103}, Generation{1}, Incarnation{0}, MemberState::alive, 1},
+                              {PeerId{104}, Generation{1}, Incarnation{2}, MemberState::alive, 1},
+                              {PeerId{200}, Generation{1}, Incarnation{0}, MemberState::alive, 1}}))
         .value();
     BOOST_REQUIRE(driver.syncs.size() == 1U);
     const wire::Sync& answer = driver.syncs[0].sync;
@@ -204,12 +204,12 @@ BOOST_AUTO_TEST_CASE(a_digest_is_answered_with_what_is_newer_here_and_asks_for_w
     BOOST_TEST(answer.seq == 33U);
     BOOST_TEST(!answer.more);
     BOOST_TEST(
-        (answer.wants == std::vector{wire::Want{PeerId{102}, Generation{1}, 1}, wire::Want{PeerId{200}, {}, 0}}));
+        (answer.pulls == std::vector{wire::Pull{PeerId{102}, Generation{1}, 1}, wire::Pull{PeerId{200}, {}, 0}}));
     // Ourselves they lacked; of 104 only the incarnation was news.
     BOOST_REQUIRE(answer.records.size() == 1U);
     BOOST_TEST((answer.records[0].peer == me));
     BOOST_REQUIRE(answer.facts.size() == 2U);
-    BOOST_TEST((answer.facts[1] == fact(104, Standing::alive, 7)));
+    BOOST_TEST((answer.facts[1] == fact(104, MemberState::alive, 7)));
 }
 
 BOOST_AUTO_TEST_CASE(many_peers_are_compared_by_a_summary_and_listed_only_where_it_differs) {
@@ -322,20 +322,20 @@ BOOST_AUTO_TEST_CASE(after_a_late_join_the_next_comparisons_are_a_quarter_and_th
 BOOST_AUTO_TEST_CASE(deaths_and_new_lives_that_we_hear_of_are_told_on) {
     Driver driver;
     driver.gather(5);
-    driver.give(103, {fact(101, Standing::dead, 0, 102)}).value();
-    wire::Packet reborn;
-    reborn.header = Driver::header(103);
-    reborn.records = {whole(104, 2)};
-    driver.give(reborn).value();
+    driver.give(103, {fact(101, MemberState::dead, 0, 102)}).value();
+    wire::Packet restarted;
+    restarted.header = Driver::header(103);
+    restarted.records = {whole(104, 2)};
+    driver.give(restarted).value();
     driver.run_for(milliseconds{250});
     bool death = false;
-    bool life = false;
+    bool instance = false;
     for (const Sent& item : driver.sent_of(wire::PacketKind::gossip)) {
-        death = death || std::ranges::count(item.packet.facts, fact(101, Standing::dead, 0, 102)) != 0;
-        life = life || std::ranges::count(item.packet.records, whole(104, 2)) != 0;
+        death = death || std::ranges::count(item.packet.facts, fact(101, MemberState::dead, 0, 102)) != 0;
+        instance = instance || std::ranges::count(item.packet.records, whole(104, 2)) != 0;
     }
     BOOST_TEST(death);
-    BOOST_TEST(life);
+    BOOST_TEST(instance);
 }
 
 BOOST_AUTO_TEST_CASE(a_link_message_in_anothers_name_is_an_error) {
@@ -344,7 +344,7 @@ BOOST_AUTO_TEST_CASE(a_link_message_in_anothers_name_is_an_error) {
     wire::Sync sync;
     sync.header = Driver::header(101);
     sync.kind = wire::SyncKind::updates;
-    sync.facts = {fact(101, Standing::left)};
+    sync.facts = {fact(101, MemberState::left)};
     const auto result = driver.core.handle_sync(driver.now, PeerId{102}, wire::encode(sync).value());
     BOOST_TEST((result.error().code == membership::errc::not_the_sender));
     BOOST_TEST((driver.liveness(101) == Liveness::alive));
@@ -362,7 +362,7 @@ BOOST_AUTO_TEST_CASE(loads_of_the_unknown_and_the_dead_are_dropped) {
     }
     driver.give(packet).value();
     BOOST_TEST(driver.core.view()->loads.size() == 2U);
-    driver.give(101, {fact(102, Standing::dead, 0, 101)}).value();
+    driver.give(101, {fact(102, MemberState::dead, 0, 101)}).value();
     BOOST_TEST(driver.core.view()->loads.size() == 1U);
 }
 

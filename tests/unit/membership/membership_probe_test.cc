@@ -8,8 +8,8 @@ using namespace exa::membership;
 using namespace exa::membership::samples;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using wire::MemberState;
 using wire::PacketKind;
-using wire::Standing;
 
 namespace {
 
@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(the_suspect_is_told_first_in_the_next_ping_to_it) {
     const auto pings = driver.sent_of(PacketKind::ping);
     BOOST_REQUIRE(!pings.empty());
     BOOST_REQUIRE(!pings[0].packet.facts.empty());
-    BOOST_TEST((pings[0].packet.facts[0] == fact(101, wire::Standing::suspect, 0, me.value)));
+    BOOST_TEST((pings[0].packet.facts[0] == fact(101, wire::MemberState::suspect, 0, me.value)));
 }
 
 BOOST_AUTO_TEST_CASE(in_a_small_cluster_everyone_checks_a_suspicion_at_once_and_in_a_large_one_a_few) {
@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(in_a_small_cluster_everyone_checks_a_suspicion_at_once_and_
         driver.gather(others);
         for (std::uint64_t suspect = 101; suspect < 101 + std::min<std::size_t>(others, 50); ++suspect) {
             driver.sent.clear();
-            driver.give(300, {fact(suspect, wire::Standing::suspect, 0, 999)}).value();
+            driver.give(300, {fact(suspect, wire::MemberState::suspect, 0, 999)}).value();
             driver.run_for(milliseconds{1}, true);
             const auto pings = driver.sent_of(PacketKind::ping);
             const bool now =
@@ -246,12 +246,12 @@ BOOST_AUTO_TEST_CASE(seeds_are_dialled_for_ever_and_ever_more_slowly) {
 BOOST_AUTO_TEST_CASE(the_dead_are_dialled_with_the_news_of_their_death) {
     Driver driver;
     driver.gather(3);
-    driver.give(101, {fact(102, wire::Standing::dead, 0, 101)}).value();
+    driver.give(101, {fact(102, wire::MemberState::dead, 0, 101)}).value();
     driver.sent.clear();
     driver.run_for(seconds{6}, true);
     const auto to_dead = std::ranges::find(driver.sent, endpoint(102), &Sent::to);
     BOOST_REQUIRE((to_dead != driver.sent.end()));
-    BOOST_TEST((to_dead->packet.facts.at(0) == fact(102, wire::Standing::dead, 0, 101)));
+    BOOST_TEST((to_dead->packet.facts.at(0) == fact(102, wire::MemberState::dead, 0, 101)));
 }
 
 BOOST_AUTO_TEST_CASE(who_still_knows_something_else_a_second_later_is_compared_with_and_more_and_more_rarely) {
@@ -277,11 +277,11 @@ BOOST_AUTO_TEST_CASE(who_still_knows_something_else_a_second_later_is_compared_w
     BOOST_TEST(compared(same + 1, milliseconds{200}));
     BOOST_TEST(!compared(same + 1, milliseconds{1100}));
     // A suspicion is no difference, a death is.
-    driver.give(102, {fact(103, Standing::suspect, 0, 102)}).value();
+    driver.give(102, {fact(103, MemberState::suspect, 0, 102)}).value();
     driver.sent.clear();
     driver.run_for(seconds{2}, true);
     BOOST_TEST(driver.sent_of(PacketKind::ping).back().packet.roster == same);
-    driver.give(102, {fact(103, Standing::dead, 0, 102)}).value();
+    driver.give(102, {fact(103, MemberState::dead, 0, 102)}).value();
     driver.sent.clear();
     driver.run_for(seconds{2}, true);
     BOOST_TEST(driver.sent_of(PacketKind::ping).back().packet.roster != same);

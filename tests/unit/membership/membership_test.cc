@@ -12,7 +12,7 @@ using namespace exa::membership;
 using namespace exa::membership::samples;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using wire::Standing;
+using wire::MemberState;
 
 BOOST_AUTO_TEST_SUITE(membership)
 
@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(a_seed_that_turns_out_to_be_ourselves_makes_us_the_first) {
         driver.core.handle_packet(driver.now, endpoint(999), wire::encode(driver.sent[0].packet).value()).has_value());
     driver.drain();
     BOOST_TEST(driver.core.is_joined());
-    BOOST_TEST(driver.told(EventKind::id_clash, me) == 0U);
+    BOOST_TEST(driver.told(EventKind::id_conflict, me) == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(who_has_joined_asks_all_new_seeds_at_once) {
@@ -158,11 +158,11 @@ BOOST_AUTO_TEST_CASE(leaving_is_told_and_then_everything_ends) {
     std::set<Endpoint> told;
     for (const Sent& item : driver.sent)
         for (const wire::Fact& fact : item.packet.facts)
-            if (fact == samples::fact(me.value, Standing::left, 0, 0, 5)) told.insert(item.to);
+            if (fact == samples::fact(me.value, MemberState::left, 0, 0, 5)) told.insert(item.to);
     BOOST_TEST(told.size() == 3U);
     BOOST_TEST(driver.told(EventKind::left_cluster, me) == 0U);
     // While it lasts, a ping is answered and no doubt is refuted.
-    driver.give(101, {fact(me.value, Standing::suspect, 0, 101, 5)}).value();
+    driver.give(101, {fact(me.value, MemberState::suspect, 0, 101, 5)}).value();
     BOOST_TEST((driver.liveness(me.value) == Liveness::left));
     driver.run_for(milliseconds{200});
     BOOST_TEST(driver.told(EventKind::left_cluster, me) == 1U);
@@ -179,13 +179,13 @@ BOOST_AUTO_TEST_CASE(leaving_is_told_and_then_everything_ends) {
 BOOST_AUTO_TEST_CASE(who_left_is_shown_for_a_minute_and_remembered_for_another) {
     Driver driver;
     driver.gather(2);
-    driver.give(102, {fact(101, Standing::left)}).value();
+    driver.give(102, {fact(101, MemberState::left)}).value();
     driver.run_for(seconds{59}, true);
     BOOST_TEST((driver.liveness(101) == Liveness::left));
     driver.run_for(seconds{2}, true);
     BOOST_TEST((driver.core.view()->find(PeerId{101}) == nullptr));
     BOOST_TEST(driver.told(EventKind::forgotten, PeerId{101}) == 1U);
-    // Late news of its life do not bring it back.
+    // Late news of its instance do not bring it back.
     wire::Packet late;
     late.header = Driver::header(102);
     late.records = {whole(101)};
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(the_gone_are_remembered_up_to_a_bound_and_the_oldest_goes_f
     Driver driver(config);
     driver.gather(10);
     for (std::uint64_t id = 101; id < 106; ++id) {
-        driver.give(110, {fact(id, Standing::dead, 0, 110)}).value();
+        driver.give(110, {fact(id, MemberState::dead, 0, 110)}).value();
         driver.now += milliseconds{1};
     }
     BOOST_TEST((driver.core.roster().find(PeerId{101}) == nullptr));
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(a_second_holder_of_a_name_is_loud_and_the_one_that_is_start
         packet.header = Driver::header(101);
         packet.records = {whole(101)};
         driver.give(packet).value();
-        const auto at = std::ranges::find(driver.events, EventKind::name_clash, &Event::kind);
+        const auto at = std::ranges::find(driver.events, EventKind::name_conflict, &Event::kind);
         BOOST_REQUIRE((at != driver.events.end()));
         // Of two that serve, the higher id yields.
         BOOST_TEST((at->peer == (we_start ? me : PeerId{101})));
@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(a_death_leaves_at_once_although_loads_wait_for_their_turn) 
     driver.run_for(seconds{1}, true);
     BOOST_TEST(!driver.sent_of(wire::PacketKind::gossip).empty());
     driver.sent.clear();
-    BOOST_REQUIRE(driver.give(102, {fact(101, Standing::dead, 0, 103)}).has_value());
+    BOOST_REQUIRE(driver.give(102, {fact(101, MemberState::dead, 0, 103)}).has_value());
     driver.run_for(Duration{0});
     const auto sent = driver.sent_of(wire::PacketKind::gossip);
     BOOST_TEST(sent.size() == config.gossip_fanout);
@@ -304,7 +304,7 @@ BOOST_AUTO_TEST_CASE(a_view_is_built_anew_only_when_something_changed) {
     BOOST_TEST((driver.core.view() == view));
     driver.give(101, {}).value();
     BOOST_TEST((driver.core.view() == view));
-    driver.give(101, {fact(102, Standing::suspect, 0, 101)}).value();
+    driver.give(101, {fact(102, MemberState::suspect, 0, 101)}).value();
     BOOST_TEST((driver.core.view() != view));
     BOOST_TEST(driver.core.view()->number == view->number + 1);
     BOOST_TEST((view->find(PeerId{102})->liveness == Liveness::alive));
@@ -316,7 +316,7 @@ BOOST_AUTO_TEST_CASE(foreign_and_damaged_bytes_are_counted_and_change_nothing) {
     const auto view = driver.core.view();
     wire::Packet packet;
     packet.header = Driver::header(101);
-    packet.facts = {fact(102, Standing::left)};
+    packet.facts = {fact(102, MemberState::left)};
     packet.header.cluster = cluster_id("other");
     BOOST_TEST((driver.give(packet).error().code == wire::errc::wrong_cluster));
     packet.header.cluster = cluster;
@@ -347,18 +347,18 @@ BOOST_AUTO_TEST_CASE(a_lying_member_cannot_grow_us_or_break_us) {
     for (int round = 0; round < 3000; ++round) {
         wire::Packet packet;
         packet.header = Driver::header(101 + rng.below(4), 1 + rng.below(3), rng.below(5));
-        packet.header.life = 1 + static_cast<std::uint32_t>(rng.below(2));
+        packet.header.instance = 1 + static_cast<std::uint32_t>(rng.below(2));
         packet.kind = static_cast<wire::PacketKind>(rng.below(5));
         packet.introduce = rng.below(2) == 0;
         packet.seq = rng.below(400);
         packet.target = PeerId{rng.below(3) == 0 ? me.value : 100 + rng.below(100)};
         packet.target_endpoint = endpoint(rng.below(300));
         for (std::uint64_t i = rng.below(6); i > 0; --i)
-            packet.facts.push_back(fact(100 + rng.below(100), static_cast<Standing>(rng.below(4)), rng.below(8),
+            packet.facts.push_back(fact(100 + rng.below(100), static_cast<MemberState>(rng.below(4)), rng.below(8),
                                         rng.below(200), rng.below(4)));
         for (std::uint64_t i = rng.below(3); i > 0; --i) {
             wire::RecordDelta delta = whole(101 + rng.below(200), rng.below(4));
-            delta.life = 1 + static_cast<std::uint32_t>(rng.below(2));
+            delta.instance = 1 + static_cast<std::uint32_t>(rng.below(2));
             delta.version = 2 + rng.below(9);
             delta.base = rng.below(2) == 0 ? 0 : 1;
             packet.records.push_back(delta);

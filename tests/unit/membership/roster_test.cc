@@ -15,13 +15,13 @@ namespace {
 
 const PeerId other{101};
 
-// Brings `to` from its edition of `peer` to that of `from`.
+// Brings `to` from its version of `peer` to that of `from`.
 Applied pass_on(const Roster& from, Roster& to, PeerId peer) {
     const Peer* held = to.find(peer);
     return to.apply(start, *from.delta(peer, held != nullptr ? held->record->version : 0));
 }
 
-// A roster whose own peer is `other`, so that it makes the editions.
+// A roster whose own peer is `other`, so that it makes the versions.
 Roster writer(std::uint16_t replicas = 4) {
     return Roster(start, record(other.value, 1, replicas), 1, 1000);
 }
@@ -43,14 +43,14 @@ BOOST_AUTO_TEST_CASE(deltas_lead_through_any_sequence_of_changes_to_the_same_rec
     Roster steps = samples::roster(0);
     Roster jumps = samples::roster(0);
     Rng rng(5);
-    for (int edition = 0; edition < 300; ++edition) {
+    for (int version = 0; version < 300; ++version) {
         wire::PeerRecord next = *from.find(other)->record;
         const auto slot = static_cast<std::uint16_t>(rng.below(90));
         const auto at = std::ranges::lower_bound(next.replicas, ReplicaId{other, DeploymentId{1}, slot}, {},
                                                  &wire::ReplicaRecord::id);
         const bool known = at != next.replicas.end() && at->id.slot == slot;
         if (rng.below(5) == 0)
-            next.rack = "rack-" + std::to_string(edition);
+            next.rack = "rack-" + std::to_string(version);
         else if (!known)
             next.replicas.insert(at, replica(other, slot));
         else if (rng.below(2) == 0)
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(deltas_lead_through_any_sequence_of_changes_to_the_same_rec
         else
             at->weight += 1;
         from.set_self(next);
-        from.tell_self();
+        from.announce_self();
         BOOST_REQUIRE(pass_on(from, steps, other) != Applied::gap);
         BOOST_REQUIRE((*steps.find(other)->record == *from.find(other)->record));
         // Every reader passes on what it has to others as well as the writer does.
@@ -75,11 +75,11 @@ BOOST_AUTO_TEST_CASE(a_delta_holds_only_what_changed) {
     next.replicas[2].state = wire::ReplicaState::draining;
     next.replicas.erase(next.replicas.begin());
     from.set_self(next);
-    from.tell_self();
+    from.announce_self();
     const auto delta = from.delta(other, 1);
     BOOST_TEST(delta->base == 1U);
     BOOST_TEST(delta->version == 2U);
-    BOOST_TEST(!delta->card.has_value());
+    BOOST_TEST(!delta->profile.has_value());
     BOOST_TEST(delta->replicas.size() == 1U);
     BOOST_TEST(delta->removed.size() == 1U);
     BOOST_TEST(from.delta(other, 0)->replicas.size() == 3U);
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(a_delta_from_an_edition_that_we_lack_is_a_gap_and_changes_n
     BOOST_TEST((roster.apply(start, delta) == Applied::gap));
     BOOST_TEST((*roster.find(other)->record == record(101)));
     delta.peer = PeerId{999};
-    delta.card.reset();
+    delta.profile.reset();
     BOOST_TEST((roster.apply(start, delta) == Applied::gap));
     BOOST_TEST((roster.find(PeerId{999}) == nullptr));
 }
@@ -101,10 +101,10 @@ BOOST_AUTO_TEST_CASE(a_delta_from_an_edition_that_we_lack_is_a_gap_and_changes_n
 BOOST_AUTO_TEST_CASE(a_notice_creates_a_peer_with_its_card_and_asks_for_the_rest) {
     Roster from = writer();
     Roster roster = samples::roster(0);
-    BOOST_TEST((roster.apply(start, *from.notice(other)) == Applied::created));
+    BOOST_TEST((roster.apply(start, *from.stub(other)) == Applied::created));
     BOOST_TEST((roster.find(other)->record->link == endpoint(101)));
     BOOST_TEST(roster.find(other)->record->version == 0U);
-    BOOST_TEST((roster.apply(start, *from.notice(other)) == Applied::gap));
+    BOOST_TEST((roster.apply(start, *from.stub(other)) == Applied::gap));
     BOOST_TEST(!roster.delta(other, 0).has_value());
     BOOST_TEST((pass_on(from, roster, other) == Applied::changed));
     BOOST_TEST((*roster.find(other)->record == *from.find(other)->record));
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(a_newer_generation_replaces_a_dead_life_and_an_older_one_is
     Roster roster = samples::roster(1);
     roster.set_liveness(start, other, Liveness::dead, Incarnation{4});
     BOOST_TEST(roster.live().empty());
-    BOOST_TEST((roster.apply(start, whole(101, 2)) == Applied::reborn));
+    BOOST_TEST((roster.apply(start, whole(101, 2)) == Applied::restarted));
     BOOST_TEST((roster.find(other)->liveness == Liveness::alive));
     BOOST_TEST((roster.find(other)->incarnation == Incarnation{0}));
     BOOST_TEST(roster.dead().empty());
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(a_newer_generation_replaces_a_dead_life_and_an_older_one_is
 BOOST_AUTO_TEST_CASE(a_successor_under_the_same_generation_starts_with_a_card_and_no_past) {
     Roster roster = samples::roster(2);
     roster.set_liveness(start, other, Liveness::dead, Incarnation{4}, PeerId{102});
-    roster.succeed(start, other, 2, Incarnation{1});
+    roster.replace_instance(start, other, 2, Incarnation{1});
     const Peer& peer = *roster.find(other);
     BOOST_TEST((peer.liveness == Liveness::alive));
     BOOST_TEST((peer.incarnation == Incarnation{1}));
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_successor_under_the_same_generation_starts_with_a_card_an
     BOOST_TEST(peer.record->name == "peer-101");
     BOOST_TEST(roster.dead().empty());
     BOOST_TEST(roster.live_count() == 3U);
-    BOOST_TEST((roster.apply(start, whole(record(101), 1)) == Applied::clash));
+    BOOST_TEST((roster.apply(start, whole(record(101), 1)) == Applied::conflict));
     BOOST_TEST((roster.apply(start, whole(record(101), 2)) == Applied::changed));
 }
 
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(another_life_of_the_same_generation_is_a_clash) {
     Roster roster = samples::roster(1);
     wire::PeerRecord next = record(101);
     next.version = 9;
-    BOOST_TEST((roster.apply(start, whole(next, 2)) == Applied::clash));
+    BOOST_TEST((roster.apply(start, whole(next, 2)) == Applied::conflict));
     BOOST_TEST((*roster.find(other)->record == record(101)));
 }
 
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(there_is_room_for_so_many_peers_and_no_more) {
     BOOST_TEST((roster.apply(start, whole(101)) == Applied::created));
     BOOST_TEST((roster.apply(start, whole(102)) == Applied::created));
     BOOST_TEST((roster.apply(start, whole(103)) == Applied::full));
-    BOOST_TEST((roster.apply(start, whole(102, 2)) == Applied::reborn));
+    BOOST_TEST((roster.apply(start, whole(102, 2)) == Applied::restarted));
     roster.forget(other);
     BOOST_TEST((roster.apply(start, whole(103)) == Applied::created));
 }
@@ -191,10 +191,10 @@ BOOST_AUTO_TEST_CASE(the_live_and_the_gone_are_counted_through_all_changes) {
     std::ranges::sort(live);
     BOOST_TEST((live == std::vector{PeerId{102}, PeerId{104}}));
     BOOST_TEST(roster.dead().size() == 2U);
-    BOOST_TEST((roster.surplus(2) == PeerId{103}));
-    BOOST_TEST(!roster.surplus(3).has_value());
+    BOOST_TEST((roster.oldest_tombstone(2) == PeerId{103}));
+    BOOST_TEST(!roster.oldest_tombstone(3).has_value());
     roster.set_liveness(start, PeerId{103}, Liveness::alive, Incarnation{1});
-    BOOST_TEST((roster.surplus(1) == PeerId{101}));
+    BOOST_TEST((roster.oldest_tombstone(1) == PeerId{101}));
     BOOST_TEST(roster.live().size() == 3U);
 }
 
@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(members_are_sorted_shared_while_unchanged_and_without_the_h
     BOOST_TEST((after.begin()[1] == before.begin()[1]));
     BOOST_TEST((after.begin()[2] != before.begin()[2]));
     BOOST_TEST((after.begin()[2]->liveness == Liveness::suspect));
-    roster.hide(PeerId{103});
+    roster.take_out_of_view(PeerId{103});
     BOOST_TEST(roster.members().size() == 3U);
 }
 
@@ -246,7 +246,7 @@ BOOST_AUTO_TEST_CASE(the_bytes_of_a_delta_follow_its_base_its_edition_and_the_in
     wire::PeerRecord next = *from.find(other)->record;
     next.replicas[0].model = "a much longer name of a model";
     from.set_self(next);
-    from.tell_self();
+    from.announce_self();
     BOOST_TEST(agrees(0));
     BOOST_TEST(agrees(1));
     from.set_liveness(start, other, Liveness::alive, Incarnation{0x10203});
@@ -257,9 +257,9 @@ BOOST_AUTO_TEST_CASE(the_live_edition_grows_with_addresses_and_lives_and_not_wit
     Roster roster = samples::roster(2);
     wire::PeerRecord next = record(101);
     const auto takes = [&](const wire::PeerRecord& record) {
-        const std::uint64_t before = roster.live_edition();
+        const std::uint64_t before = roster.live_version();
         BOOST_REQUIRE((roster.apply(start, whole(record)) == Applied::changed));
-        return roster.live_edition() > before;
+        return roster.live_version() > before;
     };
     next.version = 2;
     next.replicas.pop_back();
@@ -267,9 +267,9 @@ BOOST_AUTO_TEST_CASE(the_live_edition_grows_with_addresses_and_lives_and_not_wit
     next.version = 3;
     next.gossip = endpoint(300);
     BOOST_TEST(takes(next));
-    const std::uint64_t before = roster.live_edition();
+    const std::uint64_t before = roster.live_version();
     roster.set_liveness(start, PeerId{102}, Liveness::dead, Incarnation{});
-    BOOST_TEST(roster.live_edition() > before);
+    BOOST_TEST(roster.live_version() > before);
 }
 
 BOOST_AUTO_TEST_CASE(a_renamed_peer_frees_its_old_name) {
@@ -321,7 +321,7 @@ BOOST_AUTO_TEST_CASE(summaries_are_equal_exactly_in_the_parts_of_which_both_know
     BOOST_TEST(differing(other).empty());
     // What views do not show is not told either.
     other.set_liveness(start, near_id, Liveness::left, Incarnation{0});
-    other.hide(near_id);
+    other.take_out_of_view(near_id);
     Roster without = make(false);
     without.forget(near_id);
     BOOST_TEST(std::ranges::equal(other.summary(), without.summary()));
@@ -330,7 +330,7 @@ BOOST_AUTO_TEST_CASE(summaries_are_equal_exactly_in_the_parts_of_which_both_know
     next.state = wire::PeerState::draining;
     other.set_self(next);
     BOOST_TEST(std::ranges::equal(other.summary(), without.summary()));
-    other.tell_self();
+    other.announce_self();
     BOOST_TEST(!std::ranges::equal(other.summary(), without.summary()));
 }
 

@@ -40,13 +40,13 @@ inline wire::PeerRecord record(std::uint64_t peer, std::uint64_t generation = 1,
     return record;
 }
 
-inline wire::RecordDelta whole(const wire::PeerRecord& record, std::uint32_t life = 1) {
+inline wire::RecordDelta whole(const wire::PeerRecord& record, std::uint32_t instance = 1) {
     wire::RecordDelta delta;
     delta.peer = record.id;
     delta.generation = record.generation;
-    delta.life = life;
+    delta.instance = instance;
     delta.version = record.version;
-    delta.card = wire::card_of(record);
+    delta.profile = wire::profile_of(record);
     delta.replicas = record.replicas;
     return delta;
 }

@@ -68,17 +68,17 @@ BOOST_AUTO_TEST_CASE(a_sealed_node_drops_plain_packets_and_an_unsealed_one_seale
     Seal unsealed = seal_of(2, {});
     BOOST_TEST(error_of(sealed, plain) == wire::errc::not_sealed);
     BOOST_TEST(sealed.counters().plain == 1U);
-    BOOST_TEST((sealed.take_alarm() == EventKind::heard_plain));
+    BOOST_TEST((sealed.take_alarm() == EventKind::heard_plaintext));
     BOOST_TEST(error_of(unsealed, sealed.seal({}, plain).value()) == wire::errc::sealed);
     BOOST_TEST(unsealed.counters().sealed == 1U);
-    BOOST_TEST((unsealed.take_alarm() == EventKind::heard_sealed));
+    BOOST_TEST((unsealed.take_alarm() == EventKind::heard_encrypted));
 }
 
 BOOST_AUTO_TEST_CASE(a_key_that_is_not_held_is_an_alarm_that_names_it_and_damage_is_none) {
     Seal one = seal_of(1, {key(1)});
     Seal other = seal_of(2, {key(2)});
     BOOST_TEST(error_of(one, other.seal({}, plain).value()) == wire::errc::unknown_key);
-    BOOST_TEST((one.take_alarm() == EventKind::heard_foreign));
+    BOOST_TEST((one.take_alarm() == EventKind::heard_foreign_key));
     const auto alarms = one.alarms(now);
     BOOST_TEST_REQUIRE(alarms.size() == 1U);
     BOOST_TEST((alarms[0].key == key(2).id));

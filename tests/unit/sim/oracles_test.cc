@@ -39,7 +39,7 @@ struct World {
 
     // What the oracles say when peer 0 takes it for alive again.
     std::string verdict(std::uint64_t incarnation) {
-        const std::uint32_t life = cluster.peer(0).node->membership().roster().find(id)->life;
+        const std::uint32_t life = cluster.peer(0).node->membership().roster().find(id)->instance;
         oracles.on_told(cluster.now(), cluster.peer(0),
                         {Told::alive, id, Generation{1}, {}, false, Incarnation{incarnation}, life});
         return oracles.violations().empty() ? std::string() : oracles.violations().front().what;
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(the_death_of_a_life_whose_generation_the_next_one_has_is_no
     const auto tell = [&](std::uint64_t incarnation) {
         oracles.on_told(cluster.now(), cluster.peer(0),
                         {Told::dead, again.id, Generation{2}, cluster.peer(1).id, false, Incarnation{incarnation},
-                         again.node->membership().life()});
+                         again.node->membership().instance()});
         return oracles.violation_count();
     };
     BOOST_TEST(tell(0) == 0U);

@@ -45,7 +45,7 @@ inline Header header() {
 }
 
 inline Fact fact() {
-    return {PeerId{0x5555}, Generation{3}, Incarnation{1}, Standing::suspect, PeerId{0x1111222233334444}};
+    return {PeerId{0x5555}, Generation{3}, Incarnation{1}, MemberState::suspect, PeerId{0x1111222233334444}};
 }
 
 inline RecordDelta whole() {
@@ -53,10 +53,10 @@ inline RecordDelta whole() {
     RecordDelta delta;
     delta.peer = from.id;
     delta.generation = from.generation;
-    delta.life = 0xdeadbeef;
+    delta.instance = 0xdeadbeef;
     delta.incarnation = Incarnation{2};
     delta.version = from.version;
-    delta.card = card_of(from);
+    delta.profile = profile_of(from);
     delta.replicas = from.replicas;
     return delta;
 }
@@ -64,7 +64,7 @@ inline RecordDelta whole() {
 inline RecordDelta change() {
     RecordDelta delta = whole();
     delta.base = 8;
-    delta.card.reset();
+    delta.profile.reset();
     delta.replicas.resize(1);
     delta.removed = {{delta.peer, deployment_id("embed"), 4}};
     return delta;
@@ -102,12 +102,12 @@ inline Sync sync() {
     sync.seq = 78;
     sync.first = PeerId{1};
     sync.last = PeerId{~std::uint64_t{0}};
-    sync.digest = {{PeerId{0x5555}, Generation{3}, Incarnation{1}, Standing::dead, 5},
-                   {PeerId{0x6666}, Generation{1}, Incarnation{0}, Standing::left, 2}};
+    sync.digest = {{PeerId{0x5555}, Generation{3}, Incarnation{1}, MemberState::dead, 5},
+                   {PeerId{0x6666}, Generation{1}, Incarnation{0}, MemberState::left, 2}};
     sync.facts = {fact()};
     sync.records = {change()};
     sync.loads = {loads()};
-    sync.wants = {{PeerId{0x7777}, Generation{1}, 4}};
+    sync.pulls = {{PeerId{0x7777}, Generation{1}, 4}};
     sync.keys_hash = 0x0123456789abcdef;
     return sync;
 }
@@ -143,7 +143,7 @@ inline LoadGroup loads_before_limits() {
 
 inline Packet packet_before_kv() {
     Packet before = packet();
-    before.records[0].card->kv_gib = 0;
+    before.records[0].profile->kv_gib = 0;
     return before;
 }
 
@@ -161,8 +161,8 @@ inline Packet packet_before_rounds() {
 
 inline Packet packet_before_keys() {
     Packet before = packet_before_rounds();
-    before.records[0].card->keys.clear();
-    before.records[0].card->primary_key = {};
+    before.records[0].profile->keys.clear();
+    before.records[0].profile->primary_key = {};
     return before;
 }
 

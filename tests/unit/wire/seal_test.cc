@@ -30,8 +30,8 @@ ClusterKey key(std::uint8_t with) {
     return exa::cluster_key(crypto, secret);
 }
 
-Sealer sealer(std::uint64_t peer = 1, std::uint64_t generation = 1, std::uint32_t life = 7) {
-    return {crypto, cluster, PeerId{peer}, Generation{generation}, life};
+Sealer sealer(std::uint64_t peer = 1, std::uint64_t generation = 1, std::uint32_t instance = 7) {
+    return {crypto, cluster, PeerId{peer}, Generation{generation}, instance};
 }
 
 Opener opener(std::vector<ClusterKey> keys, std::size_t senders_max = 8192) {
@@ -163,12 +163,12 @@ BOOST_AUTO_TEST_CASE(late_packets_open_within_the_window_and_each_once) {
 
 BOOST_AUTO_TEST_CASE(lives_of_one_peer_share_no_subkey) {
     const Bytes first = sealer(1, 1, 7).seal(key(1), plain).value();
-    const Bytes reborn = sealer(1, 2, 7).seal(key(1), plain).value();
+    const Bytes restarted = sealer(1, 2, 7).seal(key(1), plain).value();
     const Bytes clone = sealer(1, 1, 8).seal(key(1), plain).value();
     const auto body = [](const Bytes& packet) {
         return Bytes(packet.begin() + exa::wire::seal_header_bytes, packet.end());
     };
-    BOOST_TEST(body(first) != body(reborn));
+    BOOST_TEST(body(first) != body(restarted));
     BOOST_TEST(body(first) != body(clone));
 }
 

@@ -35,12 +35,12 @@ BOOST_AUTO_TEST_CASE(encoded_messages_stay_within_the_sum_of_their_items) {
         std::size_t bound = message_size_bound;
         for (std::uint64_t i = rng.below(10); i > 0; --i) {
             packet.facts.push_back({PeerId{rng.next() | 1}, Generation{rng.next() >> 1}, Incarnation{rng.next() >> 17},
-                                    Standing::suspect, PeerId{rng.next()}});
+                                    MemberState::suspect, PeerId{rng.next()}});
             bound += wire::size_bound(packet.facts.back());
         }
         for (std::uint64_t i = rng.below(2); i > 0; --i) {
             RecordDelta delta = samples::whole();
-            delta.card->name = std::string(rng.below(40), 'n');
+            delta.profile->name = std::string(rng.below(40), 'n');
             delta.replicas.clear();
             for (std::uint16_t slot = 0; slot < rng.below(12); ++slot) delta.replicas.push_back(samples::replica(slot));
             packet.records.push_back(delta);
@@ -72,10 +72,10 @@ BOOST_AUTO_TEST_CASE(link_messages_stay_within_the_sum_of_their_items) {
     std::size_t bound = message_size_bound;
     for (std::uint64_t i = 1; i < 900; ++i) {
         sync.digest.push_back({PeerId{i << 50 | rng.next() >> 20}, Generation{rng.next() >> 1},
-                               Incarnation{rng.below(9)}, Standing::dead, rng.below(1000)});
+                               Incarnation{rng.below(9)}, MemberState::dead, rng.below(1000)});
         bound += wire::size_bound(sync.digest.back());
-        sync.wants.push_back({sync.digest.back().peer, Generation{rng.next() >> 1}, rng.below(1000)});
-        bound += wire::size_bound(sync.wants.back());
+        sync.pulls.push_back({sync.digest.back().peer, Generation{rng.next() >> 1}, rng.below(1000)});
+        bound += wire::size_bound(sync.pulls.back());
     }
     BOOST_TEST(encode(sync).value().size() <= bound);
 }

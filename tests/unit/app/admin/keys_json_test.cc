@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(keys_say_who_holds_them_who_does_not_and_who_seals_with_the
 
 BOOST_AUTO_TEST_CASE(a_peer_without_keys_says_so_and_shows_its_alarms) {
     app::SealView seal;
-    seal.alarms = {{membership::EventKind::heard_sealed, 7, *parse_endpoint("10.0.0.1:7946"), {}, TimePoint{}}};
+    seal.alarms = {{membership::EventKind::heard_encrypted, 7, *parse_endpoint("10.0.0.1:7946"), {}, TimePoint{}}};
     seal.counters.sealed = 7;
     BOOST_TEST(boost::json::serialize(app::seal_json(TimePoint{std::chrono::seconds{2}}, seal)) ==
                R"({"sealed":false,"primary":null,"keys":[],"stored":true,"alarms":[)"

@@ -1,4 +1,4 @@
-#include "membership/state_pool.h"
+#include "membership/intern_pool.h"
 
 #include <algorithm>
 #include <utility>
@@ -23,14 +23,14 @@ bool same_loads(const LoadReports& held, const LoadReports& reports) {
 }  // namespace
 
 template <class T>
-std::vector<T>& StatePool::of_peer(FlatMap<PeerId, std::vector<T>, IdHash>& map, PeerId peer) {
+std::vector<T>& InternPool::of_peer(FlatMap<PeerId, std::vector<T>, IdHash>& map, PeerId peer) {
     if (std::vector<T>* known = map.find(peer)) return *known;
     map.put(peer, {});
     return *map.find(peer);
 }
 
-std::shared_ptr<const HeldRecord> StatePool::record(const std::shared_ptr<const HeldRecord>& before,
-                                                    const wire::RecordDelta& delta) {
+std::shared_ptr<const VersionedRecord> InternPool::record(const std::shared_ptr<const VersionedRecord>& before,
+                                                          const wire::RecordDelta& delta) {
     // A whole record is the same whatever was held before it.
     const bool is_first = before == nullptr || delta.base == 0;
     const std::uint64_t version = before == nullptr && delta.base != 0 ? 0 : delta.version;
@@ -47,7 +47,7 @@ std::shared_ptr<const HeldRecord> StatePool::record(const std::shared_ptr<const 
     return made;
 }
 
-std::shared_ptr<const LoadReports> StatePool::loads(const wire::LoadGroup& group) {
+std::shared_ptr<const LoadReports> InternPool::loads(const wire::LoadGroup& group) {
     std::vector<Loads>& known = of_peer(loads_, group.peer);
     for (const Loads& entry : known) {
         if (entry.number != group.number || entry.part != group.part || entry.generation != group.generation) continue;
@@ -60,14 +60,15 @@ std::shared_ptr<const LoadReports> StatePool::loads(const wire::LoadGroup& group
     return made;
 }
 
-std::shared_ptr<const HeldRecord> make_record(StatePool* pool, const std::shared_ptr<const HeldRecord>& before,
-                                              const wire::RecordDelta& delta) {
+std::shared_ptr<const VersionedRecord> make_record(InternPool* pool,
+                                                   const std::shared_ptr<const VersionedRecord>& before,
+                                                   const wire::RecordDelta& delta) {
     if (pool != nullptr) return pool->record(before, delta);
-    if (before == nullptr || delta.base == 0) return std::make_shared<const HeldRecord>(delta);
-    return std::make_shared<const HeldRecord>(*before, delta);
+    if (before == nullptr || delta.base == 0) return std::make_shared<const VersionedRecord>(delta);
+    return std::make_shared<const VersionedRecord>(*before, delta);
 }
 
-std::shared_ptr<const LoadReports> make_loads(StatePool* pool, const wire::LoadGroup& group) {
+std::shared_ptr<const LoadReports> make_loads(InternPool* pool, const wire::LoadGroup& group) {
     if (pool != nullptr) return pool->loads(group);
     LoadReports reports = group.reports;
     for (wire::LoadReport& report : reports) report.age = Duration{0};

@@ -1,4 +1,4 @@
-#include "membership/news_queue.h"
+#include "membership/broadcast_queue.h"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -10,18 +10,18 @@
 
 using namespace exa;
 using namespace exa::membership;
-using Take = NewsQueue::Take;
+using Take = BroadcastQueue::Take;
 
 namespace {
 
-NewsKey key(std::uint64_t peer, std::uint16_t part = 0) {
+UpdateKey key(std::uint64_t peer, std::uint16_t part = 0) {
     return {PeerId{peer}, part};
 }
 
 // The peers offered by one take() that sends `most` of them.
-std::vector<std::uint64_t> sent(NewsQueue& queue, std::size_t most, std::uint32_t budget = 100) {
+std::vector<std::uint64_t> sent(BroadcastQueue& queue, std::size_t most, std::uint32_t budget = 100) {
     std::vector<std::uint64_t> peers;
-    queue.take(budget, 1, [&](NewsKey offered, std::uint64_t) {
+    queue.take(budget, 1, [&](UpdateKey offered, std::uint64_t) {
         if (peers.size() >= most) return Take::skip;
         peers.push_back(offered.peer.value);
         return Take::sent;
@@ -31,10 +31,10 @@ std::vector<std::uint64_t> sent(NewsQueue& queue, std::size_t most, std::uint32_
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(news_queue)
+BOOST_AUTO_TEST_SUITE(broadcast_queue)
 
 BOOST_AUTO_TEST_CASE(what_was_told_least_comes_first_and_then_the_newest) {
-    NewsQueue queue;
+    BroadcastQueue queue;
     for (const std::uint64_t peer : {1U, 2U, 3U}) queue.put(key(peer));
     BOOST_TEST((sent(queue, 2) == std::vector<std::uint64_t>{3, 2}));
     BOOST_TEST((sent(queue, 2) == std::vector<std::uint64_t>{1, 3}));
@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(what_was_told_least_comes_first_and_then_the_newest) {
 }
 
 BOOST_AUTO_TEST_CASE(news_ends_when_its_budget_is_spent_and_starts_anew_when_put_again) {
-    NewsQueue queue;
+    BroadcastQueue queue;
     queue.put(key(1));
     BOOST_TEST(sent(queue, 1, 3).size() == 1U);
     BOOST_TEST(sent(queue, 1, 3).size() == 1U);
@@ -54,10 +54,10 @@ BOOST_AUTO_TEST_CASE(news_ends_when_its_budget_is_spent_and_starts_anew_when_put
 }
 
 BOOST_AUTO_TEST_CASE(of_two_bases_the_lower_is_kept) {
-    NewsQueue queue;
+    BroadcastQueue queue;
     queue.put(key(1), 5);
     queue.put(key(1), 7);
-    queue.take(10, 1, [](NewsKey, std::uint64_t base) {
+    queue.take(10, 1, [](UpdateKey, std::uint64_t base) {
         BOOST_TEST(base == 5U);
         return Take::sent;
     });
@@ -65,20 +65,20 @@ BOOST_AUTO_TEST_CASE(of_two_bases_the_lower_is_kept) {
 }
 
 BOOST_AUTO_TEST_CASE(skips_are_limited_and_what_is_gone_is_removed) {
-    NewsQueue queue;
+    BroadcastQueue queue;
     for (std::uint64_t peer = 1; peer <= 9; ++peer) queue.put(key(peer));
     int offers = 0;
-    queue.take(10, 4, [&](NewsKey, std::uint64_t) {
+    queue.take(10, 4, [&](UpdateKey, std::uint64_t) {
         ++offers;
         return Take::skip;
     });
     BOOST_TEST(offers == 4);
-    queue.take(10, 4, [](NewsKey, std::uint64_t) { return Take::gone; });
+    queue.take(10, 4, [](UpdateKey, std::uint64_t) { return Take::gone; });
     BOOST_TEST(queue.empty());
 }
 
 BOOST_AUTO_TEST_CASE(dropping_a_peer_drops_all_its_parts_and_no_others) {
-    NewsQueue queue;
+    BroadcastQueue queue;
     queue.put(key(1, 65535));
     queue.put(key(2, 0));
     queue.put(key(2, 3));
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(any_history_of_orders_leaves_the_order_that_a_sorted_list_h
     };
     for (std::uint64_t seed = 1; seed <= 8; ++seed) {
         Rng rng(seed);
-        NewsQueue queue;
+        BroadcastQueue queue;
         std::vector<Told> model;
         std::uint64_t age = ~std::uint64_t{0};
         for (int step = 0; step < 600; ++step) {
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(any_history_of_orders_leaves_the_order_that_a_sorted_list_h
                     return bits == 0 ? Take::gone : bits < 3 ? Take::skip : Take::sent;
                 };
                 std::vector<std::pair<std::uint64_t, std::uint64_t>> offered;
-                queue.take(3, 2, [&](NewsKey of, std::uint64_t base) {
+                queue.take(3, 2, [&](UpdateKey of, std::uint64_t base) {
                     offered.emplace_back(of.peer.value, base);
                     return fate(of.peer.value);
                 });
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(any_history_of_orders_leaves_the_order_that_a_sorted_list_h
 }
 
 BOOST_AUTO_TEST_CASE(above_its_bound_what_was_told_most_often_and_is_oldest_makes_room) {
-    NewsQueue queue(4);
+    BroadcastQueue queue(4);
     for (const std::uint64_t peer : {1U, 2U, 3U, 4U}) queue.put(key(peer));
     BOOST_TEST((sent(queue, 2) == std::vector<std::uint64_t>{4, 3}));
     queue.put(key(5));

@@ -1,4 +1,4 @@
-// NewsQueue: what is still to be told, the least often told first and among those the newest.
+// BroadcastQueue: what is still to be told, the least often told first and among those the newest.
 //
 // It keeps only names of news; what they say is looked up when a packet leaves, so that it is never stale. One entry a
 // key bounds it, and `most`: what is told most often, and of that the oldest, makes room. Newest first keeps a flood of
@@ -18,13 +18,13 @@
 
 namespace exa::membership {
 
-struct NewsKey {
+struct UpdateKey {
     PeerId peer;
     std::uint16_t part = 0;  // of its loads; 0 otherwise
-    auto operator<=>(const NewsKey&) const = default;
+    auto operator<=>(const UpdateKey&) const = default;
 };
 
-class NewsQueue {
+class BroadcastQueue {
   public:
     enum class Take : std::uint8_t {
         sent,  // it is in the packet
@@ -33,10 +33,10 @@ class NewsQueue {
     };
 
     // Holds `most` pieces of news.
-    explicit NewsQueue(std::size_t most = ~std::size_t{0}) : most_(most) {}
+    explicit BroadcastQueue(std::size_t most = ~std::size_t{0}) : most_(most) {}
 
-    // Tells `key` anew. `base` is the edition that everyone may be taken to hold; of two bases the lower stays.
-    void put(NewsKey key, std::uint64_t base = 0);
+    // Tells `key` anew. `base` is the version that everyone may be taken to hold; of two bases the lower stays.
+    void put(UpdateKey key, std::uint64_t base = 0);
     void drop(PeerId peer);
     void clear();
 
@@ -75,7 +75,7 @@ class NewsQueue {
 
   private:
     struct News {
-        NewsKey key;
+        UpdateKey key;
         std::uint64_t base = 0;
         std::uint64_t age = 0;  // counts down: the newest has the lowest
     };
@@ -88,7 +88,7 @@ class NewsQueue {
         News news;
     };
     struct KeyHash {
-        std::uint64_t operator()(const NewsKey& key) const { return mix64(key.peer.value + key.part); }
+        std::uint64_t operator()(const UpdateKey& key) const { return mix64(key.peer.value + key.part); }
     };
 
     static std::vector<News>::iterator position(std::vector<News>& news, std::uint64_t age);
@@ -98,7 +98,7 @@ class NewsQueue {
 
     std::size_t most_;
     std::vector<std::vector<News>> told_;  // by how often
-    FlatMap<NewsKey, Place, KeyHash> places_;
+    FlatMap<UpdateKey, Place, KeyHash> places_;
     std::uint64_t next_age_ = ~std::uint64_t{0};
     // Of the take() under way.
     std::vector<Sent> sent_;

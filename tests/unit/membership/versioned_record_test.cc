@@ -1,4 +1,4 @@
-#include "membership/held_record.h"
+#include "membership/versioned_record.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -10,7 +10,7 @@ using namespace exa::membership::samples;
 
 namespace {
 
-// From edition `base` of peer 101 to the next: one replica drains, `removed` of the others go.
+// From version `base` of peer 101 to the next: one replica drains, `removed` of the others go.
 wire::RecordDelta drain(std::uint64_t base, std::uint16_t slot, std::vector<std::uint16_t> removed = {}) {
     wire::RecordDelta delta;
     delta.peer = PeerId{101};
@@ -23,17 +23,17 @@ wire::RecordDelta drain(std::uint64_t base, std::uint16_t slot, std::vector<std:
     return delta;
 }
 
-HeldRecord first(std::uint16_t replicas = 4) {
-    return HeldRecord(record(101, 1, replicas));
+VersionedRecord first(std::uint16_t replicas = 4) {
+    return VersionedRecord(record(101, 1, replicas));
 }
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(held_record)
+BOOST_AUTO_TEST_SUITE(versioned_record)
 
 BOOST_AUTO_TEST_CASE(an_edition_made_of_a_delta_gives_the_delta_back_and_leaves_the_one_before_as_it_was) {
-    const HeldRecord before = first();
-    const HeldRecord after(before, drain(1, 2, {0}));
+    const VersionedRecord before = first();
+    const VersionedRecord after(before, drain(1, 2, {0}));
     BOOST_TEST(before.version == 1U);
     BOOST_TEST(before.replicas.size() == 4U);
     BOOST_TEST(after.version == 2U);
@@ -43,17 +43,17 @@ BOOST_AUTO_TEST_CASE(an_edition_made_of_a_delta_gives_the_delta_back_and_leaves_
 }
 
 BOOST_AUTO_TEST_CASE(a_card_alone_is_version_0_and_only_a_whole_record_leads_on_from_it) {
-    const HeldRecord card(first().notice());
-    BOOST_TEST(card.version == 0U);
-    BOOST_TEST(card.name == "peer-101");
-    BOOST_TEST(card.replicas.empty());
-    BOOST_TEST(!card.leads_on(drain(1, 2)));
-    BOOST_TEST(card.leads_on(first().delta(0)));
+    const VersionedRecord profile(first().stub());
+    BOOST_TEST(profile.version == 0U);
+    BOOST_TEST(profile.name == "peer-101");
+    BOOST_TEST(profile.replicas.empty());
+    BOOST_TEST(!profile.leads_on(drain(1, 2)));
+    BOOST_TEST(profile.leads_on(first().delta(0)));
 }
 
 BOOST_AUTO_TEST_CASE(it_is_made_by_its_own_delta_and_by_no_other) {
-    const HeldRecord before = first();
-    const HeldRecord after(before, drain(1, 2, {0}));
+    const VersionedRecord before = first();
+    const VersionedRecord after(before, drain(1, 2, {0}));
     BOOST_TEST(after.is_made_by(drain(1, 2, {0})));
     wire::RecordDelta other = drain(1, 2, {0});
     other.replicas.front().model = "forged";
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(it_is_made_by_its_own_delta_and_by_no_other) {
     other.replicas.clear();
     BOOST_TEST(!after.is_made_by(other));
     other = drain(1, 2, {0});
-    other.card = wire::card_of(before);
+    other.profile = wire::profile_of(before);
     BOOST_TEST(!after.is_made_by(other));
     other = drain(1, 2, {0});
     other.generation = Generation{2};
@@ -74,21 +74,21 @@ BOOST_AUTO_TEST_CASE(it_is_made_by_its_own_delta_and_by_no_other) {
 }
 
 BOOST_AUTO_TEST_CASE(a_whole_record_is_made_by_itself_and_not_by_one_with_another_card_or_replica) {
-    const HeldRecord held(whole(101));
+    const VersionedRecord held(whole(101));
     BOOST_TEST(held.is_made_by(whole(101)));
     wire::RecordDelta other = whole(101);
-    other.card->rack = "forged";
+    other.profile->rack = "forged";
     BOOST_TEST(!held.is_made_by(other));
     other = whole(101);
     other.replicas.back().weight = 2;
     BOOST_TEST(!held.is_made_by(other));
-    BOOST_TEST(!held.is_made_by(first().notice()));
-    BOOST_TEST(HeldRecord(first().notice()).is_made_by(first().notice()));
-    BOOST_TEST(!HeldRecord(first().notice()).is_made_by(whole(101)));
+    BOOST_TEST(!held.is_made_by(first().stub()));
+    BOOST_TEST(VersionedRecord(first().stub()).is_made_by(first().stub()));
+    BOOST_TEST(!VersionedRecord(first().stub()).is_made_by(whole(101)));
 }
 
 BOOST_AUTO_TEST_CASE(a_measured_delta_is_measured_again_for_another_base_or_incarnation) {
-    const HeldRecord after(first(), drain(1, 2));
+    const VersionedRecord after(first(), drain(1, 2));
     for (const std::uint64_t base : {0U, 1U, 0U})
         for (const std::uint64_t incarnation : {0U, 70'000U}) {
             wire::RecordDelta delta = after.delta(base);

@@ -1,4 +1,4 @@
-#include "membership/held_record.h"
+#include "membership/versioned_record.h"
 
 #include <algorithm>
 #include <utility>
@@ -15,57 +15,58 @@ constexpr std::size_t removed_max = 64;
 
 }  // namespace
 
-HeldRecord::HeldRecord(wire::PeerRecord whole)
+VersionedRecord::VersionedRecord(wire::PeerRecord whole)
     : wire::PeerRecord(std::move(whole)),
       name_hash_(hash64(as_bytes(name))),
-      card_since_(version),
+      profile_since_(version),
       replicas_since_(replicas.size(), version),
       whole_below_(version) {}
 
-HeldRecord::HeldRecord(const wire::RecordDelta& first) {
+VersionedRecord::VersionedRecord(const wire::RecordDelta& first) {
     id = first.peer;
     generation = first.generation;
-    set_card(*first.card);
+    set_profile(*first.profile);
     if (first.base != 0) return;
     version = first.version;
     replicas = first.replicas;
-    card_since_ = version;
+    profile_since_ = version;
     replicas_since_.assign(replicas.size(), version);
     whole_below_ = version;
 }
 
-HeldRecord::HeldRecord(const HeldRecord& before, const wire::RecordDelta& delta) : HeldRecord(before) {
+VersionedRecord::VersionedRecord(const VersionedRecord& before, const wire::RecordDelta& delta)
+    : VersionedRecord(before) {
     EXA_CHECK(delta.base != 0 && leads_on(delta));
     measured_.reset();
-    if (delta.card) {
-        set_card(*delta.card);
-        card_since_ = delta.version;
+    if (delta.profile) {
+        set_profile(*delta.profile);
+        profile_since_ = delta.version;
     }
     merge_replicas(delta);
     version = delta.version;
 }
 
-void HeldRecord::set_card(const wire::Card& card) {
-    name = card.name;
-    state = card.state;
-    gossip = card.gossip;
-    link = card.link;
-    http = card.http;
-    region = card.region;
-    rack = card.rack;
-    keys = card.keys;
-    primary_key = card.primary_key;
-    kv_gib = card.kv_gib;
+void VersionedRecord::set_profile(const wire::PeerProfile& profile) {
+    name = profile.name;
+    state = profile.state;
+    gossip = profile.gossip;
+    link = profile.link;
+    http = profile.http;
+    region = profile.region;
+    rack = profile.rack;
+    keys = profile.keys;
+    primary_key = profile.primary_key;
+    kv_gib = profile.kv_gib;
     name_hash_ = hash64(as_bytes(name));
 }
 
-bool HeldRecord::has_card(const wire::Card& card) const {
-    return name == card.name && state == card.state && gossip == card.gossip && link == card.link &&
-           http == card.http && region == card.region && rack == card.rack && keys == card.keys &&
-           primary_key == card.primary_key && kv_gib == card.kv_gib;
+bool VersionedRecord::has_profile(const wire::PeerProfile& profile) const {
+    return name == profile.name && state == profile.state && gossip == profile.gossip && link == profile.link &&
+           http == profile.http && region == profile.region && rack == profile.rack && keys == profile.keys &&
+           primary_key == profile.primary_key && kv_gib == profile.kv_gib;
 }
 
-void HeldRecord::merge_replicas(const wire::RecordDelta& delta) {
+void VersionedRecord::merge_replicas(const wire::RecordDelta& delta) {
     const auto place_of = [&](const ReplicaId& replica) {
         return std::ranges::lower_bound(replicas, replica, {}, &wire::ReplicaRecord::id) - replicas.begin();
     };
@@ -96,16 +97,17 @@ void HeldRecord::merge_replicas(const wire::RecordDelta& delta) {
     }
 }
 
-bool HeldRecord::leads_on(const wire::RecordDelta& delta) const {
+bool VersionedRecord::leads_on(const wire::RecordDelta& delta) const {
     return delta.base == 0 || (version != 0 && version >= delta.base && delta.base != delta.version);
 }
 
-bool HeldRecord::is_made_by(const wire::RecordDelta& delta) const {
+bool VersionedRecord::is_made_by(const wire::RecordDelta& delta) const {
     if (id != delta.peer || generation != delta.generation) return false;
-    if (version == 0) return delta.base != 0 && delta.card && has_card(*delta.card);
+    if (version == 0) return delta.base != 0 && delta.profile && has_profile(*delta.profile);
     if (version != delta.version) return false;
-    if (delta.base == 0) return whole_below_ == version && has_card(*delta.card) && replicas == delta.replicas;
-    if (delta.card.has_value() != (card_since_ == version) || (delta.card && !has_card(*delta.card))) return false;
+    if (delta.base == 0) return whole_below_ == version && has_profile(*delta.profile) && replicas == delta.replicas;
+    if (delta.profile.has_value() != (profile_since_ == version) || (delta.profile && !has_profile(*delta.profile)))
+        return false;
     // What is older than the delta is as it was before in both, so only its own parts are looked at.
     auto changed = delta.replicas.begin();
     for (std::size_t i = 0; i < replicas.size(); ++i) {
@@ -122,13 +124,13 @@ bool HeldRecord::is_made_by(const wire::RecordDelta& delta) const {
     return changed == delta.replicas.end() && removed == delta.removed.end();
 }
 
-wire::RecordDelta HeldRecord::delta(std::uint64_t base) const {
+wire::RecordDelta VersionedRecord::delta(std::uint64_t base) const {
     wire::RecordDelta delta;
     delta.peer = id;
     delta.generation = generation;
     delta.version = version;
     delta.base = base < whole_below_ || base >= version ? 0 : base;
-    if (delta.base == 0 || card_since_ > base) delta.card = wire::card_of(*this);
+    if (delta.base == 0 || profile_since_ > base) delta.profile = wire::profile_of(*this);
     delta.replicas.reserve(replicas.size());
     for (std::size_t i = 0; i < replicas.size(); ++i)
         if (delta.base == 0 || replicas_since_[i] > base) delta.replicas.push_back(replicas[i]);
@@ -138,7 +140,7 @@ wire::RecordDelta HeldRecord::delta(std::uint64_t base) const {
     return delta;
 }
 
-std::size_t HeldRecord::delta_bytes(std::uint64_t base, Incarnation incarnation) const {
+std::size_t VersionedRecord::delta_bytes(std::uint64_t base, Incarnation incarnation) const {
     if (!measured_ || std::get<0>(*measured_) != base || std::get<1>(*measured_) != incarnation) {
         wire::RecordDelta made = delta(base);
         made.incarnation = incarnation;
@@ -147,13 +149,13 @@ std::size_t HeldRecord::delta_bytes(std::uint64_t base, Incarnation incarnation)
     return std::get<2>(*measured_);
 }
 
-wire::RecordDelta HeldRecord::notice() const {
-    wire::RecordDelta notice;
-    notice.peer = id;
-    notice.generation = generation;
-    notice.base = notice.version = version;
-    notice.card = wire::card_of(*this);
-    return notice;
+wire::RecordDelta VersionedRecord::stub() const {
+    wire::RecordDelta stub;
+    stub.peer = id;
+    stub.generation = generation;
+    stub.base = stub.version = version;
+    stub.profile = wire::profile_of(*this);
+    return stub;
 }
 
 }  // namespace exa::membership

@@ -1,7 +1,7 @@
-// StatePool: one object for all who hold the same record or the same loads. Peers that live in one process, as in the
+// InternPool: one object for all who hold the same record or the same loads. Peers that live in one process, as in the
 // simulator, then keep and compare each once instead of once a peer: of n peers n records and not n^2.
 //
-// Equal names are not enough: what is shared has been compared, so that a forged edition is never taken for the true
+// Equal names are not enough: what is shared has been compared, so that a forged version is never taken for the true
 // one.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 #include "base/flat_map.h"
 #include "base/ids.h"
-#include "membership/held_record.h"
+#include "membership/versioned_record.h"
 #include "wire/gossip.h"
 
 namespace exa::membership {
@@ -20,11 +20,11 @@ namespace exa::membership {
 using LoadReports = std::vector<wire::LoadReport>;
 
 // For one thread. Keeps nothing alive.
-class StatePool {
+class InternPool {
   public:
-    // As the constructors of HeldRecord do (null `before`: of a first delta), or the same object again.
-    std::shared_ptr<const HeldRecord> record(const std::shared_ptr<const HeldRecord>& before,
-                                             const wire::RecordDelta& delta);
+    // As the constructors of VersionedRecord do (null `before`: of a first delta), or the same object again.
+    std::shared_ptr<const VersionedRecord> record(const std::shared_ptr<const VersionedRecord>& before,
+                                                  const wire::RecordDelta& delta);
     // The group's reports with no age, or the same object again.
     std::shared_ptr<const LoadReports> loads(const wire::LoadGroup& group);
 
@@ -32,8 +32,8 @@ class StatePool {
     struct Record {
         std::uint64_t version = 0;
         Generation generation;
-        std::weak_ptr<const HeldRecord> before;  // empty: a first or whole one
-        std::weak_ptr<const HeldRecord> held;
+        std::weak_ptr<const VersionedRecord> before;  // empty: a first or whole one
+        std::weak_ptr<const VersionedRecord> held;
     };
     struct Loads {
         Generation generation;
@@ -53,9 +53,10 @@ class StatePool {
 };
 
 // The record after `delta`, shared when there is a pool (which may be null).
-std::shared_ptr<const HeldRecord> make_record(StatePool* pool, const std::shared_ptr<const HeldRecord>& before,
-                                              const wire::RecordDelta& delta);
+std::shared_ptr<const VersionedRecord> make_record(InternPool* pool,
+                                                   const std::shared_ptr<const VersionedRecord>& before,
+                                                   const wire::RecordDelta& delta);
 // The group's reports with no age, likewise.
-std::shared_ptr<const LoadReports> make_loads(StatePool* pool, const wire::LoadGroup& group);
+std::shared_ptr<const LoadReports> make_loads(InternPool* pool, const wire::LoadGroup& group);
 
 }  // namespace exa::membership

@@ -1,18 +1,18 @@
-#include "membership/news_queue.h"
+#include "membership/broadcast_queue.h"
 
 #include <algorithm>
 
 namespace exa::membership {
 
 // Of the news of this age, or where it would stand. Searched from the end in growing steps.
-std::vector<NewsQueue::News>::iterator NewsQueue::position(std::vector<News>& news, std::uint64_t age) {
+std::vector<BroadcastQueue::News>::iterator BroadcastQueue::position(std::vector<News>& news, std::uint64_t age) {
     std::ptrdiff_t step = 1;
     while (step < std::ssize(news) && (news.end() - step)->age < age) step *= 2;
     const auto from = news.end() - std::min(step, std::ssize(news));
     return std::partition_point(from, news.end(), [age](const News& other) { return other.age > age; });
 }
 
-void NewsQueue::put(NewsKey key, std::uint64_t base) {
+void BroadcastQueue::put(UpdateKey key, std::uint64_t base) {
     if (const Place* place = places_.find(key)) {
         std::vector<News>& news = told_[place->told];
         const auto at = position(news, place->age);
@@ -26,7 +26,7 @@ void NewsQueue::put(NewsKey key, std::uint64_t base) {
     places_.put(key, {0, next_age_--});
 }
 
-void NewsQueue::make_room() {
+void BroadcastQueue::make_room() {
     for (auto news = told_.rbegin(); news != told_.rend(); ++news) {
         if (news->empty()) continue;
         places_.erase(news->front().key);
@@ -35,17 +35,17 @@ void NewsQueue::make_room() {
     }
 }
 
-void NewsQueue::drop(PeerId peer) {
+void BroadcastQueue::drop(PeerId peer) {
     for (std::vector<News>& news : told_)
         std::erase_if(news, [&](const News& one) { return one.key.peer == peer && places_.erase(one.key); });
 }
 
-void NewsQueue::clear() {
+void BroadcastQueue::clear() {
     told_ = {};
     places_.clear();
 }
 
-void NewsQueue::settle(std::uint32_t budget) {
+void BroadcastQueue::settle(std::uint32_t budget) {
     for (const Sent& sent : sent_) {
         const std::uint32_t told = sent.told + 1;
         if (told >= budget) {

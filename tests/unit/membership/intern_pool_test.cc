@@ -1,4 +1,4 @@
-#include "membership/state_pool.h"
+#include "membership/intern_pool.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -10,7 +10,7 @@ using namespace exa::membership::samples;
 
 namespace {
 
-wire::RecordDelta next_of(const HeldRecord& before, wire::ReplicaState state) {
+wire::RecordDelta next_of(const VersionedRecord& before, wire::ReplicaState state) {
     wire::RecordDelta delta;
     delta.peer = before.id;
     delta.generation = before.generation;
@@ -33,10 +33,10 @@ wire::LoadGroup load_group(std::uint64_t number, std::uint32_t in_flight) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(state_pool)
+BOOST_AUTO_TEST_SUITE(intern_pool)
 
 BOOST_AUTO_TEST_CASE(equal_editions_are_one_object_whichever_way_they_came) {
-    StatePool pool;
+    InternPool pool;
     const auto one = pool.record(nullptr, whole(101));
     BOOST_TEST((pool.record(nullptr, whole(101)) == one));
     const wire::RecordDelta delta = next_of(*one, wire::ReplicaState::draining);
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(equal_editions_are_one_object_whichever_way_they_came) {
 }
 
 BOOST_AUTO_TEST_CASE(an_edition_with_the_same_name_and_other_content_is_not_shared) {
-    StatePool pool;
+    InternPool pool;
     const auto one = pool.record(nullptr, whole(101));
     wire::RecordDelta forged = whole(101);
     forged.replicas.front().model = "forged";
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(an_edition_with_the_same_name_and_other_content_is_not_shar
 }
 
 BOOST_AUTO_TEST_CASE(equal_loads_are_one_object_without_an_age_and_others_are_not) {
-    StatePool pool;
+    InternPool pool;
     const auto one = pool.loads(load_group(3, 5));
     wire::LoadGroup older = load_group(3, 5);
     older.age = older.reports.front().age = std::chrono::milliseconds{90};
@@ -82,8 +82,8 @@ BOOST_AUTO_TEST_CASE(equal_loads_are_one_object_without_an_age_and_others_are_no
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_kept_alive) {
-    StatePool pool;
-    const std::weak_ptr<const HeldRecord> record = pool.record(nullptr, whole(101));
+    InternPool pool;
+    const std::weak_ptr<const VersionedRecord> record = pool.record(nullptr, whole(101));
     const std::weak_ptr<const LoadReports> loads = pool.loads(load_group(1, 1));
     BOOST_TEST(record.expired());
     BOOST_TEST(loads.expired());
@@ -91,11 +91,11 @@ BOOST_AUTO_TEST_CASE(nothing_is_kept_alive) {
 }
 
 BOOST_AUTO_TEST_CASE(rosters_of_one_pool_hold_the_same_records_and_differ_where_what_they_heard_does) {
-    const auto pool = std::make_shared<StatePool>();
+    const auto pool = std::make_shared<InternPool>();
     Roster one(start, record(1), 1, 1000, pool);
     Roster two(start, record(2), 1, 1000, pool);
     wire::RecordDelta forged = whole(102);
-    forged.card->rack = "forged";
+    forged.profile->rack = "forged";
     for (Roster* roster : {&one, &two}) roster->apply(start, whole(101));
     one.apply(start, whole(102));
     two.apply(start, forged);

@@ -1,5 +1,5 @@
-// HeldRecord: one edition of a peer's record as a roster holds it, and since which version each of its parts is as it
-// is; that is what makes deltas. Never changed once made: views, and rosters of one process, share it (StatePool).
+// VersionedRecord: one version of a peer's record as a roster holds it, and since which version each of its parts is as
+// it is; that is what makes deltas. Never changed once made: views, and rosters of one process, share it (InternPool).
 #pragma once
 
 #include <cstddef>
@@ -15,39 +15,39 @@
 
 namespace exa::membership {
 
-class HeldRecord : public wire::PeerRecord {
+class VersionedRecord : public wire::PeerRecord {
   public:
     // A whole one, its replicas sorted.
-    explicit HeldRecord(wire::PeerRecord whole);
-    // What is held of a peer that was unknown, from its first delta, which must have a card: the whole record, or what
-    // the card alone says, as version 0.
-    explicit HeldRecord(const wire::RecordDelta& first);
-    // The edition after `delta`, which must lead on from `before` and not be a whole record.
-    HeldRecord(const HeldRecord& before, const wire::RecordDelta& delta);
+    explicit VersionedRecord(wire::PeerRecord whole);
+    // What is held of a peer that was unknown, from its first delta, which must have a profile: the whole record, or
+    // what the profile alone says, as version 0.
+    explicit VersionedRecord(const wire::RecordDelta& first);
+    // The version after `delta`, which must lead on from `before` and not be a whole record.
+    VersionedRecord(const VersionedRecord& before, const wire::RecordDelta& delta);
 
-    // False when `delta` does not start at or below this edition.
+    // False when `delta` does not start at or below this version.
     bool leads_on(const wire::RecordDelta& delta) const;
-    // For an edition that was made of the same `before`, or of the first delta: the constructor would make it again of
+    // For an version that was made of the same `before`, or of the first delta: the constructor would make it again of
     // this delta.
     bool is_made_by(const wire::RecordDelta& delta) const;
 
-    // What turns edition `base` into this one; the whole record when that is not known any more. Its life and
+    // What turns version `base` into this one; the whole record when that is not known any more. Its instance and
     // incarnation are for the caller to set.
     wire::RecordDelta delta(std::uint64_t base) const;
     // wire::size_bound of that, without making it again for each packet that has no room for it.
     std::size_t delta_bytes(std::uint64_t base, Incarnation incarnation) const;
-    // Says which edition this is, with the card; likewise.
-    wire::RecordDelta notice() const;
+    // Says which version this is, with the profile; likewise.
+    wire::RecordDelta stub() const;
     // hash64 of the name.
     std::uint64_t name_hash() const { return name_hash_; }
 
   private:
-    void set_card(const wire::Card& card);
-    bool has_card(const wire::Card& card) const;
+    void set_profile(const wire::PeerProfile& profile);
+    bool has_profile(const wire::PeerProfile& profile) const;
     void merge_replicas(const wire::RecordDelta& delta);
 
     std::uint64_t name_hash_ = 0;
-    std::uint64_t card_since_ = 0;
+    std::uint64_t profile_since_ = 0;
     std::vector<std::uint64_t> replicas_since_;  // one a replica, same order
     std::map<ReplicaId, std::uint64_t> removed_;
     std::uint64_t whole_below_ = 0;  // from bases below this one only the whole record leads here
