@@ -121,10 +121,10 @@ Dispatcher::Dispatcher(const Config& config, const SessionTokens& tokens, Rng rn
     EXA_CHECK(validate(config).has_value());
 }
 
-void Dispatcher::handle_view(std::shared_ptr<const RoutingView> view) {
+void Dispatcher::handle_view(const std::shared_ptr<const RoutingView>& view) {
     EXA_CHECK(view != nullptr);
     if (view == view_) return;
-    view_ = std::move(view);
+    view_ = view;
     const auto moved = book_.handle_view(*view_);
     if (moved.empty()) return;
     for (Request& request : requests_)
@@ -362,6 +362,7 @@ void Dispatcher::handle_first_byte(AttemptId id) {
 void Dispatcher::handle_progress(AttemptId id, std::uint64_t tokens) {
     Request* request = find(id);
     if (request == nullptr || tokens < config_.progress_tokens) return;
+    ++counters_.progress_credits;
     request->tried[0] = request->tried[request->attempts - 1];
     request->turned_away = 0;
     request->attempts = 1;

@@ -120,6 +120,7 @@ struct Counters {
     std::uint64_t retries = 0;  // attempts behind the first of a request
     std::uint64_t busy_answers = 0;
     std::uint64_t failures = 0;
+    std::uint64_t progress_credits = 0;  // streams that may be tried on as many replicas again
     // Ends: their sum and the requests in flight are `begun`.
     std::uint64_t finished = 0;
     std::uint64_t rejected = 0;
@@ -135,7 +136,7 @@ class Dispatcher {
 
     // The view to route by from now on. Cheap when it is the same one; in-flight counts, breakers and exclusions of
     // replicas that stay are kept.
-    void handle_view(std::shared_ptr<const RoutingView> view);
+    void handle_view(const std::shared_ptr<const RoutingView>& view);
 
     // An Attempt or a Reject. handle_view must have been called.
     Decision begin(TimePoint now, const RequestMeta& meta);

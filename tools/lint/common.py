@@ -15,15 +15,16 @@ ALLOWED = {
     "engine": {"base", "kv"},
     "openai": {"base"},
     "resp": {"base"},
+    "gateway": {"base", "wire", "membership", "ring", "kv", "router", "engine", "openai"},
     "bench": {"base", "openai"},
-    "node": {"base", "wire", "membership", "ring", "kv", "router", "engine", "openai"},
+    "node": {"base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "gateway"},
     "model": {"base", "kv", "engine"},
-    "io": {"base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "resp", "node"},
-    "app": {"base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "resp", "bench", "node", "model", "io"},
+    "io": {"base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "resp", "gateway", "node"},
+    "app": {"base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "resp", "gateway", "bench", "node", "model", "io"},
 }
 # The folders of src/app, in the same manner. What stands in src/app itself puts them together: none of them includes it.
 APP = ("shared", "replica", "kv", "builtin", "attach", "resp", "access", "admin", "door", "config", "load")
-CORES = ("base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "resp", "bench", "node")
+CORES = ("base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "resp", "gateway", "bench", "node")
 
 
 def finish(checked: int, faults: list[str], what: str) -> None:

@@ -1,0 +1,30 @@
+#include "gateway/rejection.h"
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <system_error>
+
+namespace exa::gateway {
+
+openai::ApiError rejection(const router::Reject& reject, std::string_view model, std::string_view failure) {
+    const auto retry_ms = static_cast<std::uint32_t>(
+        std::chrono::duration_cast<std::chrono::milliseconds>(reject.retry_after.value_or(std::chrono::seconds(1)))
+            .count());
+    const std::error_code code = reject.error.code;
+    if (code == router::errc::model_not_found) return openai::model_not_found(model);
+    if (code == router::errc::all_replicas_busy) return openai::overloaded(retry_ms);
+    if (code == router::errc::replicas_draining) return openai::draining(retry_ms);
+    if (code == router::errc::out_of_reach)
+        return openai::unavailable(reject.error.message() + "; nothing was started", retry_ms);
+    if (code == router::errc::no_replica_ready)
+        return openai::unavailable("no replica of this model is ready", retry_ms);
+    if (reject.status == 504) return openai::timed_out(reject.error.message(), retry_ms);
+    const bool is_known = code == router::errc::upstream_failed && !failure.empty();
+    openai::ApiError error = openai::upstream_failed(is_known ? std::string(failure) : reject.error.message());
+    error.status = reject.status;
+    if (reject.retry_after) error.retry_after_ms = retry_ms;
+    return error;
+}
+
+}  // namespace exa::gateway
