@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "app/builtin/backend.h"
-#include "app/door/entry.h"
+#include "app/gateway/ingress.h"
 #include "app/replica/warm_up_header.h"
 #include "engine/batch_replica.h"
 #include "engine/null_replica.h"

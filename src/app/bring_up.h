@@ -34,7 +34,7 @@ LocalReplicas::List make_replicas(const PeerConfig& config, const LoadedModel& m
 
 struct WarmUpConfig {
     std::string door;    // URL of the advertised HTTP address
-    std::string secret;  // EntryConfig::warm_up_secret
+    std::string secret;  // IngressConfig::warm_up_secret
     // Whom to trust of an HTTPS door, asked for each call.
     std::function<std::shared_ptr<const io::TlsSettings>()> trust = nullptr;
     std::uint32_t generations = 3;

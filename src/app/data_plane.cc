@@ -39,13 +39,14 @@ struct DataPlane::State {
           link_server(context, link_config(parts), parts.identity, parts.log, parts.sealing),
           pace(parts.stream_spell),
           view(parts.view),
-          serving(parts.replicas, parts.kv, turn, context.get_executor()),
-          entry(parts.entry, parts.gate, dispatcher, links, serving, view, parts.clock, turn, context.get_executor()),
-          door(entry, parts.gate, parts.cors, dispatcher, view, parts.clock, context.get_executor(), actions()),
+          receiver(parts.replicas, parts.kv, ready, context.get_executor()),
+          ingress(parts.ingress, parts.gate, dispatcher, links, receiver, view, parts.clock, ready,
+                  context.get_executor()),
+          gateway(ingress, parts.gate, parts.cors, dispatcher, view, parts.clock, context.get_executor(), deps()),
           http(
               context, http_config(parts),
               [this](io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange) {
-                  door.handle(std::move(request), std::move(exchange));
+                  gateway.handle(std::move(request), std::move(exchange));
               },
               parts.log) {}
 
@@ -61,24 +62,24 @@ struct DataPlane::State {
         return config;
     }
 
-    DoorActions actions() {
-        DoorActions actions = shared.actions;
-        actions.facts = [this] {
+    GatewayDeps deps() {
+        GatewayDeps deps = shared.gateway;
+        deps.facts = [this] {
             store_totals();
-            return shared.actions.facts();
+            return shared.gateway.facts();
         };
-        actions.metrics = [this] {
+        deps.metrics = [this] {
             store_stats();
-            const PeerFacts facts = shared.actions.facts();
+            const PeerFacts facts = shared.gateway.facts();
             return metrics_text({.peer = shared.identity.name,
                                  .control = *view.load(),
                                  .replicas = *shared.replicas,
                                  .threads = shared.stats.all(),
-                                 .kv = shared.actions.kv->stats(),
+                                 .kv = shared.gateway.kv->stats(),
                                  .api_keys_unused = !facts.api_keys_failure.value_or("").empty(),
                                  .certificate_unused = facts.https && !facts.https->failure.empty()});
         };
-        return actions;
+        return deps;
     }
 
     // Reads what there is, has it passed on, and sees that it leaves; then again.
@@ -87,13 +88,13 @@ struct DataPlane::State {
         const auto micros = [](Clock::duration time) { return std::chrono::duration_cast<Duration>(time); };
         while (!context.stopped()) {
             const auto idle_since = Clock::now();
-            if (turn.empty()) context.run_one();
+            if (ready.empty()) context.run_one();
             const auto begun = Clock::now();
             run_ready();
-            turn.run();
+            ready.run();
             turns.end();
-            // What was queued for links leaves with the next turn, which does not wait for anything then.
-            if (!turn.take_streams()) continue;
+            // What was queued for links leaves with the next iteration, which does not wait for anything then.
+            if (!ready.take_streams()) continue;
             run_ready();
             std::this_thread::sleep_for(pace.rest(micros(begun - idle_since), micros(Clock::now() - begun)));
         }
@@ -104,15 +105,15 @@ struct DataPlane::State {
         for (int left = handlers_max; left > 0 && context.poll_one() > 0; --left) continue;
     }
 
-    void store_totals() { shared.totals.store(thread_number, dispatcher, entry.failed(), link_server.stats()); }
+    void store_totals() { shared.totals.store(thread_number, dispatcher, ingress.failed(), link_server.stats()); }
 
     void store_stats() {
-        shared.stats.store(thread_number, {.serving = serving.stats(),
+        shared.stats.store(thread_number, {.serving = receiver.stats(),
                                            .dispatcher = dispatcher.counters(),
                                            .http = http.stats(),
                                            .links_dialled = links.stats(),
                                            .links_accepted = link_server.stats(),
-                                           .fields_left_out = entry.fields_left_out()});
+                                           .fields_left_out = ingress.fields_left_out()});
     }
 
     // For scrapes that other threads answer.
@@ -137,7 +138,7 @@ struct DataPlane::State {
 
     void set_handlers() {
         turns.take_charge();
-        entry.on_end([this] { store_totals(); });
+        ingress.on_end([this] { store_totals(); });
         if (shared.stats.threads() > 1) store_stats_later();
         if (shared.access_log != nullptr)
             http.on_outcome([this](const io::HttpOutcome& outcome) {
@@ -150,7 +151,7 @@ struct DataPlane::State {
         });
         links.on_sync([this](PeerId from, Bytes message) { shared.on_sync(from, std::move(message)); });
         link_server.on_open([this](std::shared_ptr<io::LinkStream> stream, wire::Open open) {
-            serving.serve(std::move(open), std::move(stream));
+            receiver.serve(std::move(open), std::move(stream));
         });
         link_server.on_sync([this](PeerId from, Endpoint, Bytes message) { shared.on_sync(from, std::move(message)); });
     }
@@ -163,12 +164,12 @@ struct DataPlane::State {
     router::Dispatcher dispatcher;
     io::LinkPool links;
     io::LinkServer link_server;
-    Turn turn;
+    ReadyQueue ready;
     const Pace pace;
     ViewReader view;
-    Serving serving;
-    Entry entry;
-    Door door;
+    Receiver receiver;
+    Ingress ingress;
+    HttpGateway gateway;
     io::HttpServer http;
     asio::executor_work_guard<asio::io_context::executor_type> work = asio::make_work_guard(context);
     asio::steady_timer stats_timer{context};
@@ -209,10 +210,11 @@ Endpoint DataPlane::link_endpoint() const {
 }
 
 std::future<std::weak_ptr<const void>> DataPlane::close_epoch() {
-    return asio::post(state_->context, asio::use_future([state = state_.get()] { return state->entry.close_epoch(); }));
+    return asio::post(state_->context,
+                      asio::use_future([state = state_.get()] { return state->ingress.close_epoch(); }));
 }
 
-std::future<bool> DataPlane::drain_door(Duration deadline) {
+std::future<bool> DataPlane::drain_gateway(Duration deadline) {
     return asio::co_spawn(state_->context, state_->http.drain(deadline), asio::use_future);
 }
 

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "app/access/gate.h"
-#include "app/door/access_log.h"
-#include "app/door/door.h"
-#include "app/door/entry.h"
+#include "app/gateway/access_log.h"
+#include "app/gateway/http_gateway.h"
+#include "app/gateway/ingress.h"
 #include "app/replica/local_replicas.h"
 #include "app/shared/shared_view.h"
 #include "app/thread_stats.h"
@@ -28,7 +28,7 @@ namespace exa::app {
 struct DataPlaneShared {
     io::LinkIdentity identity;
     router::Config router;
-    EntryConfig entry;
+    IngressConfig ingress;
     io::HttpConfig http;
     std::shared_ptr<LocalReplicas> replicas;
     const SharedView& view;
@@ -42,13 +42,13 @@ struct DataPlaneShared {
     Duration stream_spell{0};                    // of Pace
     bool reuse_port = false;                     // more than one thread
     io::LinkSealing sealing;                     // as it is at the start
-    std::shared_ptr<const io::TlsSettings> tls;  // of the door, as it is at the start; null: plain HTTP
+    std::shared_ptr<const io::TlsSettings> tls;  // of the gateway, as it is at the start; null: plain HTTP
     AccessLog* access_log = nullptr;             // null: none
     KvMesh* kv = nullptr;                        // null: this peer keeps no KV cache for others
     // Into the control strand; thread-safe.
     std::function<void(PeerId from, Bytes message)> on_sync;
     std::function<void(PeerId peer, Generation life)> on_link_broken;
-    DoorActions actions;  // its `metrics` is the data plane's own
+    GatewayDeps gateway;  // its `metrics` is the data plane's own
 };
 
 class DataPlane {
@@ -71,12 +71,12 @@ class DataPlane {
     // called.
     void stop();
 
-    // Thread-safe. What it gives goes away when every request that this door has taken so far is answered.
+    // Thread-safe. What it gives goes away when every request that this gateway has taken so far is answered.
     std::future<std::weak_ptr<const void>> close_epoch();
-    // After run(), thread-safe. Ready when the door has answered everything it was asked, or `deadline` has passed:
+    // After run(), thread-safe. Ready when the gateway has answered everything it was asked, or `deadline` has passed:
     // then it cuts, and the value is false.
-    std::future<bool> drain_door(Duration deadline);
-    // Thread-safe: what connections of clients are made with from now on. Of a door that has spoken HTTPS from the
+    std::future<bool> drain_gateway(Duration deadline);
+    // Thread-safe: what connections of clients are made with from now on. Of a gateway that has spoken HTTPS from the
     // start.
     void set_tls(std::shared_ptr<const io::TlsSettings> tls);
     // Thread-safe: what links are made with from now on.

@@ -45,7 +45,7 @@ void drain(const PeerConfig& config, LocalReplicas& replicas, Control& control,
     // All at once: while one waits, the others would take new requests and have no time left for them.
     std::vector<std::future<bool>> doors;
     for (const auto& plane : planes)
-        doors.push_back(plane->drain_door(
+        doors.push_back(plane->drain_gateway(
             std::max(std::chrono::duration_cast<Duration>(deadline - std::chrono::steady_clock::now()), door_time)));
     bool all_answered = true;
     for (auto& door : doors) all_answered = door.get() && all_answered;

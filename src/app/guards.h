@@ -13,8 +13,8 @@
 #include "app/access/gate_keeper.h"
 #include "app/access/key_gate.h"
 #include "app/config/config.h"
-#include "app/door/access_log.h"
-#include "app/door/cors.h"
+#include "app/gateway/access_log.h"
+#include "app/gateway/cors.h"
 #include "app/foundation.h"
 #include "base/log.h"
 #include "base/result.h"
@@ -25,7 +25,7 @@ class Guards {
   public:
     using OnTls = std::function<void(const std::shared_ptr<const io::TlsSettings>&)>;
 
-    // `warm_up_secret` as in EntryConfig. `base` and `log` outlive them. errc::usage names the key or the file.
+    // `warm_up_secret` as in IngressConfig. `base` and `log` outlive them. errc::usage names the key or the file.
     static Result<std::unique_ptr<Guards>> post(const PeerConfig& config, const Foundation& base,
                                                 const std::string& warm_up_secret, Log& log);
 

@@ -170,13 +170,13 @@ void add_links(const Threads& threads, std::string_view side, io::LinkStats Thre
 void add_serving(const Threads& threads) {
     const auto of = [](auto member) { return [=](const ThreadStats& stats) { return stats.serving.*member; }; };
     threads.counter("served_total", "Requests that replicas of this peer were asked to serve.",
-                    of(&ServingStats::requests));
-    threads.counter("served_busy_total", "Of them, answered busy.", of(&ServingStats::refused_busy));
-    threads.counter("served_cancelled_total", "Of them, given up by the client.", of(&ServingStats::cancelled));
-    threads.counter("prompt_tokens_total", "Prompt tokens of answers made here.", of(&ServingStats::prompt_tokens));
+                    of(&ReceiverStats::requests));
+    threads.counter("served_busy_total", "Of them, answered busy.", of(&ReceiverStats::refused_busy));
+    threads.counter("served_cancelled_total", "Of them, given up by the client.", of(&ReceiverStats::cancelled));
+    threads.counter("prompt_tokens_total", "Prompt tokens of answers made here.", of(&ReceiverStats::prompt_tokens));
     threads.counter("cached_prompt_tokens_total", "Of them, not computed: found in a cache.",
-                    of(&ServingStats::cached_tokens));
-    threads.counter("completion_tokens_total", "Tokens of answers made here.", of(&ServingStats::completion_tokens));
+                    of(&ReceiverStats::cached_tokens));
+    threads.counter("completion_tokens_total", "Tokens of answers made here.", of(&ReceiverStats::completion_tokens));
 }
 
 void add_values(Families& families, const KvValuesStats& values) {

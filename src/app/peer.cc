@@ -152,11 +152,11 @@ class PlaneStop {
     const std::vector<std::unique_ptr<DataPlane>>& planes_;
 };
 
-EntryConfig entry_config(const PeerConfig& config) {
-    EntryConfig entry;
+IngressConfig entry_config(const PeerConfig& config) {
+    IngressConfig entry;
     entry.hash_only = config.http_routing == "hash";
-    entry.first_byte_timeout = std::chrono::seconds(config.http_first_byte_seconds);
-    entry.idle_timeout = std::chrono::seconds(config.http_stream_idle_seconds);
+    entry.request.first_byte_timeout = std::chrono::seconds(config.http_first_byte_seconds);
+    entry.request.idle_timeout = std::chrono::seconds(config.http_stream_idle_seconds);
     entry.warm_up_secret = fmt::format("{:016x}{:016x}", io::random_u64(), io::random_u64());
     return entry;
 }
@@ -190,8 +190,8 @@ Result<std::shared_ptr<LocalReplicas>> start_replicas(const PeerConfig& config, 
 // What of a peer runs. Members end in the reverse order, each while what it refers to is there.
 class Peer {
   public:
-    Peer(const PeerConfig& config, std::string_view software, const Foundation& base, Guards& guards, EntryConfig entry,
-         std::shared_ptr<LocalReplicas> replicas, std::shared_ptr<KvService> kv, Log& log);
+    Peer(const PeerConfig& config, std::string_view software, const Foundation& base, Guards& guards,
+         IngressConfig entry, std::shared_ptr<LocalReplicas> replicas, std::shared_ptr<KvService> kv, Log& log);
 
     // All ports; nothing is answered yet. errc::cannot_bind.
     Result<void> bind();
@@ -213,7 +213,7 @@ class Peer {
     const std::string software_;
     const Foundation& base_;
     Guards& guards_;
-    const EntryConfig entry_;
+    const IngressConfig entry_;
     const std::shared_ptr<LocalReplicas> replicas_;
     const std::shared_ptr<KvService> kv_;  // null: none
     Log& log_;
@@ -253,7 +253,7 @@ std::unique_ptr<KvMesh> make_mesh(const Foundation& base, KvService* kv, const S
 }
 
 Peer::Peer(const PeerConfig& config, std::string_view software, const Foundation& base, Guards& guards,
-           EntryConfig entry, std::shared_ptr<LocalReplicas> replicas, std::shared_ptr<KvService> kv, Log& log)
+           IngressConfig entry, std::shared_ptr<LocalReplicas> replicas, std::shared_ptr<KvService> kv, Log& log)
     : config_(config),
       software_(software),
       base_(base),
@@ -293,7 +293,7 @@ Control Peer::make_control() {
 DataPlaneShared Peer::make_shared_parts() {
     return {.identity = base_.identity,
             .router = routing(config_),
-            .entry = entry_,
+            .ingress = entry_,
             .http = http_limits(config_),
             .replicas = replicas_,
             .view = view_,
@@ -312,7 +312,7 @@ DataPlaneShared Peer::make_shared_parts() {
             .kv = mesh_.get(),
             .on_sync = [this](PeerId from, Bytes message) { control_.handle_sync(from, std::move(message)); },
             .on_link_broken = [this](PeerId peer, Generation life) { control_.handle_link_broken(peer, life); },
-            .actions = {.facts = [this] { return facts(); },
+            .gateway = {.facts = [this] { return facts(); },
                         .metrics = {},
                         .kv = &kv_admin_,
                         .join = [this](std::vector<std::string> seeds) { control_.join(std::move(seeds)); },
@@ -444,7 +444,7 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
     EXA_TRY(const std::shared_ptr<KvService> kv,
             start_kv(config, base->identity.peer, base->sealer, base->clock, *log));
     EXA_TRY(const std::shared_ptr<LocalReplicas> replicas, start_replicas(config, *base, kv, *log));
-    const EntryConfig entry = entry_config(config);
+    const IngressConfig entry = entry_config(config);
     EXA_TRY(const std::unique_ptr<Guards> guards, Guards::post(config, *base, entry.warm_up_secret, *log));
 
     Peer peer(config, software, *base, *guards, entry, replicas, kv, *log);

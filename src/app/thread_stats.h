@@ -14,7 +14,7 @@
 namespace exa::app {
 
 struct ThreadStats {
-    ServingStats serving;
+    ReceiverStats serving;
     router::Counters dispatcher;
     io::HttpStats http;
     io::LinkStats links_dialled;

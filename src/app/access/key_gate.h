@@ -24,7 +24,7 @@ namespace exa::app {
 
 class KeyGate final : public Gate {
   public:
-    // `crypto` and `clock` outlive it. `warm_up_secret` as in EntryConfig.
+    // `crypto` and `clock` outlive it. `warm_up_secret` as in IngressConfig.
     KeyGate(const Crypto& crypto, const io::SystemClock& clock, std::string warm_up_secret, ApiKeyFile file);
 
     openai::ApiResult<Caller> check(const io::HttpRequest& request, const Route& route) override;

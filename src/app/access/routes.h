@@ -11,7 +11,7 @@
 namespace exa::app {
 
 enum class Resource : std::uint8_t {
-    answer,  // of a model, by way of Entry: RouteMatch::kind says which
+    answer,  // of a model, by way of Ingress: RouteMatch::kind says which
     models,
     model,
     ready,

@@ -63,7 +63,7 @@ std::size_t whole_events(std::string_view text) {
 }
 
 AttachReply::AttachReply(std::shared_ptr<io::UpstreamPool> pool, ReplicaId replica, AttachPlace place,
-                         std::shared_ptr<ServingStats> stats, std::shared_ptr<AttachTrouble> trouble)
+                         std::shared_ptr<ReceiverStats> stats, std::shared_ptr<AttachTrouble> trouble)
     : replica_(replica),
       place_(std::move(place)),
       stats_(std::move(stats)),
@@ -128,7 +128,7 @@ void AttachReply::on_head(const io::ResponseHead& head) {
     if (head.status >= 400) ++stats_->client_errors;
     const auto type = head.headers.find("content-type").value_or("application/json");
     is_stream_ = type.starts_with("text/event-stream");
-    // Whether it is a stream is told apart by this alone (app/door/relay.cc).
+    // Whether it is a stream is told apart by this alone (gateway/response_forwarder.cc).
     head_.emplace(wire::Head{static_cast<std::uint16_t>(head.status),
                              is_stream_ ? "text/event-stream" : std::string(type), std::nullopt,
                              passed_fields(head.headers).fields, content_length(head.headers)});

@@ -39,7 +39,7 @@ class AttachPlace {
 class AttachReply final : public ReplyReader, private io::UpstreamSink {
   public:
     AttachReply(std::shared_ptr<io::UpstreamPool> pool, ReplicaId replica, AttachPlace place,
-                std::shared_ptr<ServingStats> stats, std::shared_ptr<AttachTrouble> trouble);
+                std::shared_ptr<ReceiverStats> stats, std::shared_ptr<AttachTrouble> trouble);
 
     // Once, before anything is read.
     void start(std::string head, std::string body) { call_.send(std::move(head), std::move(body)); }
@@ -60,7 +60,7 @@ class AttachReply final : public ReplyReader, private io::UpstreamSink {
 
     const ReplicaId replica_;
     std::optional<AttachPlace> place_;  // until the answer has come
-    const std::shared_ptr<ServingStats> stats_;
+    const std::shared_ptr<ReceiverStats> stats_;
     const std::shared_ptr<AttachTrouble> trouble_;
     std::function<void()> on_ready_;
 

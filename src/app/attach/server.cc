@@ -14,7 +14,7 @@ namespace exa::app {
 
 namespace {
 
-// What each side of an attached server has or makes of its own, the trace, which app/door/traceparent.h looks after,
+// What each side of an attached server has or makes of its own, the trace, which app/gateway/traceparent.h looks after,
 // and what no message carries, of which every request has some.
 constexpr std::array<std::string_view, 14> own_fields = {
     "accept-encoding",    "authorization", "connection",   "content-length",

@@ -9,6 +9,7 @@
 #include "app/builtin/reply.h"
 #include "base/hash.h"
 #include "engine/errc.h"
+#include "gateway/receiver.h"
 #include "openai/error.h"
 
 namespace exa::app {
@@ -208,7 +209,7 @@ std::shared_ptr<ReplyReader> BuiltinBackend::open_embeddings(const wire::Open& o
 
 std::shared_ptr<ReplyReader> BuiltinBackend::refused(const Error& why, const ReplyContext& context) const {
     ++context.stats->refused_busy;
-    return reply_of({refusal(why, load())});
+    return reply_of({gateway::refusal(why, load())});
 }
 
 }  // namespace exa::app

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "gateway/receiver.h"
 #include "io/errc.h"
 
 namespace exa::app {
@@ -29,7 +30,7 @@ Result<void> EmbeddingReply::start(std::vector<Generations::Item> generations, c
 
 void EmbeddingReply::refuse(const Error& why) {
     ++context_.stats->refused_busy;
-    parts_ = {refusal(why, host_->load())};
+    parts_ = {gateway::refusal(why, host_->load())};
     if (on_ready_) on_ready_();
 }
 

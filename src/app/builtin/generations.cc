@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
-#include <tuple>
 #include <utility>
 
 #include "base/check.h"
-#include "engine/errc.h"
 
 namespace exa::app {
 
@@ -149,13 +147,6 @@ void Generations::cancel() {
     next_ = items_.size();
     spare_.clear();
     for (std::size_t index = 0; index < items_.size(); ++index) cancel(index);
-}
-
-wire::End refusal(const Error& why, const wire::LoadReport& load) {
-    wire::EndCode code = wire::EndCode::busy;
-    if (why.code == engine::errc::deadline) code = wire::EndCode::deadline;
-    if (why.code == engine::errc::prompt_too_long) code = wire::EndCode::too_long;
-    return {code, why.detail, load};
 }
 
 }  // namespace exa::app

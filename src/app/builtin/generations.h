@@ -90,7 +90,4 @@ class Generations final : public Addressee, public std::enable_shared_from_this<
     std::vector<Place> spare_;  // of items that have ended
 };
 
-// How a reply ends whose generations were refused, by start() or later.
-wire::End refusal(const Error& why, const wire::LoadReport& load);
-
 }  // namespace exa::app

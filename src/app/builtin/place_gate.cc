@@ -7,16 +7,15 @@
 namespace exa::app {
 
 PlaceGate::PlaceGate(std::uint32_t limit, const engine::QueueConfig& queue, Clock clock)
-    : clock_(std::move(clock)), limit_(limit), queue_(queue) {}
+    : clock_(std::move(clock)), admission_(limit, queue) {}
 
 Place PlaceGate::make_place() {
-    ++taken_;
     return Place(this, [gate = shared_from_this()](const void*) { gate->give_back(); });
 }
 
 Result<Place> PlaceGate::take() {
     const std::lock_guard lock(mutex_);
-    if (taken_ >= limit_ || queue_.size() > 0) return error(engine::errc::busy, fmt::format("{} in flight", taken_));
+    if (!admission_.try_acquire()) return error(engine::errc::busy, fmt::format("{} in flight", admission_.taken()));
     return make_place();
 }
 
@@ -26,7 +25,7 @@ Result<engine::WaitTicket> PlaceGate::wait(engine::WaitTerms terms, Handler hand
     {
         const std::lock_guard lock(mutex_);
         if (closed_) return error(engine::errc::busy, "the replica stops");
-        EXA_TRY(const auto pushed, queue_.push(clock_(), std::move(terms)));
+        EXA_TRY(const auto pushed, admission_.wait(clock_(), std::move(terms)));
         ticket = pushed.ticket;
         handlers_.emplace(ticket, std::move(handler));
         if (pushed.displaced) answer(*pushed.displaced, error(engine::errc::busy, "others go first"), answers);
@@ -38,7 +37,7 @@ Result<engine::WaitTicket> PlaceGate::wait(engine::WaitTerms terms, Handler hand
 
 void PlaceGate::leave(engine::WaitTicket ticket) {
     const std::lock_guard lock(mutex_);
-    queue_.erase(ticket);
+    admission_.leave(ticket);
     handlers_.erase(ticket);
 }
 
@@ -46,7 +45,7 @@ void PlaceGate::set_limit(std::uint32_t limit) {
     Answers answers;
     {
         const std::lock_guard lock(mutex_);
-        limit_ = limit;
+        admission_.set_limit(limit);
         give_places(answers);
     }
     call(answers);
@@ -56,7 +55,7 @@ void PlaceGate::expire() {
     Answers answers;
     {
         const std::lock_guard lock(mutex_);
-        for (const engine::WaitTicket ticket : queue_.expire(clock_()))
+        for (const engine::WaitTicket ticket : admission_.expire(clock_()))
             answer(ticket, error(engine::errc::deadline), answers);
     }
     call(answers);
@@ -64,7 +63,7 @@ void PlaceGate::expire() {
 
 TimePoint PlaceGate::next_deadline() const {
     const std::lock_guard lock(mutex_);
-    return queue_.next_deadline();
+    return admission_.next_deadline();
 }
 
 void PlaceGate::close() {
@@ -74,7 +73,7 @@ void PlaceGate::close() {
         closed_ = true;
         while (!handlers_.empty()) {
             const engine::WaitTicket ticket = handlers_.begin()->first;
-            queue_.erase(ticket);
+            admission_.leave(ticket);
             answer(ticket, error(engine::errc::busy, "the replica stops"), answers);
         }
     }
@@ -83,15 +82,11 @@ void PlaceGate::close() {
 
 PlaceGate::Counts PlaceGate::counts() const {
     const std::lock_guard lock(mutex_);
-    return {limit_, taken_, static_cast<std::uint32_t>(queue_.size())};
+    return {admission_.limit(), admission_.taken(), admission_.waiting()};
 }
 
 void PlaceGate::give_places(Answers& answers) {
-    while (taken_ < limit_) {
-        const auto next = queue_.pop(clock_());
-        if (!next) return;
-        answer(*next, make_place(), answers);
-    }
+    while (const auto next = admission_.granted(clock_())) answer(*next, make_place(), answers);
 }
 
 void PlaceGate::answer(engine::WaitTicket ticket, Result<Place> place, Answers& answers) {
@@ -108,7 +103,7 @@ void PlaceGate::give_back() {
     Answers answers;
     {
         const std::lock_guard lock(mutex_);
-        --taken_;
+        admission_.release();
         give_places(answers);
     }
     call(answers);

@@ -1,7 +1,5 @@
-// PlaceGate: the places of one replica: how many there are, who has one, who waits for one.
-//
-// A place that becomes free goes to whoever is next in the queue before anybody else can take it, so nobody overtakes
-// those that wait. Thread-safe; handlers are called without a lock held, by the thread that freed the place.
+// PlaceGate: the permits of one replica (gateway/admission.h) for several threads. Handlers are called without a lock
+// held, by the thread that released the permit.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +13,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "engine/admission_queue.h"
+#include "gateway/admission.h"
 
 namespace exa::app {
 
@@ -66,10 +65,8 @@ class PlaceGate : public std::enable_shared_from_this<PlaceGate> {
 
     const Clock clock_;
     mutable std::mutex mutex_;
-    std::uint32_t limit_;
-    std::uint32_t taken_ = 0;
+    gateway::Admission admission_;
     bool closed_ = false;
-    engine::AdmissionQueue queue_;
     std::map<engine::WaitTicket, Handler> handlers_;
 };
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "gateway/receiver.h"
 #include "io/errc.h"
 
 namespace exa::app {
@@ -66,7 +67,7 @@ Result<void> BuiltinReply::start(std::vector<Generations::Item> generations, con
 
 void BuiltinReply::refuse(const Error& why) {
     ++context_.stats->refused_busy;
-    end_ = refusal(why, host_->load());
+    end_ = gateway::refusal(why, host_->load());
     if (on_ready_) on_ready_();
 }
 

@@ -2,7 +2,7 @@
 
 #include "app/config/keys.h"
 #include "app/config/setters.h"
-#include "app/door/cors.h"
+#include "app/gateway/cors.h"
 
 namespace exa::app {
 

@@ -18,7 +18,7 @@
 namespace exa::app {
 
 // What the replies of one data-plane thread came to.
-struct ServingStats {
+struct ReceiverStats {
     std::uint64_t requests = 0;
     std::uint64_t refused_busy = 0;
     std::uint64_t refused_other = 0;  // not here, draining, another version
@@ -35,7 +35,7 @@ using UpstreamPools = std::vector<std::pair<ReplicaId, std::shared_ptr<io::Upstr
 // Where a reply belongs.
 struct ReplyContext {
     boost::asio::any_io_executor executor;
-    std::shared_ptr<ServingStats> stats;
+    std::shared_ptr<ReceiverStats> stats;
     std::shared_ptr<Mailbox> mailbox{};  // of the executor
     std::shared_ptr<UpstreamPools> upstreams = std::make_shared<UpstreamPools>();
 };

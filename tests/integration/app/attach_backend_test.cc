@@ -124,7 +124,7 @@ struct Fixture {
     std::vector<HttpRequest> requests;
     int given_up = 0;
     HttpServer server;
-    ReplyContext context{io.get_executor(), std::make_shared<ServingStats>()};
+    ReplyContext context{io.get_executor(), std::make_shared<ReceiverStats>()};
 };
 
 }  // namespace

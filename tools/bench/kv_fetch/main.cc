@@ -3,7 +3,7 @@
 //   exa-kv-fetch-bench serve memory|disk plain|sealed SEALED_BYTES COUNT DIRECTORY   prints {"port"}, ends with its
 //   input exa-kv-fetch-bench fetch PORT plain|sealed SEALED_BYTES COUNT ROUNDS [CHAINS]
 //
-// The way is that of peers: KvMesh, kv::Exchange, LinkPool and Serving on one side, LinkServer and Serving on the
+// The way is that of peers: KvMesh, kv::Exchange, LinkPool and Receiver on one side, LinkServer and Receiver on the
 // other, every segment verified when it arrives. A round fetches all segments, as CHAINS chains at a time. Prints
 // {"mb_s": [megabytes (10^6) a second of each round], "cpu_ms_per_mb": processor time of this process}.
 #include <sys/resource.h>
@@ -20,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-#include "app/door/serving.h"
+#include "app/gateway/receiver.h"
 #include "app/kv/disk.h"
 #include "app/kv/mesh.h"
 #include "app/kv/service.h"
@@ -103,8 +103,8 @@ void serve(const std::string& tier, const std::string& how, std::size_t bytes, s
     app::SharedView view;
     app::KvMesh mesh({identity(server_id), sealing(how), service, sealer, view, clock_, no_log});
     asio::io_context context{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO};
-    app::Turn turn;
-    app::Serving serving(std::make_shared<app::LocalReplicas>(), &mesh, turn, context.get_executor());
+    app::ReadyQueue ready;
+    app::Receiver serving(std::make_shared<app::LocalReplicas>(), &mesh, ready, context.get_executor());
     io::LinkServer server(context, {}, identity(server_id), no_log, sealing(how));
     server.on_open([&](std::shared_ptr<io::LinkStream> stream, wire::Open open) {
         serving.serve(std::move(open), std::move(stream));
@@ -118,9 +118,9 @@ void serve(const std::string& tier, const std::string& how, std::size_t bytes, s
     });
     // As a data plane's thread does.
     while (!context.stopped()) {
-        if (turn.empty()) context.run_one();
+        if (ready.empty()) context.run_one();
         for (int left = 64; left > 0 && context.poll_one() > 0; --left) continue;
-        turn.run();
+        ready.run();
     }
     waiter.join();
 }

@@ -117,7 +117,7 @@ struct Bench {
 
     asio::io_context context;
     asio::executor_work_guard<asio::io_context::executor_type> work = asio::make_work_guard(context);
-    std::shared_ptr<app::ServingStats> stats = std::make_shared<app::ServingStats>();
+    std::shared_ptr<app::ReceiverStats> stats = std::make_shared<app::ReceiverStats>();
     std::shared_ptr<app::Mailbox> mailbox = std::make_shared<app::Mailbox>(context.get_executor());
     std::shared_ptr<BuiltinBackend> backend;
 };

@@ -1,5 +1,5 @@
-// Door: what a peer's HTTP does with a request. It finds the route (app/access/routes.h) and asks the gate; answers of
-// models are left to Entry, everything else is answered here.
+// HttpGateway: the HTTP front end of a peer. It finds the route (app/access/routes.h) and asks who may; answers of
+// models are left to Ingress, everything else is answered here.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -15,19 +15,19 @@
 #include "app/access/routes.h"
 #include "app/admin/admin_json.h"
 #include "app/admin/kv_admin.h"
-#include "app/door/cors.h"
-#include "app/door/entry.h"
+#include "app/gateway/cors.h"
+#include "app/gateway/ingress.h"
 #include "app/shared/shared_view.h"
 #include "base/result.h"
 #include "io/http/server.h"
 
 namespace exa::app {
 
-// What the door asks of the rest of the peer; callable from any thread.
-struct DoorActions {
+// What the gateway asks of the rest of the peer; callable from any thread.
+struct GatewayDeps {
     std::function<PeerFacts()> facts;
     std::function<std::string()> metrics;
-    const KvAdmin* kv = nullptr;  // outlives the door
+    const KvAdmin* kv = nullptr;  // outlives the gateway
     // "host:port" texts to join through from now on.
     std::function<void(std::vector<std::string>)> join;
     std::function<void()> leave;
@@ -36,19 +36,18 @@ struct DoorActions {
     std::uint32_t drain_seconds = 0;
 };
 
-class Door {
+class HttpGateway {
   public:
-    // All but the actions outlive this object.
-    Door(Entry& entry, Gate& gate, const Cors& cors, router::Dispatcher& dispatcher, ViewReader& view,
-         const io::SystemClock& clock, boost::asio::any_io_executor executor, DoorActions actions)
-        : entry_(entry),
+    HttpGateway(Ingress& ingress, Gate& gate, const Cors& cors, router::Dispatcher& dispatcher, ViewReader& view,
+                const io::SystemClock& clock, boost::asio::any_io_executor executor, GatewayDeps deps)
+        : ingress_(ingress),
           gate_(gate),
           cors_(cors),
           dispatcher_(dispatcher),
           view_(view),
           clock_(clock),
           executor_(std::move(executor)),
-          actions_(std::move(actions)) {}
+          deps_(std::move(deps)) {}
 
     // The server's handler.
     void handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange);
@@ -66,14 +65,14 @@ class Door {
     void change_kv(std::string_view body, std::shared_ptr<io::HttpExchange> exchange) const;
     boost::asio::awaitable<void> change_keys(std::string body, std::shared_ptr<io::HttpExchange> exchange) const;
 
-    Entry& entry_;
+    Ingress& ingress_;
     Gate& gate_;
     const Cors& cors_;
     router::Dispatcher& dispatcher_;
     ViewReader& view_;
     const io::SystemClock& clock_;
     boost::asio::any_io_executor executor_;
-    DoorActions actions_;
+    GatewayDeps deps_;
 };
 
 // The value of `name` in a query string, percent-decoded, a plus being a space; empty when absent.

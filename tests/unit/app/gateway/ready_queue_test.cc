@@ -1,9 +1,9 @@
-#include "app/door/turn.h"
+#include "app/gateway/ready_queue.h"
 
 #include <boost/test/unit_test.hpp>
 #include <functional>
 
-BOOST_AUTO_TEST_SUITE(turn)
+BOOST_AUTO_TEST_SUITE(ready_queue)
 
 using namespace exa::app;
 
@@ -21,39 +21,39 @@ struct Job final : Runnable {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(what_is_added_twice_runs_once_and_never_at_once) {
-    Turn turn;
+    ReadyQueue ready;
     const auto job = std::make_shared<Job>();
-    turn.add(job);
-    turn.add(job);
+    ready.add(job);
+    ready.add(job);
     BOOST_TEST(job->runs == 0);
-    BOOST_TEST(!turn.empty());
-    turn.run();
+    BOOST_TEST(!ready.empty());
+    ready.run();
     BOOST_TEST(job->runs == 1);
-    BOOST_TEST(turn.empty());
+    BOOST_TEST(ready.empty());
 }
 
-BOOST_AUTO_TEST_CASE(what_a_turn_adds_runs_in_the_next_one) {
-    Turn turn;
+BOOST_AUTO_TEST_CASE(what_an_iteration_adds_runs_in_the_next_one) {
+    ReadyQueue ready;
     const auto again = std::make_shared<Job>();
     again->then = [&] {
-        if (again->runs < 3) turn.add(again);
+        if (again->runs < 3) ready.add(again);
     };
-    turn.add(again);
+    ready.add(again);
     for (int i = 1; i <= 3; ++i) {
-        BOOST_TEST(!turn.empty());
-        turn.run();
+        BOOST_TEST(!ready.empty());
+        ready.run();
         BOOST_TEST(again->runs == i);
     }
-    BOOST_TEST(turn.empty());
+    BOOST_TEST(ready.empty());
 }
 
 BOOST_AUTO_TEST_CASE(streams_are_told_of_once) {
-    Turn turn;
-    BOOST_TEST(!turn.take_streams());
-    turn.note_stream();
-    turn.note_stream();
-    BOOST_TEST(turn.take_streams());
-    BOOST_TEST(!turn.take_streams());
+    ReadyQueue ready;
+    BOOST_TEST(!ready.take_streams());
+    ready.note_stream();
+    ready.note_stream();
+    BOOST_TEST(ready.take_streams());
+    BOOST_TEST(!ready.take_streams());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

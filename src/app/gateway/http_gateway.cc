@@ -1,4 +1,4 @@
-#include "app/door/door.h"
+#include "app/gateway/http_gateway.h"
 
 #include <unistd.h>
 
@@ -14,10 +14,11 @@
 
 #include "app/admin/keys_json.h"
 #include "app/admin/kv_json.h"
-#include "app/door/access_log.h"
-#include "app/door/responses.h"
-#include "app/door/traceparent.h"
+#include "app/gateway/access_log.h"
+#include "app/gateway/responses.h"
+#include "app/gateway/traceparent.h"
 #include "base/bytes.h"
+#include "gateway/rejection.h"
 #include "openai/error.h"
 #include "openai/models.h"
 
@@ -83,7 +84,7 @@ std::string query_value(std::string_view query, std::string_view name) {
     return {};
 }
 
-void Door::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange) {
+void HttpGateway::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange) {
     const RouteMatch match = find_route(request.method, request.path);
     for (const auto& [name, value] : cors_.fields(request)) exchange->add_field(name, value);
     if (exchange->takes_notes()) {
@@ -107,7 +108,7 @@ void Door::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exc
     }
     if (!caller.value().tenant.empty()) exchange->note(notes::tenant, caller.value().tenant);
     if (match.route->resource == Resource::answer) {
-        entry_.handle(std::move(request), std::move(exchange), match.route->kind, std::move(caller).value());
+        ingress_.handle(std::move(request), std::move(exchange), match.route->kind, std::move(caller).value());
         return;
     }
     if (match.route->resource == Resource::change_keys) {
@@ -121,39 +122,39 @@ void Door::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exc
     exchange->push_answer(answer(match, request, caller.value()));
 }
 
-io::HttpResponse Door::options(const RouteMatch& match, const io::HttpRequest& request) const {
+io::HttpResponse HttpGateway::options(const RouteMatch& match, const io::HttpRequest& request) const {
     const std::string methods = request.path == "*" ? "GET, POST" : match.allow;
     if (auto allowed = cors_.preflight(request, methods)) return std::move(*allowed);
     return {204, {{"allow", methods + ", OPTIONS"}}, {}};
 }
 
-void Door::change_kv(std::string_view body, std::shared_ptr<io::HttpExchange> exchange) const {
+void HttpGateway::change_kv(std::string_view body, std::shared_ptr<io::HttpExchange> exchange) const {
     auto order = parse_kv_order(body);
     if (!order) {
         exchange->push_answer(to_response(order.error()));
         return;
     }
     // Exchanges belong to this thread.
-    actions_.kv->run(
-        std::move(order).value(), [executor = executor_, exchange = std::move(exchange)](auto result) mutable {
-            asio::post(executor, [exchange = std::move(exchange), result = std::move(result)] {
-                exchange->push_answer(result ? json_response(result.value()) : to_response(result.error()));
-            });
-        });
+    deps_.kv->run(std::move(order).value(),
+                  [executor = executor_, exchange = std::move(exchange)](auto result) mutable {
+                      asio::post(executor, [exchange = std::move(exchange), result = std::move(result)] {
+                          exchange->push_answer(result ? json_response(result.value()) : to_response(result.error()));
+                      });
+                  });
 }
 
-asio::awaitable<void> Door::change_keys(std::string body, std::shared_ptr<io::HttpExchange> exchange) const {
+asio::awaitable<void> HttpGateway::change_keys(std::string body, std::shared_ptr<io::HttpExchange> exchange) const {
     auto order = parse_key_order(body);
     if (!order) {
         exchange->push_answer(to_response(order.error()));
         co_return;
     }
-    const auto change = co_await actions_.change_keys(std::move(order).value());
+    const auto change = co_await deps_.change_keys(std::move(order).value());
     exchange->push_answer(change ? json_response(key_change_json(change.value()))
                                  : to_response(key_refusal(change.error())));
 }
 
-io::HttpResponse Door::answer(const RouteMatch& match, const io::HttpRequest& request, const Caller& caller) {
+io::HttpResponse HttpGateway::answer(const RouteMatch& match, const io::HttpRequest& request, const Caller& caller) {
     const auto view = view_.load();
     switch (match.route->resource) {
         case Resource::models:
@@ -165,9 +166,9 @@ io::HttpResponse Door::answer(const RouteMatch& match, const io::HttpRequest& re
         case Resource::live:
             return json_response(boost::json::object{{"status", "ok"}});
         case Resource::metrics:
-            return {200, {{"content-type", "text/plain; version=0.0.4"}}, actions_.metrics()};
+            return {200, {{"content-type", "text/plain; version=0.0.4"}}, deps_.metrics()};
         case Resource::members:
-            return json_response(members_json(clock_.now(), actions_.facts(), *view->members));
+            return json_response(members_json(clock_.now(), deps_.facts(), *view->members));
         case Resource::status:
             return status();
         case Resource::keys:
@@ -183,14 +184,14 @@ io::HttpResponse Door::answer(const RouteMatch& match, const io::HttpRequest& re
         case Resource::route:
             return explain(request);
         case Resource::kv:
-            return json_response(kv_json(actions_.kv->stats()));
+            return json_response(kv_json(deps_.kv->stats()));
         case Resource::join:
             return join(request);
         case Resource::leave:
-            actions_.leave();
-            return json_response(leave_json(actions_.drain_seconds, ::getpid()), 202);
+            deps_.leave();
+            return json_response(leave_json(deps_.drain_seconds, ::getpid()), 202);
         case Resource::accept_losses:
-            actions_.accept_losses();
+            deps_.accept_losses();
             return json_response(accept_losses_json(*view_.load()->members));
         case Resource::answer:
         case Resource::change_keys:
@@ -200,7 +201,7 @@ io::HttpResponse Door::answer(const RouteMatch& match, const io::HttpRequest& re
     return to_response(openai::internal("a route without an answer"));
 }
 
-io::HttpResponse Door::models(std::string_view id, const Caller& caller) const {
+io::HttpResponse HttpGateway::models(std::string_view id, const Caller& caller) const {
     const auto view = view_.load();
     std::map<std::string_view, openai::Model> models;
     for (const router::Pool& pool : view->routing->pools()) {
@@ -220,7 +221,7 @@ io::HttpResponse Door::models(std::string_view id, const Caller& caller) const {
     return json_response(200, openai::models_json(list));
 }
 
-io::HttpResponse Door::ready() const {
+io::HttpResponse HttpGateway::ready() const {
     const auto view = view_.load();
     std::uint32_t ready = 0;
     for (const router::Pool& pool : view->routing->pools()) ready += pool.count;
@@ -229,14 +230,14 @@ io::HttpResponse Door::ready() const {
     return json_response(boost::json::object{{"status", status}, {"replicas_ready", ready}}, healthy ? 200 : 503);
 }
 
-io::HttpResponse Door::status() {
+io::HttpResponse HttpGateway::status() {
     const auto view = view_.load();
-    boost::json::value status = status_json(actions_.facts(), *view->members);
+    boost::json::value status = status_json(deps_.facts(), *view->members);
     status.get_object()["seal"] = seal_json(clock_.now(), *view->seal);
     return json_response(status);
 }
 
-io::HttpResponse Door::explain(const io::HttpRequest& request) {
+io::HttpResponse HttpGateway::explain(const io::HttpRequest& request) {
     const auto view = view_.load();
     const std::string session = query_value(request.query, "session");
     const std::string tenant = query_value(request.query, "tenant");
@@ -250,7 +251,7 @@ io::HttpResponse Door::explain(const io::HttpRequest& request) {
             return to_response(openai::missing("model (the cluster serves several)"));
         model = pools.front().key.model;
     }
-    // As the door would: a tenant is refused before anything is routed.
+    // As for a request: a tenant is refused before anything is routed.
     if (!tenant.empty() && query_value(request.query, "unchecked") != "true") {
         if (const auto permitted = gate_.permits(tenant, model); !permitted) return to_response(permitted.error());
     }
@@ -263,16 +264,16 @@ io::HttpResponse Door::explain(const io::HttpRequest& request) {
     if (!explanation) {
         router::Reject reject{.error = explanation.error()};
         reject.status = router::http_status(static_cast<router::errc>(reject.error.code.value()));
-        return to_response(reject, model, {});
+        return to_response(gateway::rejection(reject, model, {}));
     }
     return json_response(route_json(session, explanation.value()));
 }
 
-io::HttpResponse Door::join(const io::HttpRequest& request) const {
+io::HttpResponse HttpGateway::join(const io::HttpRequest& request) const {
     auto seeds = parse_join(request.body);
     if (!seeds) return to_response(seeds.error());
     const boost::json::value reply = join_json(seeds.value());
-    actions_.join(std::move(seeds).value());
+    deps_.join(std::move(seeds).value());
     return json_response(reply);
 }
 

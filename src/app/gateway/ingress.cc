@@ -1,4 +1,4 @@
-#include "app/door/entry.h"
+#include "app/gateway/ingress.h"
 
 #include <algorithm>
 #include <chrono>
@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "app/attach/server.h"
-#include "app/door/responses.h"
-#include "app/door/traceparent.h"
+#include "app/gateway/responses.h"
+#include "app/gateway/traceparent.h"
 #include "app/replica/warm_up_header.h"
 #include "base/hash.h"
 #include "io/random.h"
@@ -20,7 +20,7 @@ namespace exa::app {
 
 namespace {
 
-// Of an answer that has one.
+// Empty for kinds whose answers have no id.
 std::string make_response_id(wire::RequestKind kind) {
     switch (kind) {
         case wire::RequestKind::chat:
@@ -43,7 +43,7 @@ bool is_about_tokens(wire::RequestKind kind) {
     return kind == wire::RequestKind::tokenize || kind == wire::RequestKind::detokenize;
 }
 
-// The one that a request means which names none.
+// The model of a request that names none, if the cluster serves only one.
 std::optional<std::string> sole_model(const router::RoutingView& view) {
     std::optional<std::string> model;
     for (const router::Pool& pool : view.pools()) {
@@ -54,7 +54,7 @@ std::optional<std::string> sole_model(const router::RoutingView& view) {
     return model;
 }
 
-// But for the body.
+// All but the body.
 wire::Open make_open(io::HttpRequest& request, wire::RequestKind kind, const openai::Scan& scan, std::string model,
                      Caller caller, WallTime wall) {
     wire::Open open;
@@ -75,39 +75,37 @@ wire::Open make_open(io::HttpRequest& request, wire::RequestKind kind, const ope
 
 }  // namespace
 
-Entry::Entry(const EntryConfig& config, Gate& gate, router::Dispatcher& dispatcher, io::LinkPool& links,
-             Serving& serving, ViewReader& view, const io::SystemClock& clock, Turn& turn,
-             const boost::asio::any_io_executor& executor)
-    : parts_{.gate = gate,
-             .dispatcher = dispatcher,
-             .links = links,
-             .serving = serving,
-             .view = view,
-             .clock = clock,
-             .turn = turn,
-             .executor = executor,
-             .first_byte_timeout = config.first_byte_timeout,
-             .idle_timeout = config.idle_timeout,
-             .suspect_timeout = config.suspect_timeout},
+Ingress::Ingress(const IngressConfig& config, Gate& gate, router::Dispatcher& dispatcher, io::LinkPool& links,
+                 Receiver& receiver, ViewReader& view, const io::SystemClock& clock, ReadyQueue& ready,
+                 const boost::asio::any_io_executor& executor)
+    : deps_{.gate = gate,
+            .dispatcher = dispatcher,
+            .links = links,
+            .receiver = receiver,
+            .view = view,
+            .clock = clock,
+            .ready = ready,
+            .executor = executor,
+            .config = config.request},
       hash_only_(config.hash_only),
       warm_up_secret_(config.warm_up_secret),
       sweep_(executor) {}
 
-void Entry::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange, wire::RequestKind kind,
-                   Caller caller) {
+void Ingress::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange, wire::RequestKind kind,
+                     Caller caller) {
     openai::ApiResult<openai::Scan> scanned = openai::Scan{};
     if (!hash_only_) scanned = openai::scan(request.body);
     if (!scanned) return exchange->push_answer(to_response(scanned.error()));
     const openai::Scan& scan = scanned.value();
     std::string model(hash_only_ ? request.headers.find(model_header).value_or("") : scan.model.text());
     if (model.empty() && (hash_only_ || is_about_tokens(kind)))
-        model = sole_model(*parts_.view.load()->routing).value_or("");
+        model = sole_model(*deps_.view.load()->routing).value_or("");
     if (model.empty()) return exchange->push_answer(to_response(openai::missing("model")));
 
-    const WallTime wall = parts_.clock.wall();
+    const WallTime wall = deps_.clock.wall();
     const auto warm_up = warm_up_target(request, warm_up_secret_);
     if (!warm_up) {
-        const auto admitted = parts_.gate.admit(caller, model, scan.prompt_tokens_estimate);
+        const auto admitted = deps_.gate.admit(caller, model, scan.prompt_tokens_estimate);
         if (!admitted) return exchange->push_answer(to_response(admitted.error()));
     }
     const openai::Session session =
@@ -117,39 +115,33 @@ void Entry::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> ex
     PassedFields passed = passed_fields(request.headers);
     fields_left_out_ += passed.left_out;
     for (wire::HeaderField& field : passed.fields) open.headers.push_back(std::move(field));
-    // Behind this the scan's views are void.
+    // From here on the scan's views are void.
     open.body = std::move(request.body);
-    const auto journey = std::make_shared<Journey>(parts_, std::move(exchange), std::move(open), epoch_);
-    journeys_.push_back(*journey);
+    const auto driver = std::make_shared<RequestDriver>(deps_, std::move(exchange), std::move(open), epoch_);
+    requests_.push_back(*driver);
     if (!std::exchange(sweeping_, true)) sweep_later();
-    if (warm_up) return journey->go_here(*warm_up, false);
+    if (warm_up) return driver->start_at(*warm_up, false);
     if (is_about_tokens(kind)) {
-        // That takes no place of a replica, so that any will do.
-        if (const auto replica = parts_.serving.find_ready(journey->open().model, journey->open().tenant))
-            return journey->go_here(*replica, true);
+        // That takes no permit of a replica, so any will do.
+        if (const auto replica = deps_.receiver.find_ready(driver->open().model, driver->open().tenant))
+            return driver->start_at(*replica, true);
     }
-    router::RequestMeta meta;
-    meta.wall = wall;
-    meta.tenant = journey->open().tenant;
-    meta.model = journey->open().model;
-    meta.session = session.id;
-    meta.prefix_hash = prefix_hash;
-    meta.prompt_tokens = scan.prompt_tokens_estimate;
-    meta.level = static_cast<std::uint32_t>(journey->open().priority);
-    meta.resumable = true;
-    parts_.dispatcher.handle_view(parts_.view.load()->routing);
-    journey->go(parts_.dispatcher.begin(parts_.clock.now(), meta));
+    driver->start({.wall = wall,
+                   .session = session.id,
+                   .prefix_hash = prefix_hash,
+                   .prompt_tokens = scan.prompt_tokens_estimate});
 }
 
-void Entry::sweep_later() {
+void Ingress::sweep_later() {
     // A quarter of the shortest, so that none is late by more than that.
-    const Duration shortest = std::min({parts_.first_byte_timeout, parts_.idle_timeout, parts_.suspect_timeout});
+    const gateway::Config& config = deps_.config;
+    const Duration shortest = std::min({config.first_byte_timeout, config.idle_timeout, config.suspect_timeout});
     sweep_.expires_after(std::clamp<Duration>(shortest / 4, std::chrono::milliseconds(5), std::chrono::seconds(1)));
     sweep_.async_wait([this](const boost::system::error_code& code) {
         if (code) return;
-        const auto now = Journey::Clock::now();
-        for (auto at = journeys_.begin(); at != journeys_.end();) (at++)->check(now);
-        sweeping_ = !journeys_.empty();
+        const TimePoint now = deps_.clock.now();
+        for (auto at = requests_.begin(); at != requests_.end();) (at++)->check(now);
+        sweeping_ = !requests_.empty();
         if (sweeping_) sweep_later();
     });
 }

@@ -1,4 +1,4 @@
-#include "app/door/access_log.h"
+#include "app/gateway/access_log.h"
 
 #include <boost/json/parse.hpp>
 #include <boost/test/unit_test.hpp>

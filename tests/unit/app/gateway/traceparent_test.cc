@@ -1,4 +1,4 @@
-#include "app/door/traceparent.h"
+#include "app/gateway/traceparent.h"
 
 #include <boost/test/unit_test.hpp>
 #include <string>

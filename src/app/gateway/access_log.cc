@@ -1,4 +1,4 @@
-#include "app/door/access_log.h"
+#include "app/gateway/access_log.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// Turn: what became ready in this turn of a data-plane thread's loop. Each is run once at the end of it, so that all
-// that one read of a link brought for an answer is taken in one go, and nobody runs in the middle of another.
+// ReadyQueue: what became ready in this iteration of a data-plane thread's event loop. Each is run once at its end, so
+// that all that one read of a link brought for an answer is taken in one go, and nobody runs in the middle of another.
 #pragma once
 
 #include <cstddef>
@@ -17,27 +17,27 @@ class Runnable {
     ~Runnable() = default;
 
   private:
-    friend class Turn;
+    friend class ReadyQueue;
     bool queued_ = false;
 };
 
-// Belongs to one thread, whose loop calls run() at the end of each turn.
-class Turn {
+// Belongs to one thread, whose loop calls run() at the end of each iteration.
+class ReadyQueue {
   public:
-    Turn() = default;
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
+    ReadyQueue() = default;
+    ReadyQueue(const ReadyQueue&) = delete;
+    ReadyQueue& operator=(const ReadyQueue&) = delete;
 
     // Adding it again before it has run changes nothing.
     void add(std::shared_ptr<Runnable> ready) {
         if (!std::exchange(ready->queued_, true)) ready_.push_back(std::move(ready));
     }
     bool empty() const { return ready_.empty(); }
-    // What this adds runs in the next turn.
+    // What this adds runs in the next iteration.
     void run() {
         running_.swap(ready_);
         for (std::size_t i = 0; i < running_.size(); ++i) {
-            // Hundreds of them do not stay in the cache from turn to turn.
+            // Hundreds of them do not stay in the cache between two iterations.
             if (i + 1 < running_.size()) __builtin_prefetch(running_[i + 1].get());
             running_[i]->queued_ = false;
             running_[i]->run();

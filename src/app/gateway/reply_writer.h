@@ -1,4 +1,4 @@
-// Delivery: one reply of this peer on its way over a link to the entry that asked for it.
+// ReplyWriter: one reply of this peer on its way over a link to the ingress that asked for it.
 #pragma once
 
 #include <atomic>
@@ -7,23 +7,23 @@
 #include <memory>
 #include <optional>
 
-#include "app/door/turn.h"
+#include "app/gateway/ready_queue.h"
 #include "app/replica/reply.h"
 #include "io/link/link.h"
 
 namespace exa::app {
 
-class Delivery final : public Runnable, public std::enable_shared_from_this<Delivery> {
+class ReplyWriter final : public Runnable, public std::enable_shared_from_this<ReplyWriter> {
   public:
-    // `running` counts the deliveries of a peer; it and `turn` outlive this one.
-    Delivery(std::shared_ptr<io::LinkStream> stream, std::shared_ptr<ReplyReader> reply, Turn& turn,
-             std::atomic<std::uint32_t>& running);
-    ~Delivery();
-    Delivery(const Delivery&) = delete;
-    Delivery& operator=(const Delivery&) = delete;
+    // `running` counts the writers of a peer.
+    ReplyWriter(std::shared_ptr<io::LinkStream> stream, std::shared_ptr<ReplyReader> reply, ReadyQueue& ready,
+                std::atomic<std::uint32_t>& running);
+    ~ReplyWriter();
+    ReplyWriter(const ReplyWriter&) = delete;
+    ReplyWriter& operator=(const ReplyWriter&) = delete;
 
     // Takes what there is and comes back for more; `on_end` is called once, as the last thing.
-    void start(std::function<void(const std::shared_ptr<Delivery>&)> on_end);
+    void start(std::function<void(const std::shared_ptr<ReplyWriter>&)> on_end);
 
     void run() override;
 
@@ -34,9 +34,9 @@ class Delivery final : public Runnable, public std::enable_shared_from_this<Deli
 
     const std::shared_ptr<io::LinkStream> stream_;
     const std::shared_ptr<ReplyReader> reply_;
-    Turn& turn_;
+    ReadyQueue& ready_;
     std::atomic<std::uint32_t>& running_;
-    std::function<void(const std::shared_ptr<Delivery>&)> on_end_;
+    std::function<void(const std::shared_ptr<ReplyWriter>&)> on_end_;
     std::optional<ReplyPart> waiting_;  // for room on the link, or credit
     bool sent_data_ = false;            // since the reply last had nothing
 };

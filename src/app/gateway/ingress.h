@@ -1,8 +1,8 @@
-// Entry: the client's side of a request. It reads just enough of the body to route it, forwards the original bytes to a
-// replica here or on another peer, relays what comes back, and goes elsewhere when that fails (app/door/journey.h).
+// Ingress: the client's side of a request. It reads just enough of the body to route it and leaves the rest, from
+// attempt to attempt, to a gateway::Request, whose actions a RequestDriver carries out.
 //
-// A stream that breaks under way goes on at another replica of the same numerics: the entry made the seed and the ids,
-// and it kept the token ids (docs/decisions/0004-answers-are-rendered-at-the-target.md).
+// A stream that breaks in the middle resumes at another replica of the same numerics: the ingress minted the seed and
+// the ids, and kept the token ids (docs/decisions/0004-answers-are-rendered-at-the-target.md).
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
@@ -14,9 +14,9 @@
 #include <utility>
 
 #include "app/access/gate.h"
-#include "app/door/journey.h"
-#include "app/door/serving.h"
-#include "app/door/turn.h"
+#include "app/gateway/ready_queue.h"
+#include "app/gateway/receiver.h"
+#include "app/gateway/request_driver.h"
 #include "app/shared/shared_view.h"
 #include "io/clock/system_clock.h"
 #include "io/http/server.h"
@@ -25,16 +25,11 @@
 
 namespace exa::app {
 
-// Says of which model a request is to an entry that does not read bodies.
+// Names the model of a request to an ingress that does not read bodies.
 inline constexpr std::string_view model_header = "x-model";
 
-struct EntryConfig {
-    // From the request to the answer's head: prefill of a long prompt and the wait for a place in the batch.
-    Duration first_byte_timeout = std::chrono::seconds(120);
-    // Between two pieces of an answer. There is no limit on the whole.
-    Duration idle_timeout = std::chrono::seconds(60);
-    // How long a stream may be silent on a peer that is suspected of being down, before it goes on elsewhere.
-    Duration suspect_timeout = std::chrono::milliseconds(300);
+struct IngressConfig {
+    gateway::Config request;
     // Requests are not read: the model is that of model_header, or the only one, the session that of x-session-id.
     bool hash_only = false;
     // What a request must carry in x-exaserve-warm-up, before a space and a replica's id, to reach a replica of this
@@ -42,20 +37,21 @@ struct EntryConfig {
     std::string warm_up_secret;
 };
 
-// Belongs to one data-plane thread, like everything it refers to; all of that outlives it.
-class Entry {
+// Belongs to one data-plane thread, like everything it refers to.
+class Ingress {
   public:
-    Entry(const EntryConfig& config, Gate& gate, router::Dispatcher& dispatcher, io::LinkPool& links, Serving& serving,
-          ViewReader& view, const io::SystemClock& clock, Turn& turn, const boost::asio::any_io_executor& executor);
+    Ingress(const IngressConfig& config, Gate& gate, router::Dispatcher& dispatcher, io::LinkPool& links,
+            Receiver& receiver, ViewReader& view, const io::SystemClock& clock, ReadyQueue& ready,
+            const boost::asio::any_io_executor& executor);
 
     // Goes away when every request that was handled before this call is answered; later ones are not waited for.
     std::weak_ptr<const void> close_epoch() { return std::exchange(epoch_, std::make_shared<Epoch>()); }
     // Requests that ended in a 5xx, or broke in the middle.
-    std::uint64_t failed() const { return parts_.failed; }
+    std::uint64_t failed() const { return deps_.failed; }
     // Of clients' headers, which no server sees.
     std::uint64_t fields_left_out() const { return fields_left_out_; }
     // Called when a request has ended that a replica was asked for.
-    void on_end(std::function<void()> handler) { parts_.on_end = std::move(handler); }
+    void on_end(std::function<void()> handler) { deps_.on_end = std::move(handler); }
 
     // Answers one request for an answer of a model, whatever happens.
     void handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange, wire::RequestKind kind,
@@ -63,15 +59,15 @@ class Entry {
 
   private:
     struct Epoch {};
-    using Journeys = boost::intrusive::list<Journey, boost::intrusive::constant_time_size<false>>;
+    using Requests = boost::intrusive::list<RequestDriver, boost::intrusive::constant_time_size<false>>;
 
     void sweep_later();
 
-    JourneyParts parts_;
+    RequestDeps deps_;
     const bool hash_only_;
     const std::string warm_up_secret_;
     std::shared_ptr<const Epoch> epoch_ = std::make_shared<Epoch>();
-    Journeys journeys_;  // those under way
+    Requests requests_;  // under way
     boost::asio::steady_timer sweep_;
     bool sweeping_ = false;
     std::uint64_t fields_left_out_ = 0;

@@ -1,4 +1,4 @@
-#include "app/door/cors.h"
+#include "app/gateway/cors.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "app/door/delivery.h"
+#include "app/gateway/reply_writer.h"
 
 #include <tuple>
 #include <utility>
@@ -6,44 +6,44 @@
 
 namespace exa::app {
 
-Delivery::Delivery(std::shared_ptr<io::LinkStream> stream, std::shared_ptr<ReplyReader> reply, Turn& turn,
-                   std::atomic<std::uint32_t>& running)
-    : stream_(std::move(stream)), reply_(std::move(reply)), turn_(turn), running_(running) {
+ReplyWriter::ReplyWriter(std::shared_ptr<io::LinkStream> stream, std::shared_ptr<ReplyReader> reply, ReadyQueue& ready,
+                         std::atomic<std::uint32_t>& running)
+    : stream_(std::move(stream)), reply_(std::move(reply)), ready_(ready), running_(running) {
     running_.fetch_add(1);
 }
 
-Delivery::~Delivery() {
+ReplyWriter::~ReplyWriter() {
     reply_->on_ready({});
     stream_->on_ready({});
     stream_->on_cancel({});
     running_.fetch_sub(1);
 }
 
-void Delivery::start(std::function<void(const std::shared_ptr<Delivery>&)> on_end) {
+void ReplyWriter::start(std::function<void(const std::shared_ptr<ReplyWriter>&)> on_end) {
     on_end_ = std::move(on_end);
-    const auto wake = [this] { turn_.add(shared_from_this()); };
+    const auto wake = [this] { ready_.add(shared_from_this()); };
     reply_->on_ready(wake);
     stream_->on_ready(wake);
     stream_->on_cancel([this] {
         reply_->cancel();
-        turn_.add(shared_from_this());
+        ready_.add(shared_from_this());
     });
     run();
 }
 
-void Delivery::run() {
+void ReplyWriter::run() {
     if (!on_end_ || send_what_goes()) return;
-    // What may call this object is dropped with it, which may be some turns later.
+    // What may call this object is dropped with it, which may be some iterations of the loop later.
     reply_->on_ready({});
     std::exchange(on_end_, nullptr)(shared_from_this());
 }
 
-bool Delivery::send_what_goes() {
+bool ReplyWriter::send_what_goes() {
     while (!stream_->cancelled()) {
         if (!waiting_) {
             auto part = reply_->poll();
             if (!part) {
-                if (std::exchange(sent_data_, false)) turn_.note_stream();
+                if (std::exchange(sent_data_, false)) ready_.note_stream();
                 return true;
             }
             if (!*part) {
@@ -61,7 +61,7 @@ bool Delivery::send_what_goes() {
     return false;
 }
 
-bool Delivery::send(ReplyPart part) {
+bool ReplyWriter::send(ReplyPart part) {
     if (auto* data = std::get_if<wire::Data>(&part)) {
         sent_data_ = true;
         return stream_->push_data(std::move(*data)).has_value();

@@ -1,5 +1,5 @@
-// Serving: the target's side of a request. It checks again what the entry believed (model, version, tenant, state), and
-// has the replica's backend answer.
+// Receiver: the target's side of a request. What the ingress believed (model, version, tenant, state) is checked again
+// (gateway/receiver.h), then the replica's backend answers.
 #pragma once
 
 #include <atomic>
@@ -11,8 +11,8 @@
 #include <unordered_set>
 #include <utility>
 
-#include "app/door/delivery.h"
-#include "app/door/turn.h"
+#include "app/gateway/ready_queue.h"
+#include "app/gateway/reply_writer.h"
 #include "app/kv/mesh.h"
 #include "app/replica/backend.h"
 #include "app/replica/local_replicas.h"
@@ -23,15 +23,15 @@
 namespace exa::app {
 
 // Belongs to one data-plane thread, and so do its replies.
-class Serving {
+class Receiver {
   public:
-    // `turn` and `kv` outlive it; null: this peer keeps no KV cache for others.
-    Serving(std::shared_ptr<LocalReplicas> replicas, KvMesh* kv, Turn& turn,
-            const boost::asio::any_io_executor& executor)
+    // Null `kv`: this peer keeps no KV cache for others.
+    Receiver(std::shared_ptr<LocalReplicas> replicas, KvMesh* kv, ReadyQueue& ready,
+             const boost::asio::any_io_executor& executor)
         : replicas_(std::move(replicas)),
           kv_(kv),
-          turn_(turn),
-          context_{executor, std::make_shared<ServingStats>(), std::make_shared<Mailbox>(executor)} {}
+          ready_(ready),
+          context_{executor, std::make_shared<ReceiverStats>(), std::make_shared<Mailbox>(executor)} {}
 
     // The answer, as Backend::open() gives it; that this peer cannot take the request is an end without a head.
     std::shared_ptr<ReplyReader> open(const wire::Open& open);
@@ -42,17 +42,17 @@ class Serving {
     // Answers a request, or a question about KV, that came over a link.
     void serve(wire::Open open, std::shared_ptr<io::LinkStream> stream);
 
-    const ServingStats& stats() const { return *context_.stats; }
+    const ReceiverStats& stats() const { return *context_.stats; }
 
   private:
     std::shared_ptr<ReplyReader> answer_kv(const wire::Open& open, io::LinkStream& stream);
 
     std::shared_ptr<LocalReplicas> replicas_;
     KvMesh* kv_;
-    Turn& turn_;
+    ReadyQueue& ready_;
     ReplyContext context_;
     std::atomic<std::uint32_t> kv_answers_now_ = 0;
-    std::unordered_set<std::shared_ptr<Delivery>> deliveries_;  // under way
+    std::unordered_set<std::shared_ptr<ReplyWriter>> writers_;  // under way
 };
 
 }  // namespace exa::app

@@ -1,4 +1,4 @@
-// AccessLog: a JSON line for every request at the door. Off unless configured.
+// AccessLog: a JSON line for every request at the HTTP gateway. Off unless configured.
 //
 //   {"time":"2026-03-01T12:00:00.123Z","id":"req-1","remote":"10.0.0.9:51012","method":"POST",
 //    "path":"/v1/chat/completions","status":200,"bytes":4711,"duration_ms":812.25,"ttft_ms":35.5,"complete":true,
@@ -22,7 +22,7 @@
 
 namespace exa::app {
 
-// What the door and the entry note of a request (io::HttpExchange::note()).
+// What the HTTP gateway and the ingress note of a request (io::HttpExchange::note()).
 namespace notes {
 inline constexpr std::string_view tenant = "tenant";
 inline constexpr std::string_view trace_id = "trace_id";
