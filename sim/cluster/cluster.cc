@@ -47,7 +47,9 @@ std::vector<Replica> make_replicas(const ClusterConfig& config, const Peer& peer
         record.role = "chat";
         record.numerics = "sim";
         record.in_flight_limit = config.engine.in_flight_limit;
-        record.context_tokens = 8192;
+        const EngineConfig& engine = config.engine;
+        const bool is_small = engine.small_context_every > 0 && peer.host % engine.small_context_every == 0;
+        record.context_tokens = is_small ? engine.small_context_tokens : engine.context_tokens;
         replicas.emplace_back(config.engine, std::move(record));
     }
     return replicas;
@@ -169,6 +171,7 @@ void Cluster::handle(const Event& event) {
             deliver(event);
             break;
         case EventKind::step:
+        case EventKind::receiver:
         case EventKind::kv:
         case EventKind::values:
             if (event.boot != 0)
@@ -179,6 +182,7 @@ void Cluster::handle(const Event& event) {
         case EventKind::fault:
         case EventKind::heal:
         case EventKind::arrival:
+        case EventKind::client:
         case EventKind::sweep:
             call_handler(event);
             break;
@@ -263,6 +267,7 @@ void Cluster::act(Peer& peer, const Event& event) {
             push(now_ + config_.rejoin_period, EventKind::rejoin, peer.host, 0, peer.boot);
             break;
         case EventKind::step:
+        case EventKind::receiver:
         case EventKind::kv:
         case EventKind::values:
             call_handler(event);

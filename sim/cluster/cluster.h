@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/crypto.h"
+#include "gateway/config.h"
 #include "membership/event.h"
 #include "sim/net/fabric.h"
 #include "sim/net/links.h"
@@ -38,6 +39,7 @@ struct ClusterConfig {
     bool kv = false;                                   // peers keep KV cache for one another
     membership::Config membership;
     router::Config router;
+    gateway::Config gateway;
     NetConfig net;
     EngineConfig engine;
 };

@@ -98,17 +98,22 @@ bool settle(const Scenario& scenario, Cluster& cluster, Oracles& oracles, KvClus
     return true;
 }
 
-void collect_effects(const Scenario& scenario, const Cluster& cluster, const Director& director, const Traffic& traffic,
-                     const KvCluster& kv, const ValueCounters& values, Outcome& outcome) {
+void collect_effects(const Scenario& scenario, const Cluster& cluster, const Director& director,
+                     const TrafficCounters& traffic, const KvCluster& kv, const ValueCounters& values,
+                     Outcome& outcome) {
     outcome.faults = director.effects_by_kind();
     outcome.faults["restart_refused"] = cluster.boots_refused();
     outcome.faults["refused"] = cluster.lives_refused();
     outcome.faults["socket_overflow"] = cluster.datagrams_overflowed();
-    outcome.faults["client_gone"] = traffic.counters().abandoned;
-    outcome.faults["busy"] = traffic.counters().busy;
-    outcome.faults["resumed"] = traffic.counters().resumed;
-    outcome.faults["client_error"] = traffic.counters().client_errors;
-    outcome.faults["sent_away"] = traffic.counters().refused;
+    outcome.faults["client_gone"] = traffic.abandoned;
+    outcome.faults["busy"] = traffic.busy;
+    outcome.faults["resumed"] = traffic.resumed;
+    outcome.faults["client_error"] = traffic.client_errors;
+    outcome.faults["sent_away"] = traffic.refused;
+    outcome.faults["waited"] = traffic.waited;
+    outcome.faults["unfit"] = traffic.unfit;
+    outcome.faults["moved_off_suspect"] = traffic.moved;
+    outcome.faults["progress_credit"] = traffic.progress_credits;
     const KvCounters segments = kv.counters();
     const KvStoreEffects stores = kv.effects();
     outcome.faults["kv_turns"] = segments.turns;
@@ -148,10 +153,12 @@ Outcome run(const Scenario& scenario, const RunOptions& options) {
     const io::OpenSslCrypto crypto;
     ClusterConfig config = scenario.cluster;
     config.net.control_first = options.mutant != Mutant::control_behind_data;
+    config.gateway.mutant = options.mutant;
+    config.engine.mutant = options.mutant;
     Cluster cluster(config, options.seed, crypto);
     Oracles oracles(scenario, cluster);
     Director director(scenario, cluster, oracles, options.mutant);
-    Traffic traffic(scenario, cluster, oracles, options.mutant);
+    Workload traffic(scenario, cluster, oracles);
     KvCluster kv(scenario, cluster, oracles, crypto, options.mutant);
     ValueCluster values(scenario, cluster, oracles, options.mutant);
     director.drive_kv(
@@ -228,7 +235,7 @@ Outcome run(const Scenario& scenario, const RunOptions& options) {
     outcome.violation_count = oracles.violation_count();
     outcome.measured = oracles.measured();
     outcome.traffic = traffic.counters();
-    collect_effects(scenario, cluster, director, traffic, kv, values.counters(), outcome);
+    collect_effects(scenario, cluster, director, outcome.traffic, kv, values.counters(), outcome);
     if (outcome.violation_count > 0)
         outcome.verdict = Verdict::invariant;
     else if (!outcome.liveness.empty())

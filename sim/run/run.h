@@ -10,7 +10,7 @@
 
 #include "sim/checks/mutants.h"
 #include "sim/checks/oracles.h"
-#include "sim/client/traffic.h"
+#include "sim/client/workload.h"
 #include "sim/scenarios/scenario.h"
 #include "sim/world/trace.h"
 

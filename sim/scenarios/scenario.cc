@@ -254,6 +254,9 @@ Result<void> read_engine(const toml::table& table, EngineConfig& engine) {
     reader.time("prefill_us", engine.prefill_token, us);
     reader.time("decode_us", engine.decode_token, us);
     reader.number("batch_cost", engine.batch_cost, 0, 10);
+    reader.integer("context_tokens", engine.context_tokens, 1, 1'000'000);
+    reader.integer("small_context_every", engine.small_context_every, 0, 4096);
+    reader.integer("small_context_tokens", engine.small_context_tokens, 1, 1'000'000);
     reader.time("warm_ms", engine.warm, ms);
     return reader.finish();
 }

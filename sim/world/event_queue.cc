@@ -42,8 +42,12 @@ const char* to_string(EventKind kind) {
             return "heal";
         case EventKind::arrival:
             return "arrival";
+        case EventKind::client:
+            return "client";
         case EventKind::step:
             return "step";
+        case EventKind::receiver:
+            return "receiver";
         case EventKind::kv:
             return "kv";
         case EventKind::values:

@@ -25,7 +25,9 @@ enum class EventKind : std::uint8_t {
     fault,          // `arg`: which entry of the plan begins, with its number of times
     heal,           // `arg`: which active fault ends
     arrival,        // a client's request; `arg`: its number
-    step,           // of a request; `arg`: which request, attempt and what
+    client,         // what a client does next; `arg`: a StepArg
+    step,           // of a request at its ingress or on the way to its target, likewise
+    receiver,       // of a request at its target, likewise
     kv,             // of a KV service; `arg`: number of the message
     values,         // of the values of the Redis port, likewise
     sweep,          // the oracles look at what is overdue
