@@ -67,7 +67,7 @@ struct Open {
   version @2 :Text;
   tenant @3 :Text;
   kind @4 :RequestKind;
-  hops @5 :UInt8;
+  unused5 @5 :UInt8;
   xRequestId @6 :Text;
   responseId @7 :Text;
   createdUnixS @8 :Int64;

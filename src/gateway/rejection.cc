@@ -19,6 +19,15 @@ openai::ApiError rejection(const router::Reject& reject, std::string_view model,
         return openai::unavailable(reject.error.message() + "; nothing was started", retry_ms);
     if (code == router::errc::no_replica_ready)
         return openai::unavailable("no replica of this model is ready", retry_ms);
+    if (code == router::errc::context_too_long) {
+        openai::ApiError too_long;
+        too_long.status = 400;
+        too_long.message =
+            "The prompt is longer than the context of every replica of the model '" + std::string(model) + "'.";
+        too_long.type = "invalid_request_error";
+        too_long.code = "context_length_exceeded";
+        return too_long;
+    }
     if (reject.status == 504) return openai::timed_out(reject.error.message(), retry_ms);
     const bool is_known = code == router::errc::upstream_failed && !failure.empty();
     openai::ApiError error = openai::upstream_failed(is_known ? std::string(failure) : reject.error.message());

@@ -20,7 +20,6 @@ Result<void> validate(const Config& config) {
         Range{"router.load_factor_percent", config.load_factor_percent, 100, 1'000, "%"},
         Range{"router.load_floor", config.load_floor, 1, 10'000, ""},
         Range{"router.attempts_max", config.attempts_max, 1, attempts_limit, ""},
-        Range{"router.hops_max", config.hops_max, 0, 16, ""},
         Range{"router.retry_ratio_percent", config.retry_ratio_percent, 0, 100, "%"},
         Range{"router.retry_burst", config.retry_burst, 1, 100'000, ""},
         Range{"router.prefix_choices", config.prefix_choices, 1, 64, ""},

@@ -18,8 +18,6 @@ struct Config {
     // Replicas one request may be tried on, 1 .. attempts_limit. Who is turned away waits for a place on the last but
     // one; the last is for when that one dies.
     std::uint32_t attempts_max = 5;
-    // Peers a request may have crossed before it is refused as a loop, 0 .. 16.
-    std::uint32_t hops_max = 3;
 
     // Retries the whole dispatcher may make: every new request earns a part of one, up to a burst. It keeps a sick
     // cluster from doubling its own load. Percent, 0 .. 100; retries, 1 .. 100000.

@@ -146,7 +146,6 @@ Decision Dispatcher::begin(TimePoint now, const RequestMeta& meta) {
 }
 
 Result<Dispatcher::Place> Dispatcher::locate(const RequestMeta& meta, std::uint64_t entropy) const {
-    if (meta.hops > config_.hops_max) return error(errc::too_many_hops, std::to_string(meta.hops) + " hops");
     const std::span<const Pool> pools = view_->pools_of(meta.model);
     const PoolFilter filter(pools, meta);
 
@@ -173,10 +172,6 @@ Result<Dispatcher::Place> Dispatcher::locate(const RequestMeta& meta, std::uint6
         const errc why = place.pool->all_drain ? errc::replicas_draining : errc::no_replica_ready;
         return error(why, describe(meta.model, meta.version));
     }
-    const std::uint32_t context_tokens = place.pool->context_tokens_max;
-    if (context_tokens > 0 && meta.prompt_tokens_min > context_tokens)
-        return error(errc::context_too_long, std::to_string(meta.prompt_tokens_min) + " prompt tokens, at most " +
-                                                 std::to_string(context_tokens));
     return place;
 }
 
@@ -197,8 +192,8 @@ std::uint32_t Dispatcher::open_request(const RequestMeta& meta, const Place& pla
     request.waits = false;
     request.wait_until.reset();
     request.slot = no_slot;
-    request.prompt_tokens = std::max(meta.prompt_tokens, meta.prompt_tokens_min);
-    request.prompt_tokens_min = meta.prompt_tokens_min;
+    request.prompt_tokens = meta.prompt_tokens;
+    request.prompt_tokens_min = 0;
     request.level = meta.level;
     request.pool = place.pool->hash;
     request.position = place.position;
@@ -418,6 +413,9 @@ Decision Dispatcher::handle_failed(TimePoint now, AttemptId id, Failure failure)
     end_attempt(now, *request, verdict_of(failure));
     if (request->slot != no_slot) {
         if (failure == Failure::connect_failed) book_.handle_peer_broken(now, book_.id(request->slot).peer);
+        const std::uint32_t context_tokens = book_.context_tokens(request->slot);
+        if (failure == Failure::unfit && context_tokens > 0)
+            request->prompt_tokens_min = std::max(request->prompt_tokens_min, context_tokens + 1);
         if (failure == Failure::draining || failure == Failure::refused) book_.handle_refused(now, request->slot);
     }
     if (failure == Failure::no_place) return give_up(index_of(id), error(code_of(failure)));
@@ -450,7 +448,6 @@ Result<Explanation> Dispatcher::explain(TimePoint now, const RequestMeta& meta) 
     const Pool& pool = *place.pool;
     Explanation explanation{.pool = pool.key, .source = place.source, .position = place.position};
     Need need{.prefix_hash = meta.prefix_hash,
-              .prompt_tokens = meta.prompt_tokens_min,
               .level = meta.level,
               .may_wait = config_.queue_wait > Duration::zero()};
     std::vector<std::uint32_t> order;

@@ -20,8 +20,6 @@ const char* message_of(errc code) {
             return "every replica of the model is out of reach, or failed a moment ago";
         case errc::context_too_long:
             return "the prompt is longer than the model's context";
-        case errc::too_many_hops:
-            return "the request went through too many peers";
         case errc::upstream_failed:
             return "the replicas that were tried failed";
         case errc::upstream_timeout:
@@ -52,8 +50,6 @@ std::uint16_t http_status(errc code) {
             return 503;
         case errc::context_too_long:
             return 400;
-        case errc::too_many_hops:
-            return 508;
         case errc::upstream_failed:
             return 502;
         case errc::upstream_timeout:

@@ -13,7 +13,6 @@ enum class errc {
     replicas_draining,    // every replica that could be asked drains: it takes no new requests
     out_of_reach,         // the links to all replicas are broken, or these failed or refused a moment ago
     context_too_long,     // the prompt alone is past the context of every replica
-    too_many_hops,        // the request has crossed too many peers: a loop
     upstream_failed,      // the attempts are used up; the last replica failed
     upstream_timeout,     // the same; the last replica did not answer in time
     stream_broken,        // the replica went away after the client had seen bytes

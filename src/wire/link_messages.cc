@@ -291,7 +291,6 @@ Result<Bytes> encode_open(std::uint32_t stream, const Open& open) {
     root.setVersion(text_from(open.version));
     root.setTenant(text_from(open.tenant));
     root.setKind(static_cast<proto::RequestKind>(open.kind));
-    root.setHops(open.hops);
     root.setXRequestId(text_from(open.x_request_id));
     root.setResponseId(text_from(open.response_id));
     root.setCreatedUnixS(open.created_unix_s);
@@ -323,7 +322,6 @@ Result<Open> decode_open(ByteView payload) {
         open.tenant = text_of(in.getTenant());
         open.kind =
             in.getKind() <= proto::RequestKind::KV ? static_cast<RequestKind>(in.getKind()) : RequestKind::unknown;
-        open.hops = in.getHops();
         open.x_request_id = text_of(in.getXRequestId());
         open.response_id = text_of(in.getResponseId());
         open.created_unix_s = in.getCreatedUnixS();

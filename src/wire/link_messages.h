@@ -60,7 +60,6 @@ struct Open {
     std::string version;
     std::string tenant;
     RequestKind kind = RequestKind::chat;
-    std::uint8_t hops = 0;  // peers that passed the request on before
     std::string x_request_id;
     std::string response_id;
     std::int64_t created_unix_s = 0;

@@ -33,6 +33,9 @@ for block in listing.split("\n\n"):
         continue
     folder = source[1]
     objects += 1
+    if folder == "gateway" and re.search(r"src_gateway_(receiver|admission)\.cc", lines[0]):
+        faults += [f"a receiver never forwards: {lines[1].strip()[3:]} must not reach {path[3:]}"
+                   for path in (line.strip() for line in lines[1:]) if path.startswith("../src/router/")]
     place = re.match(r"\.\./src/app/(\w+)/", lines[1].strip())
     below = APP[: APP.index(place[1]) + 1] if place and place[1] in APP else None
     if folder == "app" and place and below is None:

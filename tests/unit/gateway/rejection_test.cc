@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(why_the_last_replica_failed_is_told_where_replicas_failed) 
     };
     BOOST_TEST(tells(router::errc::upstream_failed, 502, R"(tried failed: the server answered \"500\")"));
     BOOST_TEST(!tells(router::errc::all_replicas_busy, 503, "the server"));
-    BOOST_TEST(!tells(router::errc::too_many_hops, 502, "the server"));
+    BOOST_TEST(!tells(router::errc::no_replica_ready, 503, "the server"));
 }
 
 BOOST_AUTO_TEST_CASE(only_replicas_at_their_limit_are_called_overloaded) {
@@ -59,6 +59,13 @@ BOOST_AUTO_TEST_CASE(only_replicas_at_their_limit_are_called_overloaded) {
     BOOST_TEST(says(answer_to(router::errc::replicas_draining, 503), "draining"));
     BOOST_TEST(says(answer_to(router::errc::out_of_reach, 503), "unavailable"));
     BOOST_TEST(says(answer_to(router::errc::no_replica_ready, 503), "unavailable"));
+}
+
+BOOST_AUTO_TEST_CASE(a_prompt_too_long_for_every_replica_is_the_clients_error) {
+    const openai::ApiError error = answer_to(router::errc::context_too_long, 400);
+    BOOST_TEST(error.status == 400);
+    BOOST_TEST(says(error, "context_length_exceeded"));
+    BOOST_TEST(error.type == "invalid_request_error");
 }
 
 BOOST_AUTO_TEST_CASE(an_unknown_model_is_404_and_not_worth_a_retry) {

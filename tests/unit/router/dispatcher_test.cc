@@ -120,28 +120,22 @@ BOOST_AUTO_TEST_CASE(a_known_model_with_nothing_ready_is_503_to_be_retried) {
     BOOST_TEST((*reject.retry_after >= 750ms && *reject.retry_after <= 1'250ms));
 }
 
-BOOST_AUTO_TEST_CASE(an_over_long_prompt_is_400_and_a_loop_is_508) {
-    Cluster cluster(2);
+BOOST_AUTO_TEST_CASE(a_prompt_too_long_for_one_replica_is_400_if_no_other_takes_more) {
+    Cluster cluster(3, 1);
     auto dispatcher = make_dispatcher(cluster);
-    auto request = request_for();
-    request.prompt_tokens_min = 2'048;
-    attempt_of(dispatcher.begin(start, request));
-    request.prompt_tokens_min = 2'049;
-    BOOST_TEST(reject_of(dispatcher.begin(start, request)).status == 400);
-    request.prompt_tokens_min = 0;
-    request.hops = 4;
-    BOOST_TEST(reject_of(dispatcher.begin(start, request)).status == 508);
+    const Attempt attempt = attempt_of(dispatcher.begin(start, request_for()));
+    BOOST_TEST(reject_of(dispatcher.handle_failed(start, attempt.id, Failure::unfit)).status == 400);
 }
 
-BOOST_AUTO_TEST_CASE(a_long_prompt_goes_only_where_it_fits) {
-    Cluster cluster(4, 1);
-    for (std::uint64_t p = 1; p <= 3; ++p) cluster.replica(p, 0).context_tokens = 512;
+BOOST_AUTO_TEST_CASE(a_prompt_too_long_for_one_replica_goes_only_where_more_fits) {
+    Cluster cluster(6, 1);
+    for (std::uint64_t p = 1; p <= 5; ++p) cluster.replica(p, 0).context_tokens = 512;
     auto dispatcher = make_dispatcher(cluster);
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < 20; ++i) {
         const std::string session = "s" + std::to_string(i);
-        auto request = request_for(session);
-        request.prompt_tokens_min = 600;
-        BOOST_TEST((attempt_of(dispatcher.begin(start, request)).peer == PeerId{4}));
+        const Attempt first = attempt_of(dispatcher.begin(start, request_for(session)));
+        if (first.peer == PeerId{6}) continue;
+        BOOST_TEST((attempt_of(dispatcher.handle_failed(start, first.id, Failure::unfit)).peer == PeerId{6}));
     }
 }
 
@@ -505,12 +499,10 @@ BOOST_AUTO_TEST_CASE(nobody_waits_once_his_patience_is_over) {
 BOOST_AUTO_TEST_CASE(nobody_waits_where_his_request_failed_or_cannot_be_served) {
     Cluster cluster(3, 1, 8);
     for (std::uint64_t peer = 1; peer <= 3; ++peer) cluster.set_load(cluster.replica(peer, 0).id, 8, start);
-    cluster.replica(1, 0).context_tokens = 10;
+    cluster.peer(1).record.state = wire::PeerState::draining;
     cluster.peer(2).record.state = wire::PeerState::draining;
     auto dispatcher = make_dispatcher(cluster);
-    RequestMeta meta = request_for("abc");
-    meta.prompt_tokens_min = 11;
-    const Attempt attempt = attempt_of(dispatcher.begin(start, meta));
+    const Attempt attempt = attempt_of(dispatcher.begin(start, request_for("abc")));
     BOOST_TEST((attempt.replica == cluster.replica(3, 0).id));
     BOOST_TEST(reject_of(dispatcher.handle_failed(start, attempt.id, Failure::server_error)).status == 502);
 }

@@ -25,7 +25,6 @@ BOOST_AUTO_TEST_CASE(statuses_are_those_a_client_retries_or_gives_up_on) {
     BOOST_TEST(http_status(errc::all_replicas_busy) == 503);
     BOOST_TEST(http_status(errc::replicas_draining) == 503);
     BOOST_TEST(http_status(errc::out_of_reach) == 503);
-    BOOST_TEST(http_status(errc::too_many_hops) == 508);
     BOOST_TEST(http_status(errc::upstream_failed) == 502);
     BOOST_TEST(http_status(errc::upstream_timeout) == 504);
 }

@@ -35,7 +35,6 @@ Open open() {
     message.version = "v1";
     message.tenant = "team";
     message.kind = RequestKind::completion;
-    message.hops = 2;
     message.x_request_id = "req-1";
     message.response_id = "cmpl-1";
     message.created_unix_s = 1'700'000'000;
