@@ -142,7 +142,7 @@ void Oracles::on_down(WorldTime now, const Peer& peer) {
     cells_[peer.host].clear();
     Subject& subject = subjects_[number];
     subject.up = false;
-    subject.left = peer.draining && peer.node->membership().is_over();
+    subject.left = peer.is_draining() && peer.node->membership().is_over();
     subject.down_at = now;
     subject.incarnation = peer.node->membership().incarnation();
     subject.birth.reset();
@@ -252,7 +252,7 @@ void Oracles::note_death(WorldTime now, const Peer& observer, std::size_t number
     const bool after_heal = last_heal_ > WorldTime{} && now - last_heal_ < detect_bound_;
     const bool is_of_former =
         subject.former && event.incarnation <= *subject.former && now - subject.up_at < detect_bound_;
-    if (after_heal || is_of_former || peer.draining || is_excused(now, peer) || is_excused(now, observer)) {
+    if (after_heal || is_of_former || peer.is_draining() || is_excused(now, peer) || is_excused(now, observer)) {
         ++measured_.excused_deaths;
         return;
     }
@@ -279,7 +279,7 @@ void Oracles::note_suspicion(const Peer& observer, std::size_t number) {
     const Subject& subject = subjects_[number];
     const Peer& peer = cluster_.peer(subject.host);
     // Cut or not: a peer that somebody in reach can ask for is not to be suspected.
-    if (!subject.up || peer.draining || !peer.is_punctual() || !observer.is_punctual()) return;
+    if (!subject.up || peer.is_draining() || !peer.is_punctual() || !observer.is_punctual()) return;
     if (++false_suspicions_ == scenario_.bounds.suspicions + std::uint64_t{1})
         violate("no-false-suspicions",
                 fmt::format("peer {} suspects {}, which is up and answers", observer.host, name(number)));

@@ -252,7 +252,7 @@ void Cluster::act(Peer& peer, const Event& event) {
             break;
         case EventKind::replica_ready: {
             Replica& replica = peer.replicas[event.arg];
-            if (peer.draining) break;
+            if (peer.is_draining()) break;
             replica.set_state(wire::ReplicaState::ready);
             peer.node->set_replica(local, replica.record());
             break;
@@ -291,19 +291,27 @@ void Cluster::take_datagram(Peer& peer, TimePoint local, const Event& event) {
 }
 
 void Cluster::measure(Peer& peer) {
-    // As app/peer drains: running answers finish, then the door closes, then what came in through it ends.
-    const auto idle = [](const Replica& replica) { return replica.in_flight() == 0; };
-    if (peer.draining && std::ranges::all_of(peer.replicas, idle) && std::exchange(peer.door_closed, true) &&
-        peer.entered == 0) {
-        peer.node->leave(local_now(peer));
-        return;
-    }
+    if (peer.is_draining()) continue_drain(peer);
     // The disk was full when the ring changed.
     if (config_.sealed && !(peer.node->keys() == peer.node->stored_keys())) keep_keys(peer);
     std::vector<wire::LoadReport> loads;
     loads.reserve(peer.replicas.size());
     for (const Replica& replica : peer.replicas) loads.push_back(replica.load());
     peer.node->set_loads(local_now(peer), loads);
+}
+
+void Cluster::continue_drain(Peer& peer) {
+    const auto is_busy = [](const Replica& replica) { return replica.in_flight() > 0; };
+    const node::DrainStatus status{.serving = std::ranges::any_of(peer.replicas, is_busy),
+                                   .answering = peer.entered_early > 0,
+                                   .gateway_open = peer.entered > 0};
+    std::vector<node::DrainStep> steps;
+    peer.drain.handle_status(local_now(peer), status, steps);
+    for (const node::DrainStep step : steps)
+        if (step == node::DrainStep::leave)
+            peer.node->leave(local_now(peer));
+        else if (step == node::DrainStep::stop_replicas && on_replicas_stopped_)
+            on_replicas_stopped_(peer.host);
 }
 
 void Cluster::pump(Peer& peer) {
@@ -488,7 +496,7 @@ void Cluster::boot(Host host, WorldTime at) {
 
 void Cluster::start(Peer& peer) {
     const PeerId fresh{streams_.stream("identity", std::uint64_t{peer.host} << 32 | peer.wipes).next() | 1};
-    const IdentityOpened opened = open_identity(peer.disk, fresh, persists_);
+    const IdentityOpened opened = open_identity(peer.disk, fresh, config_.mutant);
     if (!opened.identity) {
         ++boots_refused_;
         push(now_ + config_.restart_delay, EventKind::boot, peer.host);
@@ -547,8 +555,8 @@ void Cluster::stop(Peer& peer) {
     peer.boot = 0;
     peer.joined = false;
     peer.entered = 0;
-    peer.draining = false;
-    peer.door_closed = false;
+    peer.entered_early = 0;
+    peer.drain = node::Drain({});
     peer.armed_for = world_never;
     links_.forget_all_of(peer.host);
 }
@@ -567,7 +575,10 @@ void Cluster::wipe(Host host) {
 
 void Cluster::leave(Host host) {
     Peer& peer = peers_[host];
-    if (!peer.is_up() || std::exchange(peer.draining, true)) return;
+    if (!peer.is_up() || peer.is_draining()) return;
+    peer.drain = node::Drain(config_.drain);
+    std::vector<node::DrainStep> steps;
+    peer.drain.start(local_now(peer), steps);
     peer.node->set_peer_state(local_now(peer), wire::PeerState::draining);
     for (Replica& replica : peer.replicas) replica.set_state(wire::ReplicaState::draining);
     measure(peer);

@@ -40,6 +40,8 @@ struct ClusterConfig {
     membership::Config membership;
     router::Config router;
     gateway::Config gateway;
+    node::DrainConfig drain;
+    Mutant mutant = Mutant::none;  // of what belongs to no core with a config of its own
     NetConfig net;
     EngineConfig engine;
 };
@@ -108,7 +110,8 @@ class Cluster {
     void filter(Filter filter) { filter_ = std::move(filter); }
     void on_handled(Handled handled) { handled_ = std::move(handled); }
     void tap(Tap tap) { tap_ = std::move(tap); }
-    void keep_generations(bool persists) { persists_ = persists; }
+    // Ends the answers under way at the replicas of a host whose drain is over its deadline.
+    void on_replicas_stopped(std::function<void(Host)> stop) { on_replicas_stopped_ = std::move(stop); }
 
     void push(WorldTime at, EventKind kind, Host host = 0, std::uint64_t arg = 0, std::uint32_t boot = 0,
               Host from = 0);
@@ -162,6 +165,7 @@ class Cluster {
     ClusterKey key_file_for(Peer& peer);
     void arm(Peer& peer);
     void measure(Peer& peer);
+    void continue_drain(Peer& peer);
     void stop(Peer& peer);
     void note(const Event& event);
 
@@ -185,7 +189,7 @@ class Cluster {
     Filter filter_;
     Handled handled_;
     Tap tap_;
-    bool persists_ = true;
+    std::function<void(Host)> on_replicas_stopped_;
     bool boots_frozen_ = false;
     WorldTime now_{};
     std::uint64_t cause_ = 0;

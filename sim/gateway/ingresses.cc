@@ -121,6 +121,8 @@ void Ingresses::enter(std::uint32_t index) {
     Slot& slot = slots_[index];
     Peer& peer = *ingress_of(slot);
     ++peer.entered;
+    slot.early = !peer.is_draining();
+    peer.entered_early += slot.early;
     wire::Open open;
     open.model = slot.call->model;
     open.kind = wire::RequestKind::chat;
@@ -343,7 +345,10 @@ void Ingresses::finish(std::uint32_t index, const gateway::Done& done) {
 
 void Ingresses::free(std::uint32_t index) {
     Slot& slot = slots_[index];
-    if (Peer* peer = ingress_of(slot); peer != nullptr && slot.request) --peer->entered;
+    if (Peer* peer = ingress_of(slot); peer != nullptr && slot.request) {
+        --peer->entered;
+        peer->entered_early -= slot.early;
+    }
     slot.live = false;
     slot.call = nullptr;
     slot.request.reset();

@@ -76,6 +76,7 @@ class Ingresses final : public ReplySink {
         const Call* call = nullptr;
         std::optional<gateway::Request> request;  // nothing until the bytes are here
         bool complete = false;
+        bool early = false;  // it came before its ingress began to drain
         // Of the current attempt.
         Host target = 0;
         std::uint32_t target_boot = 0;

@@ -22,6 +22,7 @@ constexpr std::size_t token_bytes = 220;  // of an SSE event
 Receivers::Receivers(Cluster& cluster, Oracles& oracles, const ReceiverShape& shape, Mutant mutant)
     : cluster_(cluster), oracles_(oracles), shape_(shape), mutant_(mutant) {
     cluster.handle_with(EventKind::receiver, [this](const Event& event) { handle(event); });
+    cluster.on_replicas_stopped([this](Host host) { stop(host); });
 }
 
 void Receivers::plan(WorldTime at, Step step, std::uint32_t index) {
@@ -84,6 +85,17 @@ std::optional<WorkId> Receivers::open(Host host, const wire::Open& open, const C
 void Receivers::cancel_at(WorldTime at, WorkId work) {
     const Work& known = works_[work.index];
     if (known.live && known.serial == work.serial) plan(at, Step::cancel, work.index);
+}
+
+void Receivers::stop(Host host) {
+    const std::uint32_t boot = cluster_.peer(host).boot;
+    for (std::uint32_t index = 0; index < works_.size(); ++index) {
+        const Work& work = works_[index];
+        if (!work.live || work.host != host || work.boot != boot) continue;
+        const ReplyAddress from = work.from;
+        release(index);
+        end(from, {wire::EndCode::cancelled, "the replica stops"});
+    }
 }
 
 std::uint32_t Receivers::make_work(Host host, const wire::Open& open, const Call& call, ReplyAddress from) {

@@ -54,6 +54,9 @@ class Receivers {
     // Word that nobody wants the rest arrives at `at`; until then the work goes on.
     void cancel_at(WorldTime at, WorkId work);
 
+    // Ends everything under way at `host` so that it goes on elsewhere.
+    void stop(Host host);
+
     std::uint64_t waited() const { return waited_; }
 
   private:

@@ -10,6 +10,7 @@
 
 #include "base/endpoint.h"
 #include "base/ids.h"
+#include "node/drain.h"
 #include "node/node.h"
 #include "router/dispatcher.h"
 #include "sim/disk/disk.h"
@@ -40,9 +41,9 @@ struct Peer {
     std::unique_ptr<router::Dispatcher> dispatcher;
     std::vector<Replica> replicas;
     bool joined = false;
-    bool draining = false;
-    bool door_closed = false;   // the last stage of a drain: clients are turned away
-    std::uint32_t entered = 0;  // requests of clients that came in here and have not ended
+    node::Drain drain{{}};
+    std::uint32_t entered = 0;        // requests of clients that came in here and have not ended
+    std::uint32_t entered_early = 0;  // those of them that came before the drain
     WorldTime armed_for = world_never;
 
     // The processor: what arrives while it is stopped or busy waits in `inbox`.
@@ -55,6 +56,7 @@ struct Peer {
     bool work_planned = false;
 
     bool is_up() const { return node != nullptr; }
+    bool is_draining() const { return drain.begun(); }
     // It answers in time: a stopped or slow process cannot be told from a dead one.
     bool is_punctual() const { return is_up() && !paused && input_cost == Duration{0}; }
 };

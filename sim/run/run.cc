@@ -43,7 +43,7 @@ std::vector<Host> pick_core(const Cluster& cluster, Rng& rng) {
     const std::set<Host> doubles = namesakes(cluster);
     std::vector<Host> candidates;
     for (Host host = 0; host < cluster.size(); ++host)
-        if (cluster.peer(host).is_punctual() && !cluster.peer(host).draining && !doubles.contains(host))
+        if (cluster.peer(host).is_punctual() && !cluster.peer(host).is_draining() && !doubles.contains(host))
             candidates.push_back(host);
     const auto reach = [&](Host a, Host b) {
         return cluster.fabric().reaches(a, b, true) && cluster.fabric().reaches(b, a, true);
@@ -153,6 +153,7 @@ Outcome run(const Scenario& scenario, const RunOptions& options) {
     const io::OpenSslCrypto crypto;
     ClusterConfig config = scenario.cluster;
     config.net.control_first = options.mutant != Mutant::control_behind_data;
+    config.mutant = options.mutant;
     config.gateway.mutant = options.mutant;
     config.engine.mutant = options.mutant;
     Cluster cluster(config, options.seed, crypto);
@@ -174,7 +175,6 @@ Outcome run(const Scenario& scenario, const RunOptions& options) {
     cluster.watch(&oracles);
     cluster.trace().listen(options.listener);
     cluster.tap(options.tap);
-    cluster.keep_generations(options.mutant != Mutant::generation_not_persisted);
     cluster.filter([&](Host from, Host, bool link, Bytes& bytes) {
         if (!mutate(options.mutant, from, link, cluster.id(), bytes)) return false;
         oracles.check_length(from, link, bytes.size());

@@ -273,7 +273,7 @@ void Director::end(const Event& event) {
     }
     // A long answer holds a leaving peer up; it starts again when it has left.
     if (fault.kind == FaultKind::leave &&
-        std::ranges::any_of(active.hosts, [this](Host host) { return cluster_.peer(host).draining; })) {
+        std::ranges::any_of(active.hosts, [this](Host host) { return cluster_.peer(host).is_draining(); })) {
         cluster_.push(cluster_.now() + leave_look_period, EventKind::heal, 0, event.arg);
         return;
     }

@@ -192,6 +192,7 @@ Result<void> read_cluster(const toml::table& table, Scenario& scenario) {
     reader.flag("sealed", cluster.sealed);
     reader.integer("seeds", cluster.seeds, 1, 64);
     reader.time("start_spread_s", scenario.start_spread, s);
+    reader.time("drain_s", cluster.drain.limit, s, 0.01);
     reader.time("restart_delay_s", cluster.restart_delay, s, 0.01);
     reader.time("measure_period_s", cluster.measure_period, s, 0.01);
     reader.integer("socket_datagrams", cluster.socket_datagrams, 1, 100000);

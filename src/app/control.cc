@@ -12,8 +12,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -197,13 +195,7 @@ struct Control::State {
                          {"other", to_string(event.other)}});
         if (event.refuse && parts.on_refused) std::exchange(parts.on_refused, nullptr)(text.text);
         if (event.kind == EventKind::joined_cluster) joined = true;
-        if (event.kind == EventKind::left_cluster) {
-            {
-                const std::lock_guard lock(left_mutex);
-                left = true;
-            }
-            left_changed.notify_all();
-        }
+        if (event.kind == EventKind::left_cluster) left = true;
     }
 
     // Others count on a key only once it is on this disk. What cannot be stored works until a restart, and is tried
@@ -388,9 +380,7 @@ struct Control::State {
     std::chrono::steady_clock::time_point published_at;
     std::shared_ptr<const ControlView> published;
 
-    std::mutex left_mutex;
-    std::condition_variable left_changed;
-    bool left = false;
+    std::atomic<bool> left = false;
 
     asio::executor_work_guard<asio::io_context::executor_type> work = asio::make_work_guard(context);
     std::jthread thread;
@@ -468,10 +458,12 @@ asio::awaitable<Result<KeyChange>> Control::change_keys(KeyOrder order) {
     co_return std::move(**done);
 }
 
-void Control::leave(Duration deadline) {
+void Control::leave() {
     state_->post([](node::Node& node, TimePoint now) { node.leave(now); });
-    std::unique_lock lock(state_->left_mutex);
-    state_->left_changed.wait_for(lock, deadline, [this] { return state_->left; });
+}
+
+bool Control::has_left() const {
+    return state_->left;
 }
 
 }  // namespace exa::app

@@ -62,8 +62,9 @@ class Control {
     // After run(), from any executor, where it also ends. Errors are the node's, and nothing changed then.
     boost::asio::awaitable<Result<KeyChange>> change_keys(KeyOrder order);
 
-    // Thread-safe; blocks until the cluster has been told that this peer leaves, or `deadline` has passed.
-    void leave(Duration deadline);
+    // Tells the cluster that this peer leaves; has_left() once it was told.
+    void leave();
+    bool has_left() const;
 
   private:
     struct State;

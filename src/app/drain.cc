@@ -2,67 +2,113 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <future>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
+
+#include "node/drain.h"
 
 namespace exa::app {
 
 namespace {
 
-// Behind the drain's deadline: for answers to go on elsewhere, and for the door to close.
-constexpr std::chrono::seconds move_time{5};
-constexpr Duration door_time = std::chrono::seconds(2);
+using node::DrainStep;
 
-// Waits until `done`, looking again every few milliseconds; false when `deadline` came first.
-bool wait_until(const std::function<bool()>& done, std::chrono::steady_clock::time_point deadline) {
-    while (!done()) {
-        if (std::chrono::steady_clock::now() >= deadline) return false;
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+constexpr std::chrono::milliseconds look_period{10};
+
+// Carries out the steps of one drain and reports how things stand.
+class Drainer {
+  public:
+    Drainer(const DrainDeps& deps, std::uint32_t seconds_max)
+        : deps_(deps), drain_({.limit = std::chrono::seconds(seconds_max)}), replicas_(deps.replicas.all()) {}
+
+    // Blocks until the process may end.
+    void run() {
+        std::vector<DrainStep> steps;
+        drain_.start(deps_.clock.now(), steps);
+        while (true) {
+            for (const DrainStep step : std::exchange(steps, {})) carry_out(step);
+            if (drain_.stage() == node::Drain::Stage::done) return;
+            drain_.handle_status(deps_.clock.now(), status(), steps);
+            if (steps.empty()) std::this_thread::sleep_for(look_period);
+        }
     }
-    return true;
-}
+
+  private:
+    node::DrainStatus status() {
+        const auto is_open = [](std::future<bool>& gateway) {
+            return gateway.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+        };
+        return {.serving = deps_.replicas.serving_now().load() != 0,
+                .answering = std::ranges::any_of(earlier_, [](const auto& one) { return !one.expired(); }),
+                .gateway_open = std::ranges::any_of(gateways_, is_open),
+                .holds_kv_alone = kv_alone().has_value(),
+                .left = deps_.control.has_left()};
+    }
+
+    // How many segments wait for other owners; nothing when none does.
+    std::optional<std::size_t> kv_alone() const {
+        const auto peers = deps_.kv != nullptr ? deps_.kv->stats().peers : std::nullopt;
+        if (!peers || peers->given_away) return std::nullopt;
+        return peers->waiting;
+    }
+
+    void carry_out(DrainStep step) {
+        switch (step) {
+            case DrainStep::announce:
+                deps_.control.set_peer_state(wire::PeerState::draining);
+                for (const auto& replica : *replicas_) replica->state = wire::ReplicaState::draining;
+                for (const auto& plane : deps_.planes) earlier_.push_back(plane->close_epoch().get());
+                return;
+            case DrainStep::stop_replicas:
+                deps_.log.warn("peer", "drain deadline reached: unfinished answers move to other replicas");
+                for (const auto& replica : *replicas_) replica->backend->stop();
+                return;
+            case DrainStep::close_gateway:
+                // All at once: while one waits, the others would take new requests and have no time left for them.
+                for (const auto& plane : deps_.planes)
+                    gateways_.push_back(plane->drain_gateway(drain_.close_until() - deps_.clock.now()));
+                return;
+            case DrainStep::lose_kv:
+                deps_.log.warn("peer", "drain deadline reached: KV that only this peer holds is lost with it",
+                               {{"segments_waiting", std::to_string(kv_alone().value_or(0))}});
+                return;
+            case DrainStep::leave:
+                if (!all_answered()) deps_.log.warn("peer", "drain deadline reached: unfinished answers were cut");
+                deps_.control.leave();
+                return;
+            case DrainStep::close_links: {
+                std::vector<std::future<void>> links;
+                for (const auto& plane : deps_.planes) links.push_back(plane->close_links());
+                for (auto& closed : links) closed.get();
+                return;
+            }
+        }
+    }
+
+    // The gateways cut at the moment that they were told; their threads may be a little late.
+    bool all_answered() {
+        bool all = true;
+        for (auto& gateway : gateways_) all = gateway.get() && all;
+        gateways_.clear();
+        return all;
+    }
+
+    const DrainDeps& deps_;
+    node::Drain drain_;
+    const std::shared_ptr<const LocalReplicas::List> replicas_;
+    std::vector<std::weak_ptr<const void>> earlier_;  // requests that were there at the start
+    std::vector<std::future<bool>> gateways_;
+};
 
 }  // namespace
 
-void drain(const PeerConfig& config, LocalReplicas& replicas, Control& control,
-           const std::vector<std::unique_ptr<DataPlane>>& planes, const KvService* kv, Log& log) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(config.drain_seconds);
-    log.info("peer", "draining", {{"seconds_max", std::to_string(config.drain_seconds)}});
-    control.set_peer_state(wire::PeerState::draining);
-    const auto list = replicas.all();
-    for (const auto& replica : *list) replica->state = wire::ReplicaState::draining;
-    std::vector<std::weak_ptr<const void>> earlier;
-    for (const auto& plane : planes) earlier.push_back(plane->close_epoch().get());
-    const auto idle = [&] { return replicas.serving_now().load() == 0; };
-    const auto answered = [&] { return std::ranges::all_of(earlier, [](const auto& one) { return one.expired(); }); };
-    if (!wait_until([&] { return idle() && answered(); }, deadline)) {
-        log.warn("peer", "the drain's deadline is over: answers under way go on at other replicas");
-        for (const auto& replica : *list) replica->backend->stop();
-        wait_until([&] { return idle() && answered(); }, deadline + move_time);
-    }
-    // All at once: while one waits, the others would take new requests and have no time left for them.
-    std::vector<std::future<bool>> doors;
-    for (const auto& plane : planes)
-        doors.push_back(plane->drain_gateway(
-            std::max(std::chrono::duration_cast<Duration>(deadline - std::chrono::steady_clock::now()), door_time)));
-    bool all_answered = true;
-    for (auto& door : doors) all_answered = door.get() && all_answered;
-    if (!all_answered) log.warn("peer", "answers were cut by the drain's deadline");
-    const auto kept = [kv] { return kv != nullptr ? kv->stats().peers : std::nullopt; };
-    const auto given_away = [&] {
-        const auto peers = kept();
-        return !peers || peers->given_away;
-    };
-    if (!wait_until(given_away, deadline))
-        log.warn("peer", "the drain's deadline is over: KV cache that only this peer holds is lost with it",
-                 {{"segments_waiting", std::to_string(kept()->waiting)}});
-    control.leave(std::chrono::seconds(3));
-    std::vector<std::future<void>> links;
-    for (const auto& plane : planes) links.push_back(plane->close_links());
-    for (auto& closed : links) closed.get();
-    log.info("peer", "left the cluster");
+void drain(const DrainDeps& deps, std::uint32_t seconds_max) {
+    deps.log.info("peer", "draining", {{"seconds_max", std::to_string(seconds_max)}});
+    Drainer(deps, seconds_max).run();
+    deps.log.info("peer", "left the cluster");
 }
 
 }  // namespace exa::app

@@ -431,7 +431,7 @@ Result<void> Peer::wait() {
 void Peer::leave() {
     warm_up_.reset();
     probes_.clear();
-    drain(config_, *replicas_, control_, planes_, kv_.get(), log_);
+    drain({*replicas_, control_, planes_, kv_.get(), base_.clock, log_}, config_.drain_seconds);
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -16,39 +15,16 @@
 
 #include "app/shared/errc.h"
 #include "app/shared/text_file.h"
+#include "node/identity.h"
 
 namespace exa::app {
 
 namespace {
 
-constexpr std::string_view header = "exaserve-identity 1\n";
 constexpr std::string_view identity_name = "identity";
 
 Error system_error(std::string_view what, const std::string& path) {
     return error(errc::data_dir, fmt::format("{} {}: {}", what, path, std::generic_category().message(errno)));
-}
-
-struct Identity {
-    PeerId id;
-    Generation generation;
-};
-
-// "exaserve-identity 1\n<16 hex digits> <decimal>\n"
-std::string format_identity(const Identity& identity) {
-    return fmt::format("{}{} {}\n", header, to_string(identity.id), identity.generation.value);
-}
-
-std::optional<Identity> parse_identity(std::string_view text) {
-    if (text.size() <= header.size() || !text.starts_with(header) || !text.ends_with('\n')) return std::nullopt;
-    text.remove_prefix(header.size());
-    text.remove_suffix(1);
-    if (text.size() < 18 || text[16] != ' ') return std::nullopt;
-    const auto id = parse_peer_id(text.substr(0, 16));
-    Identity identity{id.value_or(PeerId{}), {}};
-    const std::string_view digits = text.substr(17);
-    const auto [end, errc] = std::from_chars(digits.data(), digits.data() + digits.size(), identity.generation.value);
-    if (identity.id == PeerId{} || errc != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-    return identity;
 }
 
 }  // namespace
@@ -64,21 +40,15 @@ Result<DataDir> DataDir::open(const std::string& path, PeerId fresh_id) {
     DataDir directory(path, lock_fd);
     if (::flock(lock_fd, LOCK_EX | LOCK_NB) != 0) return error(errc::data_dir_locked, path);
 
-    Identity identity{fresh_id, Generation{0}};
-    EXA_TRY(const auto known, directory.read(identity_name));
-    if (known) {
-        const auto found = parse_identity(*known);
-        if (!found)
-            return error(errc::data_dir,
-                         fmt::format("{}/{} is damaged; restore it, or remove the whole directory to start "
-                                     "as a new peer",
-                                     path, identity_name));
-        identity = *found;
-    }
-    ++identity.generation.value;
-    EXA_TRY(directory.replace(identity_name, format_identity(identity)));
-    directory.peer_id_ = identity.id;
-    directory.generation_ = identity.generation;
+    EXA_TRY(const auto kept, directory.read(identity_name));
+    const auto next = node::next_instance(kept, fresh_id);
+    if (!next)
+        return error(errc::data_dir, fmt::format("{}/{} is damaged; restore it, or remove the whole directory to start "
+                                                 "as a new peer",
+                                                 path, identity_name));
+    EXA_TRY(directory.replace(identity_name, next->file));
+    directory.peer_id_ = next->identity.id;
+    directory.generation_ = next->identity.generation;
     return directory;
 }
 

@@ -197,11 +197,4 @@ BOOST_AUTO_TEST_CASE(who_gives_up_waiting_takes_no_place) {
     BOOST_TEST(bench.order.empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_refusal_says_what_the_entry_should_do) {
-    const auto code = [](engine::errc why) { return app::refusal(error(why), {}).code; };
-    BOOST_TEST((code(engine::errc::busy) == wire::EndCode::busy));
-    BOOST_TEST((code(engine::errc::deadline) == wire::EndCode::deadline));
-    BOOST_TEST((code(engine::errc::prompt_too_long) == wire::EndCode::too_long));
-}
-
 BOOST_AUTO_TEST_SUITE_END()
