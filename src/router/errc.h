@@ -19,7 +19,7 @@ enum class errc {
     invalid_config,       // nothing was changed
 };
 
-// What the client door answers with. Never for stream_broken (the status has left already) or invalid_config.
+// What the HTTP gateway answers with. Never for stream_broken (the status has left already) or invalid_config.
 std::uint16_t http_status(errc code);
 
 std::error_code make_error_code(errc code);

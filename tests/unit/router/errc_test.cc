@@ -12,10 +12,10 @@ BOOST_AUTO_TEST_SUITE(errc_suite)
 
 BOOST_AUTO_TEST_CASE(every_code_has_a_message_of_its_own) {
     std::set<std::string> messages;
-    for (int code = 1; code <= 11; ++code) messages.insert(make_error_code(static_cast<errc>(code)).message());
-    BOOST_TEST(messages.size() == 11u);
+    for (int code = 1; code <= 10; ++code) messages.insert(make_error_code(static_cast<errc>(code)).message());
+    BOOST_TEST(messages.size() == 10u);
     BOOST_TEST(messages.count("unknown router error") == 0u);
-    BOOST_TEST(make_error_code(static_cast<errc>(12)).message() == "unknown router error");
+    BOOST_TEST(make_error_code(static_cast<errc>(11)).message() == "unknown router error");
 }
 
 BOOST_AUTO_TEST_CASE(statuses_are_those_a_client_retries_or_gives_up_on) {

@@ -97,12 +97,12 @@ BOOST_AUTO_TEST_CASE(nobody_returns_who_had_left) {
 
 BOOST_AUTO_TEST_CASE(the_death_of_a_life_whose_generation_the_next_one_has_is_no_false_one) {
     auto parsed = parse_scenario("test", "watch = ['no-false-deaths']\n[cluster]\npeers = 5\nreplicas = 0\n", {});
-    const Scenario scenario = std::move(parsed).value();
+    Scenario scenario = std::move(parsed).value();
+    scenario.cluster.mutant = Mutant::generation_not_persisted;
     const io::OpenSslCrypto crypto;
     Cluster cluster(scenario.cluster, 1, crypto);
     Oracles oracles(scenario, cluster);
     cluster.watch(&oracles);
-    cluster.keep_generations(false);
     for (Host host = 0; host < cluster.size(); ++host) cluster.boot(host, WorldTime{});
     const Peer& again = cluster.peer(4);
     for (const std::uint32_t life : {2U, 3U}) {
