@@ -432,7 +432,7 @@ Counters Membership::counters() const {
 void Membership::carry_out(TimePoint now, Effects effects) {
     for (PacketOut& out : effects.packets) send(now, out.at, out.to, std::move(out.packet), out.introduce);
     for (SyncOut& out : effects.syncs) send_sync(out.to, std::move(out.sync));
-    for (const Notice& stub : effects.stubs) emit(stub.kind, stub.peer, stub.other, stub.refuse);
+    for (const Notice& notice : effects.notices) emit(notice.kind, notice.peer, notice.other, notice.refuse);
     for (const PeerId peer : effects.accused) accuse(now, peer);
 }
 
