@@ -66,7 +66,7 @@ struct Config {
 
 inline constexpr std::uint32_t attempts_limit = 8;
 
-// errc::invalid_config names the key, its value and its range.
+// errc::invalid_config names the option (router/options.h), its value and its range.
 Result<void> validate(const Config& config);
 
 }  // namespace exa::router

@@ -19,7 +19,7 @@ BOOST_AUTO_TEST_CASE(a_bad_value_is_named_with_its_range) {
     const auto result = validate(config);
     BOOST_REQUIRE(!result.has_value());
     BOOST_TEST((result.error().code == errc::invalid_config));
-    BOOST_TEST(result.error().message() == "router.attempts_max = 9, must be 1 .. 8: out of range");
+    BOOST_TEST(result.error().message() == "attempts_max: '9' is not a whole number from 1 to 8: out of range");
 }
 
 BOOST_AUTO_TEST_CASE(a_maximum_below_its_start_is_refused) {
