@@ -29,24 +29,23 @@ Result<std::string> read_key(const std::string& path) {
 }  // namespace
 
 Result<LocalReplicas::List> make_attached_replicas(const PeerConfig& config, PeerId peer, Log& log) {
-    EXA_TRY(const std::string key, read_key(config.attach_api_key_file));
+    EXA_TRY(const std::string key, read_key(config.attach.api_key_file));
     LocalReplicas::List replicas;
-    for (const std::string& url : config.attach_urls) {
+    for (const std::string& url : config.attach.urls) {
         EXA_TRY(AttachServer server, AttachServer::parse(url));
         server.api_key = key;
         auto replica = std::make_shared<LocalReplica>();
         wire::ReplicaRecord& record = replica->record;
         record.id = {peer, deployment_id(deployment), static_cast<std::uint16_t>(replicas.size())};
         record.deployment = deployment;
-        record.model = config.model_name;
+        record.model = config.model.name;
         record.version = "attach";
         record.role = "chat";
-        record.in_flight_limit = config.in_flight_limit;
-        record.context_tokens = config.context_tokens;
+        record.in_flight_limit = config.model.in_flight_limit;
+        record.context_tokens = config.model.context_tokens;
         record.state = wire::ReplicaState::warming;
         replica->state = wire::ReplicaState::warming;
-        replica->backend = std::make_shared<AttachBackend>(record, std::move(server),
-                                                           std::chrono::milliseconds(config.attach_idle_ms), log);
+        replica->backend = std::make_shared<AttachBackend>(record, std::move(server), config.attach.idle_timeout, log);
         replicas.push_back(std::move(replica));
     }
     return replicas;
@@ -59,8 +58,8 @@ std::vector<std::unique_ptr<AttachProbe>> probe_attached(const PeerConfig& confi
     for (const auto& replica : replicas) {
         AttachProbeConfig one;
         one.server = static_cast<const AttachBackend&>(*replica->backend).server();
-        one.model = config.model_name;
-        one.health_path = config.attach_health_path;
+        one.model = config.model.name;
+        one.health_path = config.attach.health_path;
         probes.push_back(std::make_unique<AttachProbe>(std::move(one), replica->record.id, on_change, log));
     }
     return probes;

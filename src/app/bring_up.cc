@@ -51,54 +51,54 @@ kv::CacheFingerprint fingerprint_of(const Crypto& crypto, const model::LlamaMode
 }
 
 Engine make_builtin(const PeerConfig& config, const LoadedModel& model, const KvParts& kv) {
-    auto llama = std::make_unique<model::LlamaModel>(model.weights, config.kv_tokens / engine::page_tokens);
+    auto llama = std::make_unique<model::LlamaModel>(model.weights, config.model.kv_tokens / engine::page_tokens);
     Engine made;
     made.version = model.weights->digest().substr(0, 8);
     made.numerics = llama->numerics();
     engine::BatchKvConfig segments;
-    if (kv.service) segments = {.segment_tokens = config.kv_segment_tokens, .crypto = &kv.crypto};
+    if (kv.service) segments = {.segment_tokens = config.kv.segment_tokens, .crypto = &kv.crypto};
     made.scopes = std::make_shared<const KvScopes>(
-        kv.crypto, kv.root_secret, fingerprint_of(kv.crypto, *llama, model.weights->shape()), config.kv_segment_tokens);
+        kv.crypto, kv.root_secret, fingerprint_of(kv.crypto, *llama, model.weights->shape()), config.kv.segment_tokens);
     made.host.kv = kv.service;
     auto batch = std::make_unique<engine::BatchReplica>(
-        std::move(llama), engine::BatchConfig{.in_flight_limit = config.in_flight_limit}, segments);
+        std::move(llama), engine::BatchConfig{.in_flight_limit = config.model.in_flight_limit}, segments);
     made.context_tokens = batch->context_tokens();
-    made.host.between_tokens = std::chrono::milliseconds(config.tbt_target_ms);
+    made.host.between_tokens = config.model.tbt_target;
     made.replica = std::move(batch);
     return made;
 }
 
 Engine make_null(const PeerConfig& config, const LoadedModel& model) {
-    const engine::NullConfig null{.in_flight_limit = config.in_flight_limit,
-                                  .context_tokens = config.kv_tokens,
+    const engine::NullConfig null{.in_flight_limit = config.model.in_flight_limit,
+                                  .context_tokens = config.model.kv_tokens,
                                   .vocab_size = model.tokenizer->size(),
-                                  .prefill_per_token = Duration(config.null_prefill_us),
-                                  .decode_per_token = Duration(config.null_decode_us),
-                                  .jitter_permille = config.null_jitter_permille,
-                                  .answer_tokens = config.null_answer_tokens};
-    return {std::make_unique<engine::NullReplica>(null), "null", "null", config.kv_tokens};
+                                  .prefill_per_token = config.null_engine.prefill,
+                                  .decode_per_token = config.null_engine.decode,
+                                  .jitter_permille = config.null_engine.jitter_permille,
+                                  .answer_tokens = config.null_engine.answer_tokens};
+    return {std::make_unique<engine::NullReplica>(null), "null", "null", config.model.kv_tokens};
 }
 
 }  // namespace
 
 LocalReplicas::List make_replicas(const PeerConfig& config, const LoadedModel& model, PeerId peer,
                                   const io::SystemClock& clock, const KvParts& kv) {
-    const std::uint32_t context_max = config.context_tokens == 0 ? UINT32_MAX : config.context_tokens;
+    const std::uint32_t context_max = config.model.context_tokens == 0 ? UINT32_MAX : config.model.context_tokens;
     LocalReplicas::List replicas;
-    for (std::uint16_t slot = 0; slot < config.replicas; ++slot) {
+    for (std::uint16_t slot = 0; slot < config.model.replicas; ++slot) {
         Engine made = model.weights ? make_builtin(config, model, kv) : make_null(config, model);
         auto replica = std::make_shared<LocalReplica>();
         wire::ReplicaRecord& record = replica->record;
         record.id = {peer, deployment_id(deployment), slot};
         record.deployment = deployment;
-        record.model = config.model_name;
+        record.model = config.model.name;
         record.version = std::move(made.version);
         record.numerics = std::move(made.numerics);
         record.role = "chat";
-        record.in_flight_limit = config.in_flight_limit;
+        record.in_flight_limit = config.model.in_flight_limit;
         record.context_tokens = std::min(context_max, made.context_tokens);
         record.state = wire::ReplicaState::warming;
-        made.host.queue.requests_max = config.queue_requests;
+        made.host.queue.requests_max = config.model.queue_requests;
         replica->state = wire::ReplicaState::warming;
         replica->backend = std::make_shared<BuiltinBackend>(
             record, model, std::move(made.replica), made.host, [&clock] { return clock.now(); }, made.scopes);

@@ -10,31 +10,32 @@
 namespace exa::app {
 
 Result<void> check_sealing(const PeerConfig& config, const membership::KeyRing& ring, const Addresses& listen) {
-    if (config.unsealed && ring.is_sealed())
-        return error(errc::usage, fmt::format("security.unsealed: this peer has keys ({}); remove them to leave the "
-                                              "sealed cluster",
-                                              config.cluster_key_file.empty() ? config.data_dir + "/keys"
-                                                                              : "security.cluster_key_file"));
-    if (ring.is_sealed() || config.unsealed) return success();
+    if (config.security.allow_plaintext && ring.is_sealed())
+        return error(errc::usage,
+                     fmt::format("security.allow_plaintext: this peer has keys ({}); remove them to leave the "
+                                 "sealed cluster",
+                                 config.security.cluster_key_file.empty() ? config.data_dir + "/keys"
+                                                                          : "security.cluster_key_file"));
+    if (ring.is_sealed() || config.security.allow_plaintext) return success();
     for (const auto& [key, endpoint] : {std::pair("listen.gossip", listen.gossip), {"listen.link", listen.link}})
         if (!is_loopback(endpoint))
-            return error(
-                errc::usage,
-                fmt::format(
-                    "{}: {} can be reached from other machines, and there is no key to seal what is "
-                    "said there. Either give every peer the same security.cluster_key_file ('(umask "
-                    "077; exaserve keys generate > cluster.key)' makes one), or set security.unsealed = true on a "
-                    "network that you trust",
-                    key, to_string(endpoint)));
+            return error(errc::usage,
+                         fmt::format("{}: {} can be reached from other machines, and there is no key to seal what is "
+                                     "said there. Either give every peer the same security.cluster_key_file ('(umask "
+                                     "077; exaserve keys generate > cluster.key)' makes one), or set "
+                                     "security.allow_plaintext = true on a "
+                                     "network that you trust",
+                                     key, to_string(endpoint)));
     return success();
 }
 
 Result<void> check_door(const PeerConfig& config, std::string_view key, const Endpoint& door) {
-    if (!config.api_keys_file.empty() || config.open_door || is_loopback(door)) return success();
+    if (!config.security.api_keys_file.empty() || config.security.allow_anonymous || is_loopback(door))
+        return success();
     return error(
         errc::usage,
         fmt::format("{}: {} can be reached from other machines, and there are no API keys. Either set "
-                    "security.api_keys_file ('exaserve apikeys create' makes one), or set security.open_door = "
+                    "security.api_keys_file ('exaserve apikeys create' makes one), or set security.allow_anonymous = "
                     "true on a network that you trust",
                     key, to_string(door)));
 }

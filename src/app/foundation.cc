@@ -43,15 +43,15 @@ Foundation::Foundation(const PeerConfig& config, DataDir opened, Bytes secret)
 
 Result<std::unique_ptr<const Foundation>> Foundation::lay(const PeerConfig& config) {
     EXA_TRY(const Addresses listen,
-            resolve_addresses(config.listen_gossip, config.listen_link, config.listen_http, "listen"));
+            resolve_addresses(config.listen.gossip, config.listen.link, config.listen.http, "listen"));
     EXA_TRY(check_door(config, "listen.http", listen.http));
     std::optional<Endpoint> resp;
-    if (!config.kv_resp_listen.empty()) {
-        EXA_TRY(resp, resolve_address(config.kv_resp_listen, "kv.resp_listen"));
+    if (!config.kv.resp_listen.empty()) {
+        EXA_TRY(resp, resolve_address(config.kv.resp_listen, "kv.resp_listen"));
         EXA_TRY(check_door(config, "kv.resp_listen", *resp));
     }
     EXA_TRY(const Addresses advertise,
-            resolve_addresses(config.advertise_gossip, config.advertise_link, config.advertise_http, "advertise"));
+            resolve_addresses(config.advertise.gossip, config.advertise.link, config.advertise.http, "advertise"));
     EXA_TRY(DataDir directory, DataDir::open(config.data_dir, PeerId{io::random_u64()}));
     EXA_TRY(Bytes secret, read_root_secret(config));
 
@@ -59,7 +59,7 @@ Result<std::unique_ptr<const Foundation>> Foundation::lay(const PeerConfig& conf
     base->listen = listen;
     base->advertise = advertise;
     base->resp = resp;
-    EXA_TRY(base->keys, base->key_store.load(config.cluster_key_file));
+    EXA_TRY(base->keys, base->key_store.load(config.security.cluster_key_file));
     EXA_TRY(check_sealing(config, base->keys, listen));
     base->sealing = {&base->crypto,
                      base->keys.is_sealed() ? std::make_shared<const LinkKeys>(base->keys.link_keys()) : nullptr};

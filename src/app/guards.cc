@@ -10,20 +10,20 @@ namespace exa::app {
 Result<std::unique_ptr<Guards>> Guards::post(const PeerConfig& config, const Foundation& base,
                                              const std::string& warm_up_secret, Log& log) {
     std::unique_ptr<Guards> guards(new Guards(base.clock, log));
-    if (!config.api_keys_file.empty()) {
-        ApiKeyWatch watch(config.api_keys_file);
+    if (!config.security.api_keys_file.empty()) {
+        ApiKeyWatch watch(config.security.api_keys_file);
         auto keys = watch.poll();
         if (!*keys) return error(errc::usage, "security.api_keys_file: " + keys->error().detail);
         guards->keys_.emplace(base.crypto, base.clock, warm_up_secret, std::move(*keys).value());
         guards->keeper_.emplace(std::move(watch), *guards->keys_, base.directory, log);
     }
-    EXA_TRY(guards->cors_, Cors::parse(config.http_cors_origins));
-    if (!config.http_certificate_file.empty()) {
+    EXA_TRY(guards->cors_, Cors::parse(config.http.cors_origins));
+    if (!config.http.certificate_file.empty()) {
         EXA_TRY(guards->certificates_,
-                Certificates::load(config.http_certificate_file, config.http_key_file, base.clock.wall(), log));
+                Certificates::load(config.http.certificate_file, config.http.key_file, base.clock.wall(), log));
     }
-    if (!config.http_access_log.empty()) {
-        EXA_TRY(guards->access_log_, AccessLog::open(config.http_access_log));
+    if (!config.http.access_log.empty()) {
+        EXA_TRY(guards->access_log_, AccessLog::open(config.http.access_log));
     }
     return guards;
 }

@@ -17,51 +17,49 @@ constexpr std::uint64_t gib = 1ull << 30;
 
 io::StoreConfig store_config(const PeerConfig& config) {
     io::StoreConfig store;
-    store.directory = config.kv_directory;
-    store.capacity_bytes = config.kv_capacity_gb * gib;
-    store.durability = config.kv_durability == "none"  ? io::Durability::none
-                       : config.kv_durability == "wal" ? io::Durability::wal
-                                                       : io::Durability::sync;
-    store.ttl = std::chrono::hours(config.kv_ttl_hours);
-    store.tenant_quota_bytes = config.kv_tenant_quota_gb * gib;
+    store.directory = config.kv.directory;
+    store.capacity_bytes = config.kv.capacity_gib * gib;
+    store.durability = config.kv.durability;
+    store.ttl = config.kv.ttl;
+    store.tenant_quota_bytes = config.kv.tenant_quota_gib * gib;
     return store;
 }
 
 void warn_of_room(const PeerConfig& config, const KvDisk& disk, Log& log) {
     std::error_code unknown;
-    const auto space = std::filesystem::space(config.kv_directory, unknown);
+    const auto space = std::filesystem::space(config.kv.directory, unknown);
     const std::uint64_t room = space.available + disk.stats().physical_bytes;
-    if (unknown || room >= config.kv_capacity_gb * gib) return;
-    log.warn("store", "kv.capacity_gb is more than there is room for: old segments go when the disk is full",
-             {{"room_mib", std::to_string(room / mib)}, {"directory", config.kv_directory}});
+    if (unknown || room >= config.kv.capacity_gib * gib) return;
+    log.warn("store", "kv.capacity_gib is more than there is room for: old segments go when the disk is full",
+             {{"room_mib", std::to_string(room / mib)}, {"directory", config.kv.directory}});
 }
 
 }  // namespace
 
 Result<std::shared_ptr<KvService>> start_kv(const PeerConfig& config, PeerId self, const kv::SegmentSealer& sealer,
                                             const io::SystemClock& clock, Log& log) {
-    if (!config.kv_enabled.value_or(false)) return std::shared_ptr<KvService>();
+    if (!config.kv.enabled.value_or(false)) return std::shared_ptr<KvService>();
     std::unique_ptr<KvDisk> disk;
-    if (config.kv_capacity_gb > 0) {
+    if (config.kv.capacity_gib > 0) {
         auto opened = open_kv_disk(store_config(config), sealer, clock.wall(), log);
         if (!opened)
             return error(errc::data_dir,
-                         fmt::format("kv.directory: {}: {}", config.kv_directory, opened.error().message()));
+                         fmt::format("kv.directory: {}: {}", config.kv.directory, opened.error().message()));
         disk = std::move(opened).value();
         warn_of_room(config, *disk, log);
     }
     std::unique_ptr<io::ColdStore> cold;
-    if (!config.kv_cold_directory.empty()) {
+    if (!config.kv.cold_directory.empty()) {
         io::ColdConfig cold_config;
-        cold_config.capacity_bytes = config.kv_cold_capacity_gb * gib;
-        cold_config.readers = config.kv_cold_readers;
-        cold_config.durably = config.kv_durability == "sync";
+        cold_config.capacity_bytes = config.kv.cold_capacity_gib * gib;
+        cold_config.readers = config.kv.cold_readers;
+        cold_config.durably = config.kv.durability == io::Durability::sync;
         cold = std::make_unique<io::ColdStore>(
-            cold_config, self, io::cold_files(config.kv_cold_directory), sealer,
+            cold_config, self, io::cold_files(config.kv.cold_directory), sealer,
             io::ColdClock{[] { return io::SystemClock().now(); }, [] { return io::SystemClock().wall(); }}, log);
     }
     KvServiceConfig service;
-    service.memory_bytes = config.kv_memory_mb * mib;
+    service.memory_bytes = config.kv.memory_mib * mib;
     return std::make_shared<KvService>(
         service, sealer, std::move(disk), [&clock] { return clock.wall(); }, std::move(cold));
 }

@@ -42,9 +42,7 @@ Error cannot_bind(std::string_view what, const Error& cause) {
 }
 
 io::LogConfig log_config(const PeerConfig& config) {
-    io::LogConfig log;
-    log.level = config.log_level;
-    log.format = config.log_json ? io::LogFormat::json : io::LogFormat::text;
+    io::LogConfig log = config.log;
     log.peer = config.name;
     return log;
 }
@@ -83,15 +81,6 @@ void prepare_process() {
     files.rlim_cur = files.rlim_max;
     // With less the peer serves fewer at a time: accepting waits for descriptors.
     setrlimit(RLIMIT_NOFILE, &files);
-}
-
-io::HttpConfig http_limits(const PeerConfig& config) {
-    io::HttpConfig http;
-    http.header_bytes_max = config.http_header_bytes;
-    http.body_bytes_max = config.http_body_bytes;
-    http.idle_timeout = std::chrono::seconds(config.http_idle_seconds);
-    http.connections_max = config.http_connections;
-    return http;
 }
 
 // Stops the replicas, whose events go to the data plane, before that is gone: however the peer's life ends.
@@ -154,35 +143,29 @@ class PlaneStop {
 
 IngressConfig entry_config(const PeerConfig& config) {
     IngressConfig entry;
-    entry.hash_only = config.http_routing == "hash";
-    entry.request.first_byte_timeout = std::chrono::seconds(config.http_first_byte_seconds);
-    entry.request.idle_timeout = std::chrono::seconds(config.http_stream_idle_seconds);
+    entry.hash_only = config.http.routing == RoutingMode::hash;
+    entry.request.first_byte_timeout = config.http.first_byte_timeout;
+    entry.request.idle_timeout = config.http.stream_idle_timeout;
     entry.warm_up_secret = fmt::format("{:016x}{:016x}", io::random_u64(), io::random_u64());
     return entry;
-}
-
-router::Config routing(const PeerConfig& config) {
-    router::Config routing;
-    routing.queue_wait = std::chrono::milliseconds(config.http_queue_ms);
-    return routing;
 }
 
 // The replicas that the configuration asks for, in state `warming`.
 Result<std::shared_ptr<LocalReplicas>> start_replicas(const PeerConfig& config, const Foundation& base,
                                                       std::shared_ptr<KvService> kv, Log& log) {
     auto replicas = std::make_shared<LocalReplicas>();
-    if (config.engine == "attach") {
+    if (config.model.engine == EngineKind::attach) {
         EXA_TRY(LocalReplicas::List attached, make_attached_replicas(config, base.identity.peer, log));
         replicas->publish(std::move(attached));
-    } else if (config.replicas > 0) {
-        EXA_TRY(const LoadedModel model,
-                config.engine == "null" ? Result<LoadedModel>(null_model()) : load_model(config.model_path));
+    } else if (config.model.replicas > 0) {
+        const bool is_null = config.model.engine == EngineKind::null;
+        EXA_TRY(const LoadedModel model, is_null ? Result<LoadedModel>(null_model()) : load_model(config.model.path));
         replicas->publish(make_replicas(config, model, base.identity.peer, base.clock,
                                         {base.crypto, base.root_secret, std::move(kv)}));
         log.info("peer", "model loaded",
-                 {{"engine", config.engine},
-                  {"file", config.engine == "null" ? "" : config.model_path},
-                  {"model", config.model_name}});
+                 {{"engine", is_null ? "null" : "builtin"},
+                  {"file", is_null ? "" : config.model.path},
+                  {"model", config.model.name}});
     }
     return replicas;
 }
@@ -263,14 +246,15 @@ Peer::Peer(const PeerConfig& config, std::string_view software, const Foundation
       kv_(std::move(kv)),
       log_(log),
       advertise_(base.advertise),
-      totals_(config.http_threads),
-      stats_(config.http_threads),
-      kv_admin_(base.crypto, base.root_secret, kv_, replicas_, config.kv_tenant_quota_gb),
+      totals_(config.http.threads),
+      stats_(config.http.threads),
+      kv_admin_(base.crypto, base.root_secret, kv_, replicas_, config.kv.tenant_quota_gib),
       mesh_(make_mesh(base, kv_.get(), view_, log)),
       stop_mesh_(mesh_.get()),
       control_(make_control()),
       shared_(make_shared_parts()) {
-    if (kv_) scrubber_.emplace(*kv_, KvScrubConfig{.bytes_per_second = std::uint64_t{config.kv_scrub_mb} << 20});
+    if (kv_)
+        scrubber_.emplace(*kv_, KvScrubConfig{.bytes_per_second = std::uint64_t{config.kv.scrub_mib_per_second} << 20});
 }
 
 Control Peer::make_control() {
@@ -292,9 +276,9 @@ Control Peer::make_control() {
 
 DataPlaneShared Peer::make_shared_parts() {
     return {.identity = base_.identity,
-            .router = routing(config_),
+            .router = config_.router,
             .ingress = entry_,
-            .http = http_limits(config_),
+            .http = config_.http_server,
             .replicas = replicas_,
             .view = view_,
             .tokens = base_.tokens,
@@ -304,8 +288,8 @@ DataPlaneShared Peer::make_shared_parts() {
             .totals = totals_,
             .stats = stats_,
             .log = log_,
-            .stream_spell = std::chrono::microseconds(config_.http_stream_spell_us),
-            .reuse_port = config_.http_threads > 1,
+            .stream_spell = config_.http.stream_coalesce,
+            .reuse_port = config_.http.threads > 1,
             .sealing = base_.sealing,
             .tls = guards_.certificates() != nullptr ? guards_.certificates()->serving() : nullptr,
             .access_log = guards_.access_log(),
@@ -319,7 +303,7 @@ DataPlaneShared Peer::make_shared_parts() {
                         .leave = [this] { stop_.leave(); },
                         .accept_losses = [this] { control_.accept_losses(); },
                         .change_keys = [this](KeyOrder order) { return control_.change_keys(std::move(order)); },
-                        .drain_seconds = config_.drain_seconds}};
+                        .drain_seconds = static_cast<std::uint32_t>(config_.drain_time.count())}};
 }
 
 PeerFacts Peer::facts() const {
@@ -361,7 +345,7 @@ Result<void> Peer::bind_planes() {
             if (auto unused = io::check_tcp_port_free(context, key, endpoint); !unused)
                 return cannot_bind(key, unused.error());
     }
-    for (std::size_t thread = 0; thread < config_.http_threads; ++thread) {
+    for (std::size_t thread = 0; thread < config_.http.threads; ++thread) {
         planes_.push_back(std::make_unique<DataPlane>(shared_, thread));
         // Of port 0 the system chooses once, for all of them.
         const DataPlane& first = *planes_.front();
@@ -373,10 +357,13 @@ Result<void> Peer::bind_planes() {
 }
 
 void Peer::run() {
-    control_.run(std::make_unique<node::Node>(
-        node::Config{.cluster = base_.identity.cluster, .membership = {}, .keys = base_.keys, .crypto = &base_.crypto},
-        first_record(config_, base_.identity, advertise_, *replicas_->all(), kv_.get()), io::random_u64(),
-        base_.clock.now()));
+    control_.run(
+        std::make_unique<node::Node>(node::Config{.cluster = base_.identity.cluster,
+                                                  .membership = config_.membership,
+                                                  .keys = base_.keys,
+                                                  .crypto = &base_.crypto},
+                                     first_record(config_, base_.identity, advertise_, *replicas_->all(), kv_.get()),
+                                     io::random_u64(), base_.clock.now()));
     for (const auto& plane : planes_) plane->run();
     if (mesh_) mesh_->run();
     control_.join(config_.seeds);
@@ -388,7 +375,7 @@ void Peer::run() {
                {"link", to_string(advertise_.link)},
                {"rack", config_.rack},
                {"sealed", base_.keys.is_sealed() ? "with key " + to_string(base_.keys.primary()->id) : "no"},
-               {"api_keys", guards_.keys() != nullptr ? config_.api_keys_file : "no"}});
+               {"api_keys", guards_.keys() != nullptr ? config_.security.api_keys_file : "no"}});
     bring_up();
     if (guards_.want_upkeep())
         stop_.keep_up([this](bool hangup) {
@@ -399,7 +386,7 @@ void Peer::run() {
 }
 
 void Peer::bring_up() {
-    if (config_.engine == "attach") {
+    if (config_.model.engine == EngineKind::attach) {
         probes_ =
             probe_attached(config_, *replicas_->all(), [this](ReplicaId id, bool up) { set_ready(id, up); }, log_);
         return;
@@ -431,7 +418,8 @@ Result<void> Peer::wait() {
 void Peer::leave() {
     warm_up_.reset();
     probes_.clear();
-    drain({*replicas_, control_, planes_, kv_.get(), base_.clock, log_}, config_.drain_seconds);
+    drain({*replicas_, control_, planes_, kv_.get(), base_.clock, log_},
+          static_cast<std::uint32_t>(config_.drain_time.count()));
 }
 
 }  // namespace

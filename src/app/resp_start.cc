@@ -14,7 +14,7 @@ Result<std::unique_ptr<RespService>> start_resp(const PeerConfig& config, const 
                                                 const KeyGate* gate, const io::SystemClock& clock) {
     const auto wall = [&clock] { return clock.wall(); };
     RespKeyspaceConfig keyspace;
-    keyspace.memory_bytes = std::uint64_t{config.kv_resp_memory_mb} << 20;
+    keyspace.memory_bytes = std::uint64_t{config.kv.resp_memory_mib} << 20;
     keyspace.writer_tag = static_cast<std::uint16_t>(hash64(self.value, 0));
     io::RespConfig server;
     server.software = software;

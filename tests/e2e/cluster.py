@@ -164,7 +164,7 @@ class Cluster:
         for i, own in enumerate(ports):
             seeds = ",".join(f"127.0.0.1:{other[2]}" for other in ports if other is not own)
             every = [f"--model-path={model}", f"--model-replicas={self.replicas[i]}", f"--rack=rack-{i % (racks or peers) + 1}",
-                     "--drain-seconds=30", "--kv-capacity-gb=1", *(flags or [])]
+                     "--drain-seconds=30", "--kv-capacity-gib=1", *(flags or [])]
             if seeds:
                 every.append(f"--seeds={seeds}")
             self.peers.append(Peer(f"peer-{i + 1}", directory / f"peer-{i + 1}", own, every))

@@ -284,12 +284,12 @@ def test_beyond_loopback_a_door_needs_keys_or_a_waiver(tmp_path, tiny_model, fil
                "--advertise-http=127.0.0.1:7"]
     done = exaserve(*command)
     assert done.returncode == 2
-    assert "security.api_keys_file" in done.stderr and "security.open_door" in done.stderr
-    for more in (f"--security-api-keys-file={file.path}", "--security-open-door=true"):
+    assert "security.api_keys_file" in done.stderr and "security.allow_anonymous" in done.stderr
+    for more in (f"--security-api-keys-file={file.path}", "--security-allow-anonymous=true"):
         # Past the check, at the next thing that is wrong.
         done = exaserve(*command, more, "--security-cluster-key-file=/nowhere")
         assert done.returncode == 2
-        assert "cluster_key_file" in done.stderr and "open_door" not in done.stderr
+        assert "cluster_key_file" in done.stderr and "allow_anonymous" not in done.stderr
     bad = tmp_path / "bad.toml"
     bad.write_text("[tenants.a]\n\nrate = 5\n")
     done = exaserve(*command, f"--security-api-keys-file={bad}")

@@ -19,7 +19,7 @@ MIB = 1 << 20
 def sharing(directory, model, cold, peers=3):
     """Peers with disks of 1 GiB and a directory in common."""
     with Cluster(directory, model, peers=peers, replicas=1,
-                 flags=["--kv-memory-mb=0", f"--kv-cold-directory={cold}", "--kv-cold-capacity-gb=10"]) as cluster:
+                 flags=["--kv-memory-mib=0", f"--kv-cold-directory={cold}", "--kv-cold-capacity-gib=10"]) as cluster:
         yield cluster
 
 
@@ -126,7 +126,7 @@ def aged(tmp_path_factory, long_model, undisturbed):
     held, port = free_port(socket.SOCK_STREAM)
     held.close()
     with Cluster(directory, long_model, peers=1, replicas=1,
-                 flags=["--kv-memory-mb=0", f"--kv-cold-directory={shared}", f"--kv-resp-listen=127.0.0.1:{port}"]) as one:
+                 flags=["--kv-memory-mib=0", f"--kv-cold-directory={shared}", f"--kv-resp-listen=127.0.0.1:{port}"]) as one:
         chat = Chat(one.model)
         assert [chat.ask(one.peers[0], question(turn)) for turn in range(TURNS)] == undisturbed[:TURNS]
         wait_for(lambda: one.peers[0].admin("kv")["queue"]["segments"] == 0, 30, "everything is stored")
@@ -190,6 +190,6 @@ def test_a_directory_that_is_gone_or_full_or_forbidden_disturbs_nobody(tmp_path,
 
 def test_a_cold_directory_needs_a_disk(tmp_path):
     done = exaserve("peer", f"--data-dir={tmp_path}", f"--kv-cold-directory={tmp_path}", "--kv-enabled=true",
-                    "--kv-capacity-gb=0", "--model-engine=null")
+                    "--kv-capacity-gib=0", "--model-engine=null")
     assert done.returncode == 2
     assert "kv.cold_directory" in done.stderr

@@ -14,13 +14,13 @@ def start(tmp_path_factory, model, *flags):
 
 @pytest.fixture(scope="module")
 def patient(tmp_path_factory, tiny_model):
-    with start(tmp_path_factory, tiny_model, "--http-queue-ms=20000", "--model-queue-requests=4") as cluster:
+    with start(tmp_path_factory, tiny_model, "--router-queue-wait-ms=20000", "--model-queue-requests=4") as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="module")
 def hasty(tmp_path_factory, tiny_model):
-    with start(tmp_path_factory, tiny_model, "--http-queue-ms=300") as cluster:
+    with start(tmp_path_factory, tiny_model, "--router-queue-wait-ms=300") as cluster:
         yield cluster
 
 

@@ -17,7 +17,7 @@ from test_api_keys import KeyFile
 def resp_flags():
     held, port = free_port(socket.SOCK_STREAM)
     held.close()
-    return port, [f"--kv-resp-listen=127.0.0.1:{port}", "--kv-resp-memory-mb=64"]
+    return port, [f"--kv-resp-listen=127.0.0.1:{port}", "--kv-resp-memory-mib=64"]
 
 
 @pytest.fixture(scope="module")

@@ -51,7 +51,7 @@ def started(directory, model):
             keeper, port = free_port(socket.SOCK_STREAM)
             held.enter_context(keeper)
             ports.append(port)
-    cluster = Cluster(directory, model, peers=PEERS, replicas=0, racks=2, flags=["--kv-resp-memory-mb=64"])
+    cluster = Cluster(directory, model, peers=PEERS, replicas=0, racks=2, flags=["--kv-resp-memory-mib=64"])
     for peer, port in zip(cluster.peers, ports):
         peer.flags.append(f"--kv-resp-listen=127.0.0.1:{port}")
     with cluster:

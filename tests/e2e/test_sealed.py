@@ -196,8 +196,8 @@ def test_without_a_key_only_loopback_addresses_are_bound(tmp_path, tiny_model):
                "--advertise-gossip=127.0.0.1:7"]
     done = exaserve(*command)
     assert done.returncode == 2
-    assert "cluster_key_file" in done.stderr and "security.unsealed" in done.stderr
-    done = exaserve(*command, f"--security-cluster-key-file={fresh_key(tmp_path / 'key')}", "--security-unsealed=true")
+    assert "cluster_key_file" in done.stderr and "security.allow_plaintext" in done.stderr
+    done = exaserve(*command, f"--security-cluster-key-file={fresh_key(tmp_path / 'key')}", "--security-allow-plaintext=true")
     assert done.returncode == 2 and "has keys" in done.stderr
 
 

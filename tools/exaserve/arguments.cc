@@ -6,7 +6,7 @@
 #include <functional>
 #include <sstream>
 
-#include "app/config/config.h"
+#include "app/config/options.h"
 #include "exaserve/exit_code.h"
 #include "exaserve/plan.h"
 #include "exaserve/version.h"
@@ -166,14 +166,17 @@ void describe_peer(CLI::App& command, PeerOptions& options) {
     command.add_option("--config", options.config_file, "TOML file with the keys below")->type_name("FILE");
     command.add_flag_callback(
         "--json", [&options] { options.settings.emplace_back("log.format", "json"); }, "The same as --log-format json");
-    for (const app::ConfigKey& key : app::config_keys()) {
-        const std::string name(key.name);
+    for (const app::PeerOption& option : app::peer_options()) {
+        const auto dot = option.name.find('.');
         command
             .add_option_function<std::string>(
-                flag_of(name),
-                [&options, name](const std::string& value) { options.settings.emplace_back(name, value); },
-                std::string(key.help))
-            ->type_name(std::string(key.value));
+                flag_of(option.name),
+                [&options, name = option.name](const std::string& value) {
+                    options.settings.emplace_back(name, value);
+                },
+                describe(option))
+            ->type_name(option.placeholder)
+            ->group(dot == option.name.npos ? "Options" : "Table [" + option.name.substr(0, dot) + "]");
     }
     command.footer(peer_footer);
 }
@@ -327,7 +330,8 @@ void describe_kv(CLI::App& command, KvOptions& options) {
                                 "Show what a tenant's segments take of the peer's disk and may take, or bound it");
     auto* const tenant = quota->add_option("tenant", options.tenant, "Tenant; default: the anonymous one");
     tenant->type_name("NAME");
-    auto* const gib = quota->add_option("--gib", options.gib, "From now on at most so many GiB; 0: kv.tenant_quota_gb");
+    auto* const gib =
+        quota->add_option("--gib", options.gib, "From now on at most so many GiB; 0: kv.tenant_quota_gib");
     gib->type_name("GIB")->check(CLI::Range(0, 1'048'576));
     quota->add_flag("--all", options.all, "Show every tenant that was given a quota of its own")
         ->excludes(tenant)
@@ -336,7 +340,7 @@ void describe_kv(CLI::App& command, KvOptions& options) {
         "KV cache of prompts and answers is kept in segments of some tokens (kv.segment_tokens), each under a key that "
         "stands for all tokens up to its end, the tenant, and the model with its numerics: equal beginnings of prompts "
         "have equal keys, and a segment is never stale. A replica keeps the latest in its own memory; the peer keeps "
-        "them in memory (kv.memory_mb) and on disk (kv.directory) for all its replicas and for its next life. A "
+        "them in memory (kv.memory_mib) and on disk (kv.directory) for all its replicas and for its next life. A "
         "segment "
         "that is missing, or does not verify, is computed again.\n\n"
         "Examples:\n"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "app/config/config.h"
+#include "app/config/options.h"
 #include "exaserve/exit_code.h"
 
 namespace exa::cli {
@@ -71,7 +71,7 @@ Outcome<std::vector<PlannedPeer>> plan_peers(const UpOptions& options) {
                        "give it with --admin-key or EXASERVE_ADMIN_KEY"};
     app::PeerConfig checked;
     for (const auto& [key, value] : options.settings)
-        if (const auto valid = app::set_config(checked, key, value); !valid)
+        if (const auto valid = app::set_option(checked, key, value); !valid)
             return Failure{exit_usage, "--set: " + valid.error().detail + "; 'exaserve peer --help' lists all keys"};
     std::vector<PlannedPeer> peers;
     for (std::uint32_t i = 0; i < options.peers; ++i) peers.push_back(plan_peer(options, i));

@@ -4,7 +4,7 @@
 #include <boost/json/serialize.hpp>
 #include <cstdio>
 
-#include "app/config/config.h"
+#include "app/config/effective.h"
 #include "app/peer.h"
 #include "app/shared/errc.h"
 #include "exaserve/api_keys.h"
@@ -30,15 +30,9 @@ int exit_code_of(const std::error_code& code) {
 }
 
 Result<void> run_one_peer(const PeerOptions& options) {
-    app::PeerConfig config;
-    if (!options.config_file.empty()) {
-        EXA_TRY(app::load_config(config, options.config_file));
-    }
-    for (const auto& [key, value] : options.settings) {
-        EXA_TRY(app::set_config(config, key, value));
-    }
-    EXA_TRY(app::complete_config(config, current_environment()));
-    return app::run_peer(config, version);
+    EXA_TRY(const app::EffectiveConfig config,
+            app::effective_config({options.config_file, options.settings, current_environment()}));
+    return app::run_peer(config.values, version);
 }
 
 int run_command(const PeerOptions& options) {

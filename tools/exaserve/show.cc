@@ -275,9 +275,9 @@ std::string cold_text(const json::value& cold, const json::value& disk) {
 namespace {
 
 std::string quota_bound(const json::value& reply) {
-    if (number(reply, "gib") <= 0) return "no bound but kv.capacity_gb";
+    if (number(reply, "gib") <= 0) return "no bound but kv.capacity_gib";
     return "at most " + text(reply, "gib") + " GiB, by " +
-           (at(reply, "set") == true ? "an order that holds until the peer ends" : "kv.tenant_quota_gb");
+           (at(reply, "set") == true ? "an order that holds until the peer ends" : "kv.tenant_quota_gib");
 }
 
 }  // namespace
@@ -289,7 +289,7 @@ std::string kv_quota_text(const json::value& reply) {
 
 std::string kv_quotas_text(const json::value& reply, Style style) {
     const std::string others =
-        number(reply, "gib") > 0 ? "at most " + text(reply, "gib") + " GiB each" : "no bound but kv.capacity_gb";
+        number(reply, "gib") > 0 ? "at most " + text(reply, "gib") + " GiB each" : "no bound but kv.capacity_gib";
     Table table({{"TENANT"}, {"TAKES", Align::right}, {"GIB", Align::right}});
     for (const json::value& tenant : list(reply, "tenants")) {
         const std::string name = text(tenant, "tenant");
@@ -297,7 +297,7 @@ std::string kv_quotas_text(const json::value& reply, Style style) {
                        text(tenant, "gib")});
     }
     if (list(reply, "tenants").empty()) return "no tenant was given a quota of its own; all have " + others + "\n";
-    return table.render(style) + "\nAll others: " + others + " (kv.tenant_quota_gb)\n";
+    return table.render(style) + "\nAll others: " + others + " (kv.tenant_quota_gib)\n";
 }
 
 std::string kv_text(const json::value& reply, Style) {

@@ -332,7 +332,7 @@ json::value KvAdmin::put(const KvOrder& order) const {
 
 openai::ApiResult<json::value> KvAdmin::quota(const KvOrder& order) const {
     KvDisk* disk = service_->disk();
-    if (disk == nullptr) return refused("this peer keeps no KV on disk: kv.capacity_gb is 0");
+    if (disk == nullptr) return refused("this peer keeps no KV on disk: kv.capacity_gib is 0");
     const std::lock_guard lock(quotas_mutex_);
     if (order.all) {
         json::array tenants;

@@ -15,10 +15,10 @@
 //                        {"action":"verify"[,"after"]}         {"checked","dropped","next"}: a part of a round over
 //                        the disk; "after" is the "next" of the part before, which is null at the end
 //                        {"action":"quota","tenant"[,"gib"]}  {"tenant","bytes","gib","set"}: what is there, and what
-//                        may be there at most, 0 for no bound; "set" is false where kv.tenant_quota_gb says it. With
-//                        "gib" from now on, 0 for kv.tenant_quota_gb
+//                        may be there at most, 0 for no bound; "set" is false where kv.tenant_quota_gib says it. With
+//                        "gib" from now on, 0 for kv.tenant_quota_gib
 //                        {"action":"quota","all":true}        {"gib","tenants":[the same of each that an order set]}:
-//                        "gib" is kv.tenant_quota_gb
+//                        "gib" is kv.tenant_quota_gib
 //                        {"action":"migrate","keys":[...],"to"}  {"queued"}: as many of them are stored here and on
 //                        their way to the peer of that id
 //
@@ -73,7 +73,7 @@ class KvAdmin {
   public:
     using Done = std::function<void(openai::ApiResult<boost::json::value>)>;
 
-    // `crypto` outlives it. Without a service every order is refused. `quota_gib`: kv.tenant_quota_gb.
+    // `crypto` outlives it. Without a service every order is refused. `quota_gib`: kv.tenant_quota_gib.
     KvAdmin(const Crypto& crypto, Bytes root_secret, std::shared_ptr<KvService> service,
             std::shared_ptr<const LocalReplicas> replicas, std::uint32_t quota_gib = 0)
         : crypto_(crypto),

@@ -1,20 +1,97 @@
-// PeerConfig: everything an operator can set for one peer, from a TOML file and from flags.
-//
-// config_keys() is the one list: the TOML parser, the command line's flags (`listen.http` is `--listen-http`) and the
-// reference page are made from it, so none can name a key that the others lack.
+// PeerConfig: everything that an operator can set for one peer. Each part of it has a table of its own in the TOML file
+// and a list of options (options.h) that says how its values are written and what they may be. Defaults stand here.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/log.h"
 #include "base/result.h"
+#include "base/time.h"
+#include "io/http/server.h"
+#include "io/log/log.h"
+#include "io/store/segment_store.h"
+#include "membership/config.h"
+#include "router/config.h"
 
 namespace exa::app {
+
+struct SecuritySettings {
+    std::string cluster_key_file;
+    bool allow_plaintext = false;
+    std::string api_keys_file;
+    bool allow_anonymous = false;
+};
+
+// What is listened on, or what other peers are told.
+struct AddressSettings {
+    std::string gossip;
+    std::string link;
+    std::string http;
+};
+
+enum class EngineKind : std::uint8_t { builtin, attach, null };
+
+struct ModelSettings {
+    EngineKind engine = EngineKind::builtin;
+    std::string path;
+    std::string name;
+    std::uint32_t replicas = 1;
+    std::uint32_t in_flight_limit = 32;
+    std::chrono::milliseconds tbt_target{100};
+    std::uint32_t queue_requests = 64;
+    std::uint32_t context_tokens = 0;
+    std::uint32_t kv_tokens = 16'384;
+};
+
+struct NullSettings {
+    std::chrono::microseconds prefill{0};
+    std::chrono::microseconds decode{1'000};
+    std::uint32_t jitter_permille = 0;
+    std::uint32_t answer_tokens = 0;
+};
+
+struct AttachSettings {
+    std::vector<std::string> urls;
+    std::string api_key_file;
+    std::string health_path = "/health";
+    std::chrono::milliseconds idle_timeout{4'000};
+};
+
+struct KvSettings {
+    std::optional<bool> enabled;  // set by complete_config()
+    std::uint32_t segment_tokens = 64;
+    std::uint32_t memory_mib = 256;
+    std::string directory;
+    std::uint32_t capacity_gib = 10;
+    io::Durability durability = io::Durability::wal;
+    std::chrono::hours ttl{24};
+    std::uint32_t tenant_quota_gib = 0;
+    std::uint32_t scrub_mib_per_second = 16;
+    std::string cold_directory;
+    std::uint32_t cold_capacity_gib = 0;
+    std::uint32_t cold_readers = 4;
+    std::string resp_listen;
+    std::uint32_t resp_memory_mib = 256;
+};
+
+enum class RoutingMode : std::uint8_t { full, hash };
+
+// The table [http] sets these and an io::HttpConfig.
+struct HttpSettings {
+    std::uint32_t threads = 1;
+    RoutingMode routing = RoutingMode::full;
+    std::chrono::microseconds stream_coalesce{600};
+    std::chrono::seconds first_byte_timeout{120};
+    std::chrono::seconds stream_idle_timeout{60};
+    std::string certificate_file;
+    std::string key_file;
+    std::string cors_origins;
+    std::string access_log;
+};
 
 struct PeerConfig {
     std::string name;
@@ -24,96 +101,32 @@ struct PeerConfig {
     std::string rack = "rack-1";
     std::vector<std::string> seeds;
     std::string root_secret_file;
-    std::string cluster_key_file;
-    bool unsealed = false;
-    std::string api_keys_file;
-    bool open_door = false;
+    std::chrono::seconds drain_time{60};
 
-    std::string listen_gossip = "127.0.0.1:7946";
-    std::string listen_link = "127.0.0.1:7947";
-    std::string listen_http = "127.0.0.1:8000";
-    std::string advertise_gossip;
-    std::string advertise_link;
-    std::string advertise_http;
-
-    std::string engine = "builtin";
-    std::string model_path;
-    std::string model_name;
-    std::uint32_t replicas = 1;
-    std::uint32_t in_flight_limit = 32;
-    std::uint32_t tbt_target_ms = 100;
-    std::uint32_t queue_requests = 64;
-    std::uint32_t context_tokens = 0;
-    std::uint32_t kv_tokens = 16'384;
-
-    std::optional<bool> kv_enabled;  // set by complete_config()
-    std::uint32_t kv_segment_tokens = 64;
-    std::uint32_t kv_memory_mb = 256;
-    std::string kv_directory;
-    std::uint32_t kv_capacity_gb = 10;
-    std::string kv_durability = "wal";
-    std::uint32_t kv_ttl_hours = 24;
-    std::uint32_t kv_tenant_quota_gb = 0;
-    std::uint32_t kv_scrub_mb = 16;
-    std::string kv_cold_directory;
-    std::uint32_t kv_cold_capacity_gb = 0;
-    std::uint32_t kv_cold_readers = 4;
-    std::string kv_resp_listen;
-    std::uint32_t kv_resp_memory_mb = 256;
-
-    std::uint32_t null_prefill_us = 0;
-    std::uint32_t null_decode_us = 1'000;
-    std::uint32_t null_jitter_permille = 0;
-    std::uint32_t null_answer_tokens = 0;
-
-    std::vector<std::string> attach_urls;
-    std::string attach_api_key_file;
-    std::string attach_health_path = "/health";
-    std::uint32_t attach_idle_ms = 4'000;
-
-    std::uint32_t http_threads = 1;
-    std::string http_routing = "full";
-    std::uint32_t http_queue_ms = 2'000;
-    std::uint32_t http_stream_spell_us = 600;
-    std::uint32_t http_header_bytes = 64 * 1024;
-    std::uint32_t http_body_bytes = 16 * 1024 * 1024;
-    std::uint32_t http_connections = 8'192;
-    std::uint32_t http_idle_seconds = 75;
-    std::uint32_t http_first_byte_seconds = 120;
-    std::uint32_t http_stream_idle_seconds = 60;
-    std::string http_certificate_file;
-    std::string http_key_file;
-    std::string http_cors_origins;
-    std::string http_access_log;
-    std::uint32_t drain_seconds = 60;
-    LogLevel log_level = LogLevel::info;
-    bool log_json = false;
+    SecuritySettings security;
+    AddressSettings listen = {"127.0.0.1:7946", "127.0.0.1:7947", "127.0.0.1:8000"};
+    AddressSettings advertise;
+    ModelSettings model;
+    NullSettings null_engine;
+    AttachSettings attach;
+    KvSettings kv;
+    HttpSettings http;
+    io::HttpConfig http_server;
+    io::LogConfig log;
+    router::Config router;
+    membership::Profile profile = membership::Profile::lan;
+    membership::Config membership;  // the profile's, but for what is set explicitly
 };
 
-struct ConfigKey {
-    std::string_view name;   // "listen.http"
-    std::string_view value;  // what stands behind it in help: "HOST:PORT"
-    std::string_view help;   // meaning, unit, default, range; written for one who reads nothing else
-    Result<void> (*set)(PeerConfig& config, std::string_view text);  // the error says what is accepted
-};
-
-std::span<const ConfigKey> config_keys();
-
-// Sets one key from text. The error names the key, the value and the range; `config` is then unchanged.
-Result<void> set_config(PeerConfig& config, std::string_view name, std::string_view text);
-
-// Applies a TOML file on top of `config`. Tables nest the dotted names; an array of strings is a list. The error names
-// file, line and key.
-Result<void> load_config(PeerConfig& config, const std::string& path);
-
-// What the defaults of some keys depend on.
+// What the defaults of some options depend on.
 struct Environment {
     std::string host_name;
     std::string state_home;  // $XDG_STATE_HOME (XDG base directory specification)
     std::string cache_home;  // $XDG_CACHE_HOME
 };
 
-// Fills what depends on other keys (name, data_dir, advertise.*, model.*, kv.*) and checks relations between keys.
+// Fills in what depends on other options (name, data_dir, advertise.*, model.*, kv.*) and checks the relations between
+// options. errc::usage names the option, its value and what it may be.
 Result<void> complete_config(PeerConfig& config, const Environment& environment);
 
 }  // namespace exa::app

@@ -11,17 +11,17 @@ namespace {
 
 struct SecretFile {
     std::string_view key;
-    std::string PeerConfig::* path;
+    const std::string& path;
     Secrecy secrecy;
 };
 
-constexpr std::array secret_files = {
-    SecretFile{"security.cluster_key_file", &PeerConfig::cluster_key_file, Secrecy::secret},
-    SecretFile{"root_secret_file", &PeerConfig::root_secret_file, Secrecy::secret},
-    SecretFile{"http.key_file", &PeerConfig::http_key_file, Secrecy::secret},
-    SecretFile{"attach.api_key_file", &PeerConfig::attach_api_key_file, Secrecy::secret},
-    SecretFile{"security.api_keys_file", &PeerConfig::api_keys_file, Secrecy::hashes},
-};
+std::array<SecretFile, 5> secret_files(const PeerConfig& config) {
+    return {{{"security.cluster_key_file", config.security.cluster_key_file, Secrecy::secret},
+             {"root_secret_file", config.root_secret_file, Secrecy::secret},
+             {"http.key_file", config.http.key_file, Secrecy::secret},
+             {"attach.api_key_file", config.attach.api_key_file, Secrecy::secret},
+             {"security.api_keys_file", config.security.api_keys_file, Secrecy::hashes}}};
+}
 
 // As a word of a shell's command, whatever is in it.
 std::string quoted(const std::string& path) {
@@ -40,8 +40,8 @@ bool is_exposed(Secrecy secrecy, mode_t mode, uid_t owner) {
 
 std::vector<ExposedFile> find_exposed_files(const PeerConfig& config) {
     std::vector<ExposedFile> exposed;
-    for (const SecretFile& file : secret_files) {
-        const std::string& path = config.*file.path;
+    for (const SecretFile& file : secret_files(config)) {
+        const std::string& path = file.path;
         struct stat facts{};
         if (path.empty() || ::stat(path.c_str(), &facts) != 0) continue;
         if (!is_exposed(file.secrecy, facts.st_mode, facts.st_uid)) continue;

@@ -18,10 +18,10 @@ NullLog log;
 
 PeerConfig attach_config() {
     PeerConfig config;
-    config.engine = "attach";
-    config.model_name = "m";
-    config.attach_urls = {"http://a:1", "http://b:2"};
-    config.in_flight_limit = 5;
+    config.model.engine = EngineKind::attach;
+    config.model.name = "m";
+    config.attach.urls = {"http://a:1", "http://b:2"};
+    config.model.in_flight_limit = 5;
     return config;
 }
 
@@ -43,9 +43,9 @@ BOOST_AUTO_TEST_CASE(each_server_is_a_replica_that_is_not_ready_and_declares_no_
 
 BOOST_AUTO_TEST_CASE(the_servers_key_is_one_line_of_a_file) {
     PeerConfig config = attach_config();
-    config.attach_api_key_file = std::tmpnam(nullptr);
+    config.attach.api_key_file = std::tmpnam(nullptr);
     const auto key_of = [&](const std::string& text) -> std::string {
-        std::ofstream(config.attach_api_key_file) << text;
+        std::ofstream(config.attach.api_key_file) << text;
         const auto replicas = make_attached_replicas(config, PeerId{7}, log);
         if (!replicas) return "refused";
         return dynamic_cast<const AttachBackend&>(*replicas.value()[0]->backend).server().api_key;
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(the_servers_key_is_one_line_of_a_file) {
     BOOST_TEST(key_of("sk-1\r\n") == "sk-1");
     BOOST_TEST(key_of("") == "refused");
     BOOST_TEST(key_of("two\nlines\n") == "refused");
-    std::remove(config.attach_api_key_file.c_str());
+    std::remove(config.attach.api_key_file.c_str());
     BOOST_TEST(!make_attached_replicas(config, PeerId{7}, log).has_value());
 }
 

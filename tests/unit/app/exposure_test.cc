@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(peers_talk_in_plaintext_on_loopback_only) {
 BOOST_AUTO_TEST_CASE(plaintext_beyond_loopback_needs_a_key_or_the_operators_word) {
     PeerConfig config;
     BOOST_TEST(check_sealing(config, sealed_ring(), listening("10.0.0.1")).has_value());
-    config.unsealed = true;
+    config.security.allow_plaintext = true;
     BOOST_TEST(check_sealing(config, {}, listening("10.0.0.1")).has_value());
     BOOST_TEST(!check_sealing(config, sealed_ring(), listening("127.0.0.1")).has_value());
 }
@@ -64,10 +64,10 @@ BOOST_AUTO_TEST_CASE(door_beyond_loopback_needs_api_keys_or_the_operators_word) 
     const auto refused = check_door(config, "kv.resp_listen", at("0.0.0.0:80"));
     BOOST_REQUIRE(!refused.has_value());
     BOOST_TEST(refused.error().detail.find("kv.resp_listen: 0.0.0.0:80") == 0u);
-    config.open_door = true;
+    config.security.allow_anonymous = true;
     BOOST_TEST(check_door(config, "listen.http", at("0.0.0.0:80")).has_value());
-    config.open_door = false;
-    config.api_keys_file = "keys.toml";
+    config.security.allow_anonymous = false;
+    config.security.api_keys_file = "keys.toml";
     BOOST_TEST(check_door(config, "listen.http", at("0.0.0.0:80")).has_value());
 }
 

@@ -22,9 +22,9 @@ struct Scratch : test::Scratch {
         PeerConfig config;
         config.name = "here";
         config.data_dir = path / "data";
-        config.advertise_gossip = config.listen_gossip;
-        config.advertise_link = config.listen_link;
-        config.advertise_http = config.listen_http;
+        config.advertise.gossip = config.listen.gossip;
+        config.advertise.link = config.listen.link;
+        config.advertise.http = config.listen.http;
         return config;
     }
 };
@@ -68,13 +68,13 @@ BOOST_AUTO_TEST_CASE(cluster_key_seals_the_peer_and_stays_when_its_file_is_gone)
     PeerConfig config = scratch.config();
     KeySecret secret;
     secret.fill(7);
-    config.cluster_key_file = scratch.write("cluster.key", membership::format_key(secret));
+    config.security.cluster_key_file = scratch.write("cluster.key", membership::format_key(secret));
     BOOST_TEST(Foundation::lay(config).value()->sealing.keys != nullptr);
-    config.cluster_key_file.clear();
+    config.security.cluster_key_file.clear();
     BOOST_TEST(Foundation::lay(config).value()->keys.is_sealed());
     // Who has keys does not go without them by a word in a file.
-    config.unsealed = true;
-    BOOST_TEST(says(refusal(config), "security.unsealed"));
+    config.security.allow_plaintext = true;
+    BOOST_TEST(says(refusal(config), "security.allow_plaintext"));
 }
 
 BOOST_AUTO_TEST_CASE(root_secret_of_a_file_is_long_enough_or_the_file_is_named) {
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(root_secret_without_a_file_is_the_clusters_name) {
 BOOST_AUTO_TEST_CASE(bad_address_names_its_key_before_a_generation_is_used_up) {
     const Scratch scratch;
     PeerConfig config = scratch.config();
-    config.listen_link = "no port";
+    config.listen.link = "no port";
     const Error refused = refusal(config);
     BOOST_TEST((refused.code == errc::usage));
     BOOST_TEST(says(refused, "listen.link"));

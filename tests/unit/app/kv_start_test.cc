@@ -17,9 +17,9 @@ namespace {
 
 struct Fixture : exa::test::Scratch {
     Fixture() {
-        config.kv_enabled = true;
-        config.kv_capacity_gb = 1;
-        config.kv_directory = directory;
+        config.kv.enabled = true;
+        config.kv.capacity_gib = 1;
+        config.kv.directory = directory;
     }
 
     Result<std::shared_ptr<KvService>> start() const { return start_kv(config, PeerId{1}, sealer, clock, *log); }
@@ -74,10 +74,10 @@ BOOST_AUTO_TEST_CASE(a_second_process_does_not_share_a_directory) {
 
 BOOST_AUTO_TEST_CASE(without_room_on_disk_there_is_memory_and_off_is_nothing) {
     Fixture f;
-    f.config.kv_capacity_gb = 0;
+    f.config.kv.capacity_gib = 0;
     BOOST_TEST(!f.start().value()->stats().disk.has_value());
     BOOST_TEST(!std::filesystem::exists(f.directory));
-    f.config.kv_enabled = false;
+    f.config.kv.enabled = false;
     BOOST_TEST((f.start().value() == nullptr));
 }
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <initializer_list>
 
-#include "app/config/config.h"
+#include "app/config/options.h"
 #include "exaserve/exit_code.h"
 
 namespace {
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(up_has_three_peers_of_two_replicas_unless_told) {
 }
 
 BOOST_AUTO_TEST_CASE(every_key_of_the_configuration_is_a_flag_of_peer) {
-    for (const exa::app::ConfigKey& key : exa::app::config_keys()) {
+    for (const exa::app::PeerOption& key : exa::app::peer_options()) {
         const std::string argument = flag_of(key.name) + "=x";
         const auto options = parsed<PeerOptions>({"peer", argument.c_str()});
         BOOST_TEST_REQUIRE(options.settings.size() == 1u);

@@ -4,7 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <set>
 
-#include "app/config/config.h"
+#include "app/config/options.h"
 #include "exaserve/exit_code.h"
 
 namespace {
@@ -111,15 +111,15 @@ BOOST_AUTO_TEST_CASE(every_planned_flag_is_a_key_of_the_configuration) {
         if (argument == "peer") continue;
         const std::string name = argument.substr(0, argument.find('='));
         const bool known = std::ranges::any_of(
-            exa::app::config_keys(), [&](const exa::app::ConfigKey& key) { return flag_of(key.name) == name; });
+            exa::app::peer_options(), [&](const exa::app::PeerOption& key) { return flag_of(key.name) == name; });
         BOOST_TEST(known, name);
     }
 }
 
 BOOST_AUTO_TEST_CASE(no_two_keys_share_a_flag) {
     std::set<std::string> flags;
-    for (const exa::app::ConfigKey& key : exa::app::config_keys()) flags.insert(flag_of(key.name));
-    BOOST_TEST(flags.size() == exa::app::config_keys().size());
+    for (const exa::app::PeerOption& key : exa::app::peer_options()) flags.insert(flag_of(key.name));
+    BOOST_TEST(flags.size() == exa::app::peer_options().size());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

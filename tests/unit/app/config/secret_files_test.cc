@@ -43,8 +43,8 @@ BOOST_AUTO_TEST_CASE(every_key_that_names_a_secret_is_looked_at_and_the_command_
     set_mode(0666);
     exa::app::PeerConfig config;
     BOOST_TEST(find_exposed_files(config).empty());
-    config.cluster_key_file = config.root_secret_file = config.http_key_file = config.attach_api_key_file =
-        config.api_keys_file = path;
+    config.security.cluster_key_file = config.root_secret_file = config.http.key_file = config.attach.api_key_file =
+        config.security.api_keys_file = path;
     const auto exposed = find_exposed_files(config);
     BOOST_TEST_REQUIRE(exposed.size() == 5U);
     BOOST_TEST(exposed[0].key == "security.cluster_key_file");
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(every_key_that_names_a_secret_is_looked_at_and_the_command_
     BOOST_TEST(find_exposed_files(config).size() == 4U);
     BOOST_TEST(std::system(exposed[0].mend.c_str()) == 0);
     BOOST_TEST(find_exposed_files(config).empty());
-    config.cluster_key_file = path.string() + ".none";
+    config.security.cluster_key_file = path.string() + ".none";
     BOOST_TEST(find_exposed_files(config).empty());
 }
 
