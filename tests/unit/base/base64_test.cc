@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "base/rng.h"
+#include "support/print.h"
 
 BOOST_AUTO_TEST_SUITE(base64)
 
@@ -25,7 +26,7 @@ BOOST_AUTO_TEST_CASE(any_bytes_come_back) {
     for (std::size_t size = 0; size < 70; ++size) {
         exa::Bytes bytes(size);
         for (auto& byte : bytes) byte = static_cast<std::uint8_t>(rng.next());
-        BOOST_TEST((exa::from_base64(exa::to_base64(bytes)) == bytes));
+        BOOST_TEST(exa::from_base64(exa::to_base64(bytes)) == bytes);
     }
 }
 

@@ -1,4 +1,5 @@
 #include "base/breaker.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -54,7 +55,7 @@ BOOST_AUTO_TEST_CASE(failed_probes_double_the_time_up_to_the_maximum) {
     Breaker breaker = opened_at(start);
     TimePoint now = start;
     for (const Duration open : {2s, 4s, 8s, 16s, 30s, 30s}) {
-        BOOST_TEST((breaker.open_for() == open));
+        BOOST_TEST(breaker.open_for() == open);
         BOOST_TEST(!breaker.allows(now + open - 1us));
         now += open;
         BOOST_TEST(breaker.allows(now));
@@ -100,7 +101,7 @@ BOOST_AUTO_TEST_CASE(a_probe_that_never_ends_makes_room_at_its_deadline) {
     BOOST_TEST(breaker.start(start + 6s));
     breaker.fail(start + 5s, limits);
     breaker.fail(start + 5s, limits);
-    BOOST_TEST((breaker.open_for() == 4s));
+    BOOST_TEST(breaker.open_for() == 4s);
 }
 
 BOOST_AUTO_TEST_CASE(a_release_without_a_probe_under_way_does_not_close_the_wait) {

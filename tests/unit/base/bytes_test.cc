@@ -1,4 +1,5 @@
 #include "base/bytes.h"
+#include "support/print.h"
 
 #include <array>
 #include <boost/test/unit_test.hpp>
@@ -22,7 +23,7 @@ BOOST_AUTO_TEST_CASE(a_number_keeps_its_leading_zeros) {
     std::string text = "id-";
     exa::append_hex(text, 0x00ab'cdef'0123'4567);
     BOOST_TEST(text == "id-00abcdef01234567");
-    BOOST_TEST((exa::parse_hex(text.substr(3)) == 0x00ab'cdef'0123'4567));
+    BOOST_TEST(exa::parse_hex(text.substr(3)) == 0x00ab'cdef'0123'4567);
     for (const char* wrong : {"", "id-00abcdef01234567", "0abcdef01234567", "00abcdef0123456g"})
         BOOST_TEST(!exa::parse_hex(wrong), wrong);
 }

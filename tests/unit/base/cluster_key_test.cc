@@ -4,6 +4,7 @@
 
 #include "base/link_keys.h"
 #include "io/crypto/openssl_crypto.h"
+#include "support/print.h"
 
 namespace {
 
@@ -45,7 +46,7 @@ BOOST_AUTO_TEST_CASE(the_id_of_a_secret_never_changes) {
 }
 
 BOOST_AUTO_TEST_CASE(different_secrets_have_different_ids) {
-    BOOST_TEST((exa::cluster_key(crypto, filled(1)).id != exa::cluster_key(crypto, filled(2)).id));
+    BOOST_TEST(exa::cluster_key(crypto, filled(1)).id != exa::cluster_key(crypto, filled(2)).id);
 }
 
 BOOST_AUTO_TEST_CASE(an_id_is_never_zero) {
@@ -57,7 +58,7 @@ BOOST_AUTO_TEST_CASE(an_id_is_never_zero) {
 BOOST_AUTO_TEST_CASE(an_id_survives_text_and_back) {
     const exa::KeyId id{0x00ab12f0};
     BOOST_TEST(to_string(id) == "00ab12f0");
-    BOOST_TEST((exa::parse_key_id("00ab12f0") == id));
+    BOOST_TEST(exa::parse_key_id("00ab12f0") == id);
 }
 
 BOOST_AUTO_TEST_CASE(malformed_ids_are_refused) {
@@ -71,8 +72,8 @@ BOOST_AUTO_TEST_CASE(a_key_that_is_not_held_is_not_found) {
     const exa::ClusterKey key = exa::cluster_key(crypto, filled(1));
     const exa::LinkKeys one{key.id, {key}};
     BOOST_TEST(one.is_sealed());
-    BOOST_TEST((one.find(key.id) == &one.keys.front()));
-    BOOST_TEST((one.find({key.id.value + 1}) == nullptr));
+    BOOST_TEST(one.find(key.id) == &one.keys.front());
+    BOOST_TEST(one.find({key.id.value + 1}) == nullptr);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,5 @@
 #include "base/endpoint.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -19,7 +20,7 @@ BOOST_AUTO_TEST_CASE(a_mapped_address_is_the_v4_address) {
     const auto mapped = parse_endpoint("[::ffff:10.1.2.3]:9");
     BOOST_REQUIRE(mapped.has_value());
     BOOST_TEST(mapped->is_v4());
-    BOOST_TEST((mapped == parse_endpoint("10.1.2.3:9")));
+    BOOST_TEST(mapped == parse_endpoint("10.1.2.3:9"));
     BOOST_TEST(to_string(*mapped) == "10.1.2.3:9");
     BOOST_TEST(!parse_endpoint("[::1]:9")->is_v4());
 }

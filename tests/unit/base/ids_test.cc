@@ -1,4 +1,5 @@
 #include "base/ids.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -6,7 +7,7 @@ BOOST_AUTO_TEST_SUITE(ids)
 
 BOOST_AUTO_TEST_CASE(replica_id_survives_text_and_back) {
     const exa::ReplicaId id{exa::PeerId{0x0123456789abcdef}, exa::deployment_id("chat"), 11};
-    BOOST_TEST((exa::parse_replica_id(to_string(id)) == id));
+    BOOST_TEST(exa::parse_replica_id(to_string(id)) == id);
 }
 
 BOOST_AUTO_TEST_CASE(malformed_ids_are_refused) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/rng.h"
+#include "support/print.h"
 
 using exa::Rng;
 using exa::ring::choose_owners;
@@ -74,7 +75,7 @@ BOOST_AUTO_TEST_CASE(with_too_few_racks_copies_still_stand_on_distinct_candidate
         BOOST_TEST(owners.size() == 4u);
         BOOST_TEST(candidates[owners[0]].rack != candidates[owners[1]].rack);
         std::ranges::sort(owners);
-        BOOST_TEST((std::ranges::adjacent_find(owners) == owners.end()));
+        BOOST_TEST(std::ranges::adjacent_find(owners) == owners.end());
     }
     BOOST_TEST(choose_owners(1, candidates, 9).size() == 5u);
     BOOST_TEST(choose_owners(1, {}, 2).empty());
@@ -97,7 +98,7 @@ BOOST_AUTO_TEST_CASE(weight_zero_is_never_chosen) {
     for (std::uint64_t key = 0; key < 200; ++key) {
         const auto owners = choose_owners(key, candidates, 4);
         BOOST_TEST(owners.size() == 3u);
-        BOOST_TEST((std::ranges::find(owners, 2u) == owners.end()));
+        BOOST_TEST(std::ranges::find(owners, 2u) == owners.end());
     }
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/rng.h"
+#include "support/print.h"
 
 using exa::DeploymentId;
 using exa::PeerId;
@@ -74,8 +75,8 @@ BOOST_AUTO_TEST_CASE(a_point_owns_its_own_position_and_the_next_belongs_to_the_p
     for (const RingMember& member : members) {
         for (std::uint32_t i = 0; i < exa::ring::points_per_weight; ++i) {
             const std::uint64_t position = exa::ring::point_position(member.id, i);
-            BOOST_TEST((owner_id(ring, position) == member.id));
-            BOOST_TEST((owner_id(ring, position - 1) == member.id));
+            BOOST_TEST(owner_id(ring, position) == member.id);
+            BOOST_TEST(owner_id(ring, position - 1) == member.id);
         }
     }
 }
@@ -97,7 +98,7 @@ BOOST_AUTO_TEST_CASE(owner_is_the_member_of_the_nearest_point_ahead) {
                 }
             }
         }
-        BOOST_TEST((owner_id(ring, position) == expected));
+        BOOST_TEST(owner_id(ring, position) == expected);
     }
 }
 
@@ -137,7 +138,7 @@ BOOST_AUTO_TEST_CASE(without_its_owner_a_position_falls_to_the_next_of_the_walk)
         const auto order = walk_from(ring, position);
         std::vector<RingMember> rest(ring.members().begin(), ring.members().end());
         rest.erase(rest.begin() + order[0]);
-        BOOST_TEST((owner_id(Ring(rest), position) == ring.members()[order[1]].id));
+        BOOST_TEST(owner_id(Ring(rest), position) == ring.members()[order[1]].id);
     }
 }
 
