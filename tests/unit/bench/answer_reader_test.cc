@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "base/rng.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::bench;
@@ -41,7 +42,7 @@ BOOST_AUTO_TEST_CASE(a_stream_reads_the_same_however_it_is_cut) {
             rest.remove_prefix(std::min(size, rest.size()));
         }
         reader.finish();
-        BOOST_TEST((reader.failure() == Failure::none));
+        BOOST_TEST(reader.failure() == Failure::none);
         BOOST_TEST(events == 2u);
         BOOST_TEST(reader.events() == 2u);
         BOOST_TEST(reader.text() == "Hello world");
@@ -61,22 +62,22 @@ BOOST_AUTO_TEST_CASE(reasoning_tool_calls_and_plain_completions_are_text_too) {
 
 BOOST_AUTO_TEST_CASE(a_stream_without_its_end_is_truncated) {
     const auto cut = read(std::string_view(stream_text).substr(0, stream_text.find("data: [DONE]")), true);
-    BOOST_TEST((cut.failure() == Failure::truncated));
-    BOOST_TEST((read("", true).failure() == Failure::truncated));
+    BOOST_TEST(cut.failure() == Failure::truncated);
+    BOOST_TEST(read("", true).failure() == Failure::truncated);
 }
 
 BOOST_AUTO_TEST_CASE(an_error_in_a_stream_is_told_with_its_message) {
     const auto reader = read("data: {\"error\":{\"message\":\"out of\\nluck\",\"code\":null}}\n\n", true);
-    BOOST_TEST((reader.failure() == Failure::error_event));
+    BOOST_TEST(reader.failure() == Failure::error_event);
     BOOST_TEST(reader.message() == "out of luck");
-    BOOST_TEST((read("data: {\"error\":null,\"choices\":[]}\n\ndata: [DONE]\n\n", true).failure() == Failure::none));
+    BOOST_TEST(read("data: {\"error\":null,\"choices\":[]}\n\ndata: [DONE]\n\n", true).failure() == Failure::none);
 }
 
 BOOST_AUTO_TEST_CASE(an_answer_in_one_piece_is_read_at_its_end) {
     const auto reader = read(
         R"({"choices":[{"message":{"role":"assistant","content":"Hi"}}],"usage":{"prompt_tokens":4,"completion_tokens":2}})",
         false);
-    BOOST_TEST((reader.failure() == Failure::none));
+    BOOST_TEST(reader.failure() == Failure::none);
     BOOST_TEST(reader.text() == "Hi");
     BOOST_TEST(reader.events() == 1u);
     BOOST_TEST(reader.output_tokens() == 2u);
@@ -85,12 +86,12 @@ BOOST_AUTO_TEST_CASE(an_answer_in_one_piece_is_read_at_its_end) {
 BOOST_AUTO_TEST_CASE(hostile_bodies_end_in_a_failure) {
     for (const char* body : {"", "[]", "nonsense", "{\"choices\":[]}", "{\"choices\":3}", "{\"choices\":[4]}",
                              "{\"error\":\"no\"}", "{\"choices\":[{\"message\":{\"content\":\"x\"}}]"})
-        BOOST_TEST((read(body, false).failure() == Failure::bad_answer));
+        BOOST_TEST(read(body, false).failure() == Failure::bad_answer);
     for (const char* line : {"data: [1]\n", "data: {\"choices\":\n", "data: \x01\xff\n", "data: 3\n"})
-        BOOST_TEST((read(line, true).failure() == Failure::bad_answer));
+        BOOST_TEST(read(line, true).failure() == Failure::bad_answer);
     const auto negative = read(R"({"choices":[{"message":{"content":"x"}}],"usage":{"completion_tokens":-5}})", false);
     BOOST_TEST(negative.output_tokens() == 0u);
-    BOOST_TEST((read("data: " + std::string(100, '[') + "\n", true).failure() == Failure::bad_answer));
+    BOOST_TEST(read("data: " + std::string(100, '[') + "\n", true).failure() == Failure::bad_answer);
 }
 
 BOOST_AUTO_TEST_CASE(a_line_or_a_body_without_end_is_given_up_in_bounds) {
@@ -101,8 +102,8 @@ BOOST_AUTO_TEST_CASE(a_line_or_a_body_without_end_is_given_up_in_bounds) {
         stream.feed(piece);
         whole.feed(piece);
     }
-    BOOST_TEST((stream.failure() == Failure::bad_answer));
-    BOOST_TEST((whole.failure() == Failure::bad_answer));
+    BOOST_TEST(stream.failure() == Failure::bad_answer);
+    BOOST_TEST(whole.failure() == Failure::bad_answer);
 }
 
 BOOST_AUTO_TEST_CASE(error_texts_are_short_and_printable) {

@@ -1,4 +1,5 @@
 #include "bench/arrivals.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -55,8 +56,8 @@ BOOST_AUTO_TEST_CASE(equal_seeds_give_equal_arrivals) {
     Arrivals a(ArrivalKind::poisson, 10, start, 3);
     Arrivals b(ArrivalKind::poisson, 10, start, 3);
     Arrivals c(ArrivalKind::poisson, 10, start, 4);
-    BOOST_TEST((gaps_us(a, 20) == gaps_us(b, 20)));
-    BOOST_TEST((a.peek()->due != c.peek()->due));
+    BOOST_TEST(gaps_us(a, 20) == gaps_us(b, 20));
+    BOOST_TEST(a.peek()->due != c.peek()->due);
 }
 
 BOOST_AUTO_TEST_CASE(a_new_rate_counts_from_its_moment_on_and_forgets_no_arrival_that_was_due) {
@@ -65,10 +66,10 @@ BOOST_AUTO_TEST_CASE(a_new_rate_counts_from_its_moment_on_and_forgets_no_arrival
     arrivals.pop();
     const TimePoint now = first + 500ms;
     arrivals.set_rate(1000, now);
-    BOOST_TEST(((arrivals.peek()->due - now) == 500us));
+    BOOST_TEST((arrivals.peek()->due - now) == 500us);
     const TimePoint due = arrivals.peek()->due;
     arrivals.set_rate(1, due + 1s);
-    BOOST_TEST((arrivals.peek()->due == due));
+    BOOST_TEST(arrivals.peek()->due == due);
 }
 
 BOOST_AUTO_TEST_CASE(a_trace_is_played_at_its_speed_and_shared_by_threads) {
@@ -80,10 +81,10 @@ BOOST_AUTO_TEST_CASE(a_trace_is_played_at_its_speed_and_shared_by_threads) {
         for (; arrivals.peek(); arrivals.pop()) {
             const auto arrival = *arrivals.peek();
             seen.push_back(arrival.lengths->prompt_tokens);
-            BOOST_TEST((arrival.due == start + arrival.lengths->prompt_tokens * 5s));
+            BOOST_TEST(arrival.due == start + arrival.lengths->prompt_tokens * 5s);
         }
     }
-    BOOST_TEST((seen == std::vector<std::uint32_t>{0, 2, 4, 1, 3}));
+    BOOST_TEST(seen == (std::vector<std::uint32_t>{0, 2, 4, 1, 3}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

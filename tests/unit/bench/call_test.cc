@@ -1,4 +1,5 @@
 #include "bench/call.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -44,7 +45,7 @@ BOOST_AUTO_TEST_CASE(times_of_a_stream_count_from_when_it_was_due) {
     BOOST_TEST(run.recorder.tbt_us().min() == 0u);
     BOOST_TEST(run.recorder.tbt_us().max() == 1'000'000u);
     BOOST_TEST(run.recorder.e2e_us().max() == 1'400'000u);
-    BOOST_TEST((run.recorder.stall_max() == 1s));
+    BOOST_TEST(run.recorder.stall_max() == 1s);
     BOOST_TEST(run.recorder.tokens() == 4u);
     BOOST_TEST(run.recorder.output_tokens() == 4u);
     // One gap of three is over 250 ms.
@@ -102,7 +103,7 @@ BOOST_AUTO_TEST_CASE(a_broken_connection_counts_the_wait_before_it_as_a_stall) {
     run.call.piece(due + 100ms, event("a"));
     run.call.fail(due + 5s, Failure::idle_timeout, "silence");
     BOOST_TEST(run.failed_by(Failure::idle_timeout) == 1u);
-    BOOST_TEST((run.recorder.stall_max() == 4900ms));
+    BOOST_TEST(run.recorder.stall_max() == 4900ms);
 }
 
 BOOST_AUTO_TEST_CASE(a_call_cut_off_is_neither_a_success_nor_a_failure) {

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "bench/errc.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::bench;
@@ -19,7 +20,7 @@ BOOST_AUTO_TEST_CASE(a_value_out_of_range_is_named_with_its_range) {
     config.slo.share = 1.5;
     const auto checked = validate(config);
     BOOST_TEST_REQUIRE(!checked.has_value());
-    BOOST_TEST((checked.error().code == errc::invalid_config));
+    BOOST_TEST(checked.error().code == errc::invalid_config);
     BOOST_TEST(checked.error().detail == "--slo-share = 150 %, must be 0 .. 100 %");
     config = {};
     config.duration = 0us;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bench/errc.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::bench;
@@ -71,7 +72,7 @@ BOOST_AUTO_TEST_CASE(nonsense_is_refused_with_the_text_in_the_message) {
                              "normal::", "exponential:", "1 2", "uniform:1:-2"}) {
         const auto parsed = Distribution::parse(text);
         BOOST_TEST_REQUIRE(!parsed.has_value());
-        BOOST_TEST((parsed.error().code == errc::bad_distribution));
+        BOOST_TEST(parsed.error().code == errc::bad_distribution);
         BOOST_TEST(parsed.error().detail.find("'" + std::string(text) + "'") == 0u);
     }
 }

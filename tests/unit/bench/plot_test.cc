@@ -1,4 +1,5 @@
 #include "bench/plot.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 #include <limits>
@@ -77,8 +78,8 @@ BOOST_AUTO_TEST_CASE(each_bar_but_the_closing_point_is_a_rectangle) {
 }
 
 BOOST_AUTO_TEST_CASE(ticks_are_round_and_within_the_range) {
-    BOOST_TEST((nice_ticks(0, 10, 5, false) == std::vector<double>{0, 2, 4, 6, 8, 10}));
-    BOOST_TEST((nice_ticks(0.5, 1000, 5, true) == std::vector<double>{1, 10, 100, 1000}));
+    BOOST_TEST(nice_ticks(0, 10, 5, false) == (std::vector<double>{0, 2, 4, 6, 8, 10}));
+    BOOST_TEST(nice_ticks(0.5, 1000, 5, true) == (std::vector<double>{1, 10, 100, 1000}));
     for (const double high : {1e-6, 3.7, 12345.0, 8e9}) {
         const auto ticks = nice_ticks(0, high, 6, false);
         BOOST_TEST(ticks.size() >= 3u);

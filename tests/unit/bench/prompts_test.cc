@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "bench/errc.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::bench;
@@ -40,7 +41,7 @@ BOOST_AUTO_TEST_CASE(a_bad_line_is_named_by_its_number) {
           R"({"conversations":[{"from":"gpt","value":"x"}]})", R"({"prompt":5})"}) {
         const auto parsed = parse_prompts("fine\n\n" + std::string(line) + "\nfine");
         BOOST_TEST_REQUIRE(!parsed.has_value());
-        BOOST_TEST((parsed.error().code == errc::bad_prompts));
+        BOOST_TEST(parsed.error().code == errc::bad_prompts);
         BOOST_TEST(parsed.error().detail.starts_with("line 3: "));
     }
     BOOST_TEST(!parse_prompts("\n \n").has_value());

@@ -1,4 +1,5 @@
 #include "bench/ramp.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -34,25 +35,25 @@ BOOST_AUTO_TEST_CASE(the_knee_is_found_between_the_last_rate_that_held_and_the_f
 
 BOOST_AUTO_TEST_CASE(what_piled_up_in_a_broken_step_drains_before_the_next) {
     Ramp ramp({.from = 10, .factor = 2, .refinements = 3});
-    BOOST_TEST((ramp.judge(serve(10, 30)) == Ramp::Next::step));
+    BOOST_TEST(ramp.judge(serve(10, 30)) == Ramp::Next::step);
     BOOST_TEST(ramp.rate() == 20);
-    BOOST_TEST((ramp.judge(serve(20, 30)) == Ramp::Next::step));
-    BOOST_TEST((ramp.judge(serve(40, 30)) == Ramp::Next::drain));
+    BOOST_TEST(ramp.judge(serve(20, 30)) == Ramp::Next::step);
+    BOOST_TEST(ramp.judge(serve(40, 30)) == Ramp::Next::drain);
     BOOST_TEST(ramp.rate() == 30);
-    BOOST_TEST((ramp.judge(serve(30, 30)) == Ramp::Next::step));
+    BOOST_TEST(ramp.judge(serve(30, 30)) == Ramp::Next::step);
     BOOST_TEST(ramp.rate() == 35);
 }
 
 BOOST_AUTO_TEST_CASE(requests_that_are_overdue_count_against_a_step) {
     Ramp ramp({.from = 10, .refinements = 0});
-    BOOST_TEST((ramp.judge({.finished = 100, .met = 100, .overdue = 100}) == Ramp::Next::end));
+    BOOST_TEST(ramp.judge({.finished = 100, .met = 100, .overdue = 100}) == Ramp::Next::end);
     BOOST_TEST(!ramp.knee().has_value());
     BOOST_TEST(ramp.steps().front().attained == 0.5);
 }
 
 BOOST_AUTO_TEST_CASE(a_step_in_which_nothing_ended_is_not_judged) {
     Ramp ramp({});
-    BOOST_TEST((ramp.judge({}) == Ramp::Next::longer));
+    BOOST_TEST(ramp.judge({}) == Ramp::Next::longer);
     BOOST_TEST(ramp.steps().empty());
 }
 

@@ -1,4 +1,5 @@
 #include "bench/recorder.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -105,8 +106,8 @@ BOOST_AUTO_TEST_CASE(a_phase_tells_how_long_the_trouble_behind_its_start_lasted)
     const Phase& phase = r.phases().front();
     BOOST_TEST(phase.requests.succeeded == 2u);
     BOOST_TEST(phase.requests.failed == 1u);
-    BOOST_TEST((phase.troubled_until - phase.start == 3s));
-    BOOST_TEST((phase.stall_max == 3s));
+    BOOST_TEST(phase.troubled_until - phase.start == 3s);
+    BOOST_TEST(phase.stall_max == 3s);
 }
 
 BOOST_AUTO_TEST_CASE(phases_are_bounded) {

@@ -1,4 +1,5 @@
 #include "bench/timeline.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -40,7 +41,7 @@ BOOST_AUTO_TEST_CASE(a_long_run_has_wider_windows_and_loses_no_count) {
         BOOST_TEST(timeline.windows().size() <= Timeline::windows_max);
     }
     BOOST_TEST(started_in(timeline) == 10'000u);
-    BOOST_TEST((timeline.width() == 64s));
+    BOOST_TEST(timeline.width() == 64s);
     BOOST_TEST(timeline.windows()[1].started == 64u);
     BOOST_TEST(timeline.windows()[1].ttft_us.min() == 64u);
     ++timeline.at(start).started;
@@ -56,7 +57,7 @@ BOOST_AUTO_TEST_CASE(timelines_of_different_widths_merge) {
     fine.merge(coarse);
     coarse.merge(other);
     for (const Timeline* merged : {&fine, &coarse}) {
-        BOOST_TEST((merged->width() == 8s));
+        BOOST_TEST(merged->width() == 8s);
         BOOST_TEST(merged->windows()[1].started == 7u);
         BOOST_TEST(merged->windows()[125].started == 5u);
     }

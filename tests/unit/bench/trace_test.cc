@@ -4,6 +4,7 @@
 
 #include "base/rng.h"
 #include "bench/errc.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::bench;
@@ -20,11 +21,11 @@ BOOST_AUTO_TEST_CASE(rows_of_burstgpt_are_read_and_failed_ones_left_out) {
                           "120.5,GPT-4,10,1.0,11,API log\n")
                           .value();
     BOOST_TEST_REQUIRE(rows.size() == 3u);
-    BOOST_TEST((rows[0].at == 0s));
+    BOOST_TEST(rows[0].at == 0s);
     BOOST_TEST(rows[0].lengths.prompt_tokens == 472u);
     BOOST_TEST(rows[0].lengths.output_tokens == 18u);
-    BOOST_TEST((rows[1].at == 40s));
-    BOOST_TEST((rows[2].at == 115'500ms));
+    BOOST_TEST(rows[1].at == 40s);
+    BOOST_TEST(rows[2].at == 115'500ms);
 }
 
 BOOST_AUTO_TEST_CASE(later_editions_with_more_columns_are_read_too) {
@@ -43,13 +44,13 @@ BOOST_AUTO_TEST_CASE(rows_of_azure_are_read_across_midnight_and_in_both_editions
                            "2023-11-16 23:59:59.9000000,374,44\n"
                            "2023-11-17 00:00:00.4,396,109\n")
                            .value();
-    BOOST_TEST((first[1].at == 500ms));
+    BOOST_TEST(first[1].at == 500ms);
     const auto second = parse_trace(
                             "\xEF\xBB\xBFTIMESTAMP,ContextTokens,GeneratedTokens\n"
                             "2024-05-10 00:00:00.009930+00:00,2162,5\n"
                             "2024-05-10T00:01:00.009930Z,2399,6\n")
                             .value();
-    BOOST_TEST((second[1].at == 60s));
+    BOOST_TEST(second[1].at == 60s);
     BOOST_TEST(second[1].lengths.prompt_tokens == 2399u);
 }
 
@@ -58,7 +59,7 @@ BOOST_AUTO_TEST_CASE(rows_out_of_order_are_sorted_and_equal_times_keep_theirs) {
     BOOST_TEST(rows[0].lengths.prompt_tokens == 2u);
     BOOST_TEST(rows[1].lengths.prompt_tokens == 1u);
     BOOST_TEST(rows[2].lengths.prompt_tokens == 3u);
-    BOOST_TEST((rows[2].at == 6s));
+    BOOST_TEST(rows[2].at == 6s);
 }
 
 BOOST_AUTO_TEST_CASE(a_bad_row_is_named_by_its_line) {
@@ -67,7 +68,7 @@ BOOST_AUTO_TEST_CASE(a_bad_row_is_named_by_its_line) {
         const auto parsed =
             parse_trace("Timestamp,Request tokens,Response tokens\n1,1,1\n\n" + std::string(row) + "\n");
         BOOST_TEST_REQUIRE(!parsed.has_value());
-        BOOST_TEST((parsed.error().code == errc::bad_trace));
+        BOOST_TEST(parsed.error().code == errc::bad_trace);
         BOOST_TEST(parsed.error().detail.starts_with("line 4: "));
     }
 }

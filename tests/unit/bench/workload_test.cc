@@ -1,4 +1,5 @@
 #include "bench/workload.h"
+#include "support/print.h"
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -146,7 +147,7 @@ BOOST_AUTO_TEST_CASE(prompts_of_a_file_go_round_with_their_own_turns_and_lengths
             workload.answered(conversation, "x", "");
         }
     }
-    BOOST_TEST((texts == std::set<std::string>{"a", "b", "c"}));
+    BOOST_TEST(texts == (std::set<std::string>{"a", "b", "c"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_trace_prescribes_the_lengths) {

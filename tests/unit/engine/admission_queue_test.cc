@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/errc.h"
+#include "support/print.h"
 
 BOOST_AUTO_TEST_SUITE(admission_queue)
 
@@ -33,8 +34,8 @@ BOOST_AUTO_TEST_CASE(one_tenant_keeps_its_order) {
     const WaitTicket second = push(queue, {.tokens = 1});
     BOOST_TEST(queue.size() == 2U);
     BOOST_TEST(queue.tokens() == 5'001U);
-    BOOST_TEST((queue.pop(start) == first));
-    BOOST_TEST((queue.pop(start) == second));
+    BOOST_TEST(queue.pop(start) == first);
+    BOOST_TEST(queue.pop(start) == second);
     BOOST_TEST(!queue.pop(start).has_value());
     BOOST_TEST(queue.tokens() == 0U);
 }
@@ -44,7 +45,7 @@ BOOST_AUTO_TEST_CASE(many_requests_of_one_tenant_do_not_keep_another_waiting) {
     for (int i = 0; i < 20; ++i) push(queue, {.tenant = "many", .tokens = 100});
     const WaitTicket one = push(queue, {.tenant = "few", .tokens = 100});
     queue.pop(start);
-    BOOST_TEST((queue.pop(start) == one));
+    BOOST_TEST(queue.pop(start) == one);
 }
 
 BOOST_AUTO_TEST_CASE(higher_priority_goes_first_but_not_for_ever) {
@@ -60,11 +61,11 @@ BOOST_AUTO_TEST_CASE(nobody_gets_a_place_past_his_deadline) {
     AdmissionQueue queue({});
     const WaitTicket early = push(queue, {.tokens = 1, .deadline = start + seconds(1)});
     const WaitTicket late = push(queue, {.tokens = 1, .deadline = start + seconds(2)});
-    BOOST_TEST((queue.next_deadline() == start + seconds(1)));
-    BOOST_TEST((queue.pop(start + seconds(1)) == late));
-    BOOST_TEST((queue.expire(start + seconds(1)) == std::vector{early}));
+    BOOST_TEST(queue.next_deadline() == start + seconds(1));
+    BOOST_TEST(queue.pop(start + seconds(1)) == late);
+    BOOST_TEST(queue.expire(start + seconds(1)) == std::vector{early});
     BOOST_TEST(queue.expire(start + seconds(9)).empty());
-    BOOST_TEST((queue.next_deadline() == time_never));
+    BOOST_TEST(queue.next_deadline() == time_never);
 }
 
 BOOST_AUTO_TEST_CASE(full_queue_is_busy_and_changes_nothing) {
@@ -73,9 +74,9 @@ BOOST_AUTO_TEST_CASE(full_queue_is_busy_and_changes_nothing) {
     push(queue, {.tokens = 10});
     const auto third = queue.push(start, {.tokens = 1});
     BOOST_REQUIRE(!third.has_value());
-    BOOST_TEST((third.error().code == engine::errc::busy));
+    BOOST_TEST(third.error().code == engine::errc::busy);
     BOOST_TEST(queue.size() == 2U);
-    BOOST_TEST((queue.pop(start) == first));
+    BOOST_TEST(queue.pop(start) == first);
 }
 
 BOOST_AUTO_TEST_CASE(tokens_are_bounded_but_one_request_always_fits) {
@@ -100,7 +101,7 @@ BOOST_AUTO_TEST_CASE(full_queue_takes_another_tenant_for_the_last_of_the_greedie
     const WaitTicket last = push(queue, {.tenant = "many", .tokens = 10});
     const auto pushed = queue.push(start, {.tenant = "few", .tokens = 10});
     BOOST_REQUIRE(pushed.has_value());
-    BOOST_TEST((pushed.value().displaced == last));
+    BOOST_TEST(pushed.value().displaced == last);
     // Now it would leave the greediest with less than the newcomer's tenant had.
     BOOST_TEST(!queue.push(start, {.tenant = "few", .tokens = 10}).has_value());
     BOOST_TEST(queue.size() == 3U);
@@ -112,7 +113,7 @@ BOOST_AUTO_TEST_CASE(full_queue_takes_a_higher_priority_for_a_lower_one) {
     const WaitTicket low = push(queue, {.level = 2, .tokens = 1});
     const auto pushed = queue.push(start, {.level = 0, .tokens = 100});
     BOOST_REQUIRE(pushed.has_value());
-    BOOST_TEST((pushed.value().displaced == low));
+    BOOST_TEST(pushed.value().displaced == low);
     BOOST_TEST(!queue.push(start, {.level = 2, .tokens = 1}).has_value());
 }
 

@@ -2,6 +2,7 @@
 
 #include "chain_model.h"
 #include "kv_shelf.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::engine;
@@ -124,7 +125,7 @@ BOOST_AUTO_TEST_CASE(a_wish_begins_behind_the_pages_at_hand_and_leaves_them_alon
     const auto want = f.port->poll_want({});
     BOOST_TEST_REQUIRE(want.has_value());
     BOOST_TEST(want->keys.size() == 2U);
-    BOOST_TEST((want->keys.front() == kv::segment_chain(crypto, test_root(1), longer.prompt, segment)[1]));
+    BOOST_TEST(want->keys.front() == kv::segment_chain(crypto, test_root(1), longer.prompt, segment)[1]);
     shelf.serve(*f.port, *want);
     BOOST_TEST(f.model->imported == 48U);
     const Outcome outcome = f.run_with(shelf).at({2});
@@ -138,7 +139,7 @@ BOOST_AUTO_TEST_CASE(others_go_on_while_one_waits) {
     f.submit(2, make_request(200, 3, 7));
     const auto want = f.port->poll_want({});
     BOOST_TEST_REQUIRE(want.has_value());
-    BOOST_TEST((want->request == RequestId{2}));
+    BOOST_TEST(want->request == RequestId{2});
     f.submit(3, make_request(20, 5, 8));
     std::map<RequestId, Outcome> outcomes;
     while (f.replica->step({})) collect(*f.replica, outcomes);
@@ -146,7 +147,7 @@ BOOST_AUTO_TEST_CASE(others_go_on_while_one_waits) {
     BOOST_TEST(outcomes[{1}].tokens.size() == 30U);
     BOOST_TEST(outcomes[{3}].tokens.size() == 5U);
     BOOST_TEST(outcomes[{2}].tokens.empty());
-    BOOST_TEST((f.replica->next_step() == want->deadline));
+    BOOST_TEST(f.replica->next_step() == want->deadline);
     f.port->end_restore({}, want->id);
     outcomes = run(*f.replica);
     BOOST_TEST(outcomes[{2}].tokens == expected_answer(vocab, make_request(200, 3, 7)),
@@ -176,7 +177,7 @@ BOOST_AUTO_TEST_CASE(at_its_deadline_a_wait_ends_and_what_comes_later_is_refused
     f.submit(1, request);
     const auto want = f.port->poll_want({});
     BOOST_TEST_REQUIRE(want.has_value());
-    BOOST_TEST((want->deadline == TimePoint{} + BatchKvConfig{}.restore_wait_max));
+    BOOST_TEST(want->deadline == TimePoint{} + BatchKvConfig{}.restore_wait_max);
     BOOST_TEST(f.port->give({}, want->id, shelf.segments.at(want->keys[0])));
     BOOST_TEST(!f.replica->step(want->deadline - Duration(1)));
     BOOST_TEST(f.replica->step(want->deadline));
@@ -316,7 +317,7 @@ BOOST_AUTO_TEST_CASE(what_is_sooner_computed_is_not_wanted) {
     f.submit(2, make_request(100, 1, 23));
     const auto want = f.port->poll_want({});
     BOOST_TEST_REQUIRE(want.has_value());
-    BOOST_TEST((want->deadline - TimePoint{} == std::chrono::milliseconds(96)));
+    BOOST_TEST(want->deadline - TimePoint{} == std::chrono::milliseconds(96));
     // Nothing came until the deadline: as slow as computing it.
     f.replica->step(want->deadline);
     f.port->note_step(std::chrono::milliseconds(96));

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "chain_model.h"
+#include "support/print.h"
 
 using namespace exa::engine;
 using namespace exa::engine::test;
@@ -48,7 +49,7 @@ BOOST_AUTO_TEST_CASE(answers_follow_the_model_token_by_token) {
     f.submit(1, request);
     const Outcome outcome = run(*f.replica).at({1});
     BOOST_TEST(outcome.tokens == expected_answer(vocab, request), boost::test_tools::per_element());
-    BOOST_TEST((outcome.finish == FinishReason::length));
+    BOOST_TEST(outcome.finish == FinishReason::length);
     BOOST_TEST(outcome.contiguous);
     BOOST_TEST(outcome.first_offset == 0U);
 }
@@ -75,7 +76,7 @@ BOOST_AUTO_TEST_CASE(a_stop_token_ends_the_answer_and_is_its_last_token) {
     request.stop_tokens = {whole[6]};
     f.submit(1, request);
     const Outcome outcome = run(*f.replica).at({1});
-    BOOST_TEST((outcome.finish == FinishReason::stop));
+    BOOST_TEST(outcome.finish == FinishReason::stop);
     BOOST_TEST(outcome.tokens == expected_answer(vocab, request), boost::test_tools::per_element());
     BOOST_TEST(outcome.tokens.back() == whole[6]);
 }
@@ -140,7 +141,7 @@ BOOST_AUTO_TEST_CASE(the_in_flight_limit_answers_busy_until_a_request_ends) {
     Fixture f(64, {.in_flight_limit = 2, .step_tokens = 64});
     f.submit(1, make_request(5, 3, 8));
     f.submit(2, make_request(5, 3, 9));
-    BOOST_TEST((f.refusal(3, make_request(5, 3, 10)).code == errc::busy));
+    BOOST_TEST(f.refusal(3, make_request(5, 3, 10)).code == errc::busy);
     run(*f.replica);
     f.submit(3, make_request(5, 3, 10));
     BOOST_TEST(f.replica->load().in_flight == 1U);
@@ -148,13 +149,13 @@ BOOST_AUTO_TEST_CASE(the_in_flight_limit_answers_busy_until_a_request_ends) {
 
 BOOST_AUTO_TEST_CASE(what_does_not_fit_the_context_is_refused) {
     Fixture f(64, {}, 100);
-    BOOST_TEST((f.refusal(1, make_request(90, 11, 1)).code == errc::prompt_too_long));
+    BOOST_TEST(f.refusal(1, make_request(90, 11, 1)).code == errc::prompt_too_long);
     f.submit(2, make_request(90, 10, 1));
     BOOST_TEST(run(*f.replica).at({2}).tokens.size() == 10U);
     // The pages can be the tighter bound.
     Fixture small(3, {}, 512);
     BOOST_TEST(small.replica->context_tokens() == 48U);
-    BOOST_TEST((small.refusal(1, make_request(40, 9, 1)).code == errc::prompt_too_long));
+    BOOST_TEST(small.refusal(1, make_request(40, 9, 1)).code == errc::prompt_too_long);
     small.submit(2, make_request(40, 8, 1));
     BOOST_TEST(run(*small.replica).at({2}).tokens.size() == 8U);
 }
@@ -165,7 +166,7 @@ BOOST_AUTO_TEST_CASE(fields_out_of_range_are_named) {
         GenerateRequest request = make_request(5, 5, 1);
         change(request);
         const exa::Error refused = f.refusal(9, std::move(request));
-        BOOST_TEST((refused.code == errc::invalid_request));
+        BOOST_TEST(refused.code == errc::invalid_request);
         return refused;
     };
     BOOST_TEST(mentions(detail([](auto& r) { r.prompt.clear(); }), "prompt"));
@@ -179,7 +180,7 @@ BOOST_AUTO_TEST_CASE(fields_out_of_range_are_named) {
     BOOST_TEST(mentions(detail([](auto& r) { r.sampling.top_p = 1.1F; }), "top_p"));
     BOOST_TEST(f.replica->load().in_flight == 0U);
     f.submit(1, make_request(5, 5, 1));
-    BOOST_TEST((f.refusal(1, make_request(5, 5, 1)).code == errc::invalid_request));
+    BOOST_TEST(f.refusal(1, make_request(5, 5, 1)).code == errc::invalid_request);
 }
 
 BOOST_AUTO_TEST_CASE(a_cancel_frees_the_pages_before_the_next_step) {
@@ -199,7 +200,7 @@ BOOST_AUTO_TEST_CASE(a_cancel_frees_the_pages_before_the_next_step) {
     BOOST_TEST(!f.replica->step({}));
     const auto outcomes = run(*f.replica);
     BOOST_TEST(outcomes.size() == 2U);
-    BOOST_TEST((outcomes.at({1}).finish == FinishReason::cancelled));
+    BOOST_TEST(outcomes.at({1}).finish == FinishReason::cancelled);
     BOOST_TEST(outcomes.at({1}).tokens.empty());
 }
 
@@ -235,8 +236,8 @@ BOOST_AUTO_TEST_CASE(a_failing_model_fails_the_requests_of_its_step) {
     f.model->fail = true;
     f.submit(2, make_request(5, 5, 2));
     const auto outcomes = run(*f.replica);
-    BOOST_TEST((outcomes.at({1}).finish == FinishReason::failed));
-    BOOST_TEST((outcomes.at({2}).finish == FinishReason::failed));
+    BOOST_TEST(outcomes.at({1}).finish == FinishReason::failed);
+    BOOST_TEST(outcomes.at({2}).finish == FinishReason::failed);
     BOOST_TEST(outcomes.at({1}).tokens.size() == 1U);
     BOOST_TEST(f.replica->load().kv_used_permille == 0);
 }
@@ -245,10 +246,10 @@ BOOST_AUTO_TEST_CASE(logits_that_are_no_numbers_fail_the_request) {
     Fixture f;
     f.model->nan = true;
     f.submit(1, make_request(5, 5, 1));
-    BOOST_TEST((run(*f.replica).at({1}).finish == FinishReason::failed));
+    BOOST_TEST(run(*f.replica).at({1}).finish == FinishReason::failed);
     f.model->nan = false;
     f.submit(2, make_request(5, 5, 1));
-    BOOST_TEST((run(*f.replica).at({2}).finish == FinishReason::length));
+    BOOST_TEST(run(*f.replica).at({2}).finish == FinishReason::length);
 }
 
 BOOST_AUTO_TEST_CASE(an_idle_replica_has_nothing_to_do) {
@@ -275,7 +276,7 @@ BOOST_AUTO_TEST_CASE(penalties_and_biases_go_on_where_an_answer_was_cut) {
     BOOST_TEST(outcomes.at({2}).tokens == std::vector<TokenId>(whole.begin() + 11, whole.end()),
                boost::test_tools::per_element());
     request.sampling.presence_penalty = request.sampling.frequency_penalty = 0;
-    BOOST_TEST((expected_answer(vocab, request) != whole));
+    BOOST_TEST(expected_answer(vocab, request) != whole);
 }
 
 BOOST_AUTO_TEST_CASE(logprobs_are_the_models_own_whatever_is_edited) {
@@ -330,7 +331,7 @@ BOOST_AUTO_TEST_CASE(an_embedding_is_the_unit_mean_of_hidden_states_however_it_i
             while (const auto event = f.replica->poll_event()) {
                 if (event->request != RequestId{2}) continue;
                 BOOST_TEST(!event->has_token);
-                BOOST_TEST((event->finish == FinishReason::stop));
+                BOOST_TEST(event->finish == FinishReason::stop);
                 found.push_back(*event->embedding);
             }
         }

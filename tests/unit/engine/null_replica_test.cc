@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/errc.h"
+#include "support/print.h"
 
 BOOST_AUTO_TEST_SUITE(null_replica)
 
@@ -50,10 +51,10 @@ BOOST_AUTO_TEST_CASE(tokens_come_when_prefill_and_decode_say) {
     const auto heard = run(replica, start);
     BOOST_REQUIRE(heard.size() == 3U);
     for (std::size_t i = 0; i < 3; ++i) {
-        BOOST_TEST((heard[i].at == 100ms + 20ms * static_cast<int>(i)));
+        BOOST_TEST(heard[i].at == 100ms + 20ms * static_cast<int>(i));
         BOOST_TEST(heard[i].event.offset == i);
     }
-    BOOST_TEST((heard[2].event.finish == FinishReason::length));
+    BOOST_TEST(heard[2].event.finish == FinishReason::length);
     BOOST_TEST(replica.load().in_flight == 0U);
 }
 
@@ -83,7 +84,7 @@ BOOST_AUTO_TEST_CASE(answer_length_ends_with_a_stop_token_and_no_other_token_sto
     BOOST_REQUIRE(heard.size() == 50U);
     for (std::size_t i = 0; i + 1 < 50; ++i) BOOST_TEST(heard[i].event.token != 0U);
     BOOST_TEST(heard.back().event.token == 0U);
-    BOOST_TEST((heard.back().event.finish == FinishReason::stop));
+    BOOST_TEST(heard.back().event.finish == FinishReason::stop);
 }
 
 BOOST_AUTO_TEST_CASE(jitter_stays_within_its_share) {
@@ -101,33 +102,33 @@ BOOST_AUTO_TEST_CASE(jitter_stays_within_its_share) {
 
 BOOST_AUTO_TEST_CASE(limits_are_kept_and_cancel_ends_once) {
     NullReplica replica({.in_flight_limit = 1, .context_tokens = 10, .decode_per_token = 1s});
-    BOOST_TEST((replica.submit(start, RequestId{1}, request(8, 3)).error().code == errc::prompt_too_long));
-    BOOST_TEST((replica.submit(start, RequestId{1}, request(0, 3)).error().code == errc::invalid_request));
+    BOOST_TEST(replica.submit(start, RequestId{1}, request(8, 3)).error().code == errc::prompt_too_long);
+    BOOST_TEST(replica.submit(start, RequestId{1}, request(0, 3)).error().code == errc::invalid_request);
     BOOST_TEST(replica.submit(start, RequestId{1}, request(5, 5)).has_value());
-    BOOST_TEST((replica.submit(start, RequestId{2}, request(5, 5)).error().code == errc::busy));
+    BOOST_TEST(replica.submit(start, RequestId{2}, request(5, 5)).error().code == errc::busy);
     replica.cancel(RequestId{1});
     replica.cancel(RequestId{1});
-    BOOST_TEST((replica.poll_event()->finish == FinishReason::cancelled));
+    BOOST_TEST(replica.poll_event()->finish == FinishReason::cancelled);
     BOOST_TEST(!replica.poll_event().has_value());
     BOOST_TEST(replica.submit(start, RequestId{2}, request(5, 5)).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(what_needs_a_model_is_refused) {
     NullReplica replica{NullConfig{}};
-    BOOST_TEST((replica.abilities() == Abilities{}));
+    BOOST_TEST(replica.abilities() == Abilities{});
     GenerateRequest request;
     request.prompt = {1};
     request.max_tokens = 1;
     request.top_logprobs = 0;
-    BOOST_TEST((replica.submit({}, {1}, request).error().code == errc::invalid_request));
+    BOOST_TEST(replica.submit({}, {1}, request).error().code == errc::invalid_request);
     request.top_logprobs.reset();
     request.sampling.frequency_penalty = 1;
-    BOOST_TEST((replica.submit({}, {1}, request).error().code == errc::invalid_request));
+    BOOST_TEST(replica.submit({}, {1}, request).error().code == errc::invalid_request);
     request.sampling.frequency_penalty = 0;
     BOOST_TEST(replica.submit({}, {1}, request).has_value());
     request.embeds = true;
     request.max_tokens = 0;
-    BOOST_TEST((replica.submit({}, {2}, request).error().code == errc::invalid_request));
+    BOOST_TEST(replica.submit({}, {2}, request).error().code == errc::invalid_request);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,5 @@
 #include "model/byte_text.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 #include <set>
@@ -14,7 +15,7 @@ BOOST_AUTO_TEST_CASE(every_byte_has_its_own_spelling_and_comes_back) {
         all.push_back(static_cast<char>(byte));
     }
     BOOST_TEST(spellings.size() == 256U);
-    BOOST_TEST((exa::model::from_byte_text(exa::model::to_byte_text(all)) == all));
+    BOOST_TEST(exa::model::from_byte_text(exa::model::to_byte_text(all)) == all);
 }
 
 BOOST_AUTO_TEST_CASE(spellings_are_gpt2s) {

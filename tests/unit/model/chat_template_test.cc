@@ -7,6 +7,7 @@
 
 #include "model/errc.h"
 #include "sample_files.h"
+#include "support/print.h"
 
 namespace {
 
@@ -79,7 +80,7 @@ BOOST_AUTO_TEST_SUITE(chat_template)
 
 BOOST_AUTO_TEST_CASE(chatml_adds_the_programs_own_system_message_when_there_is_none) {
     const Model model = chatml();
-    BOOST_TEST((model.chat.family() == ChatFamily::chatml));
+    BOOST_TEST(model.chat.family() == ChatFamily::chatml);
     BOOST_TEST(model.text({{"user", "Hi"}}) ==
                "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
                "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n");
@@ -123,13 +124,13 @@ BOOST_AUTO_TEST_CASE(tokens_are_those_of_the_whole_text) {
     const std::vector<ChatMessage> messages = {{"system", "\n\n"}, {"user", "\n\nHi\n"}};
     const auto tokens = model.chat.render(*model.tokenizer, messages);
     BOOST_REQUIRE(tokens.has_value());
-    BOOST_TEST((tokens.value() == model.tokenizer->encode(model.text(messages), {.parse_special = true})));
+    BOOST_TEST(tokens.value() == model.tokenizer->encode(model.text(messages), {.parse_special = true}));
 }
 
 BOOST_AUTO_TEST_CASE(llama3_heads_every_turn_and_trims_it) {
     const Model model = make_model(
         llama3_program, {"<|begin_of_text|>", "<|eot_id|>", "<|start_header_id|>", "<|end_header_id|>"}, true);
-    BOOST_TEST((model.chat.family() == ChatFamily::llama3));
+    BOOST_TEST(model.chat.family() == ChatFamily::llama3);
     BOOST_TEST(model.text({{"system", "S"}, {"user", "  Hi \n"}}) ==
                "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nS<|eot_id|>"
                "<|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|>"
@@ -138,7 +139,7 @@ BOOST_AUTO_TEST_CASE(llama3_heads_every_turn_and_trims_it) {
 
 BOOST_AUTO_TEST_CASE(llama2_puts_the_system_inside_the_first_turn) {
     const Model model = make_model(llama2_program, {"<s>", "</s>"}, true);
-    BOOST_TEST((model.chat.family() == ChatFamily::inst));
+    BOOST_TEST(model.chat.family() == ChatFamily::inst);
     BOOST_TEST(model.text({{"system", "S"}, {"user", "Q1"}, {"assistant", "A1"}, {"user", " Q2 "}}) ==
                "<s>[INST] <<SYS>>\nS\n<</SYS>>\n\nQ1 [/INST] A1 </s><s>[INST] Q2 [/INST]");
 }
@@ -151,7 +152,7 @@ BOOST_AUTO_TEST_CASE(mistral_has_no_markup_for_the_system) {
 
 BOOST_AUTO_TEST_CASE(zephyr_ends_turns_with_the_models_own_end) {
     const Model model = make_model(zephyr_program, {"<s>", "</s>"});
-    BOOST_TEST((model.chat.family() == ChatFamily::zephyr));
+    BOOST_TEST(model.chat.family() == ChatFamily::zephyr);
     BOOST_TEST(model.text({{"user", "Hi"}}) == "<|user|>\nHi</s>\n<|assistant|>\n");
     const Model stable = make_model("<|user|> <|endoftext|>", {"<s>", "<|endoftext|>"});
     BOOST_TEST(stable.text({{"user", "Hi"}}) == "<|user|>\nHi<|endoftext|>\n<|assistant|>\n");
@@ -161,15 +162,15 @@ BOOST_AUTO_TEST_CASE(zephyr_ends_turns_with_the_models_own_end) {
 
 BOOST_AUTO_TEST_CASE(messages_the_template_has_no_place_for_are_refused) {
     const Model model = chatml();
-    BOOST_TEST((model.refusal({}) == errc::message_invalid));
-    BOOST_TEST((model.refusal({{"", "x"}}) == errc::message_invalid));
-    BOOST_TEST((model.refusal({{"user\n", "x"}}) == errc::message_invalid));
-    BOOST_TEST((model.refusal({{"<|im_start|>", "x"}}) == errc::message_invalid));
-    BOOST_TEST((model.refusal({{std::string(65, 'a'), "x"}}) == errc::message_invalid));
+    BOOST_TEST(model.refusal({}) == errc::message_invalid);
+    BOOST_TEST(model.refusal({{"", "x"}}) == errc::message_invalid);
+    BOOST_TEST(model.refusal({{"user\n", "x"}}) == errc::message_invalid);
+    BOOST_TEST(model.refusal({{"<|im_start|>", "x"}}) == errc::message_invalid);
+    BOOST_TEST(model.refusal({{std::string(65, 'a'), "x"}}) == errc::message_invalid);
     const Model inst = make_model(llama2_program, {"<s>", "</s>"});
-    BOOST_TEST((inst.refusal({{"tool", "x"}}) == errc::message_invalid));
-    BOOST_TEST((inst.refusal({{"user", "x"}, {"system", "x"}}) == errc::message_invalid));
-    BOOST_TEST((inst.refusal({{"system", "x"}, {"system", "x"}, {"user", "x"}}) == errc::message_invalid));
+    BOOST_TEST(inst.refusal({{"tool", "x"}}) == errc::message_invalid);
+    BOOST_TEST(inst.refusal({{"user", "x"}, {"system", "x"}}) == errc::message_invalid);
+    BOOST_TEST(inst.refusal({{"system", "x"}, {"system", "x"}, {"user", "x"}}) == errc::message_invalid);
 }
 
 BOOST_AUTO_TEST_CASE(programs_of_no_known_family_are_refused) {
@@ -183,8 +184,8 @@ BOOST_AUTO_TEST_CASE(programs_of_no_known_family_are_refused) {
     };
     GgufWriter writer;
     writer.set_string("tokenizer.chat_template", "### Instruction:");
-    BOOST_TEST((make(writer) == errc::template_unsupported));
-    BOOST_TEST((make(GgufWriter()) == errc::metadata_missing));
+    BOOST_TEST(make(writer) == errc::template_unsupported);
+    BOOST_TEST(make(GgufWriter()) == errc::metadata_missing);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -7,6 +7,7 @@
 
 #include "model/errc.h"
 #include "model/gguf_writer.h"
+#include "support/print.h"
 
 namespace {
 
@@ -64,7 +65,7 @@ Bytes one_tensor(const std::vector<std::uint64_t>& shape, std::uint32_t type, st
 void check_refused(const Bytes& file, errc code, std::string_view part) {
     const auto parsed = Gguf::parse(file);
     BOOST_REQUIRE(parsed.has_error());
-    BOOST_TEST((parsed.error().code == code), parsed.error().message());
+    BOOST_TEST(parsed.error().code == code, parsed.error().message());
     BOOST_TEST(parsed.error().detail.find(part) != std::string::npos, parsed.error().message());
 }
 
@@ -77,20 +78,20 @@ BOOST_AUTO_TEST_CASE(what_was_written_is_read_back) {
     const auto parsed = Gguf::parse(file);
     BOOST_REQUIRE(parsed.has_value());
     const Gguf& gguf = parsed.value();
-    BOOST_TEST((gguf.get_string("general.architecture") == "llama"));
-    BOOST_TEST((gguf.get_uint("a.uint") == 7U));
-    BOOST_TEST((gguf.get_int("a.uint") == 7));
-    BOOST_TEST((gguf.get_float("a.float") == 0.5));
-    BOOST_TEST((gguf.get_bool("a.bool") == true));
-    BOOST_TEST((gguf.get_strings("a.strings") == std::vector<std::string_view>{"one", "", "three"}));
-    BOOST_TEST((gguf.get_floats("a.floats") == std::vector<float>{1, -2}));
-    BOOST_TEST((gguf.get_ints("a.ints") == std::vector<std::int64_t>{3, -4}));
+    BOOST_TEST(gguf.get_string("general.architecture") == "llama");
+    BOOST_TEST(gguf.get_uint("a.uint") == 7U);
+    BOOST_TEST(gguf.get_int("a.uint") == 7);
+    BOOST_TEST(gguf.get_float("a.float") == 0.5);
+    BOOST_TEST(gguf.get_bool("a.bool") == true);
+    BOOST_TEST(gguf.get_strings("a.strings") == (std::vector<std::string_view>{"one", "", "three"}));
+    BOOST_TEST(gguf.get_floats("a.floats") == (std::vector<float>{1, -2}));
+    BOOST_TEST(gguf.get_ints("a.ints") == (std::vector<std::int64_t>{3, -4}));
 
     BOOST_REQUIRE(gguf.tensors().size() == 2U);
     const auto* const first = gguf.find("first");
     BOOST_REQUIRE(first != nullptr);
-    BOOST_TEST((first->type == TensorType::q8_0));
-    BOOST_TEST((first->shape == std::vector<std::uint64_t>{32, 2}));
+    BOOST_TEST(first->type == TensorType::q8_0);
+    BOOST_TEST(first->shape == (std::vector<std::uint64_t>{32, 2}));
     BOOST_TEST(first->data.size() == 68U);
     const auto* const second = gguf.find("second");
     BOOST_REQUIRE(second != nullptr);
@@ -135,12 +136,12 @@ BOOST_AUTO_TEST_CASE(integers_of_every_width_convert_when_they_fit) {
     put(static_cast<std::uint64_t>(-5), file);
     const auto parsed = Gguf::parse(file);
     BOOST_REQUIRE(parsed.has_value());
-    BOOST_TEST((parsed.value().get_int("i8") == -1));
+    BOOST_TEST(parsed.value().get_int("i8") == -1);
     BOOST_TEST(!parsed.value().get_uint("i8"));
-    BOOST_TEST((parsed.value().get_uint("u16") == 65'535U));
-    BOOST_TEST((parsed.value().get_uint("u64") == ~std::uint64_t{0}));
+    BOOST_TEST(parsed.value().get_uint("u16") == 65'535U);
+    BOOST_TEST(parsed.value().get_uint("u64") == ~std::uint64_t{0});
     BOOST_TEST(!parsed.value().get_int("u64"));
-    BOOST_TEST((parsed.value().get_int("i64") == -5));
+    BOOST_TEST(parsed.value().get_int("i64") == -5);
 }
 
 BOOST_AUTO_TEST_CASE(a_file_cut_at_any_byte_is_an_error_that_names_an_offset) {
@@ -151,7 +152,7 @@ BOOST_AUTO_TEST_CASE(a_file_cut_at_any_byte_is_an_error_that_names_an_offset) {
         const auto parsed = Gguf::parse(cut);
         BOOST_REQUIRE_MESSAGE(parsed.has_error(), "cut at " << size << " was accepted");
         BOOST_TEST(parsed.error().detail.starts_with("offset 0x"), parsed.error().message());
-        BOOST_TEST((parsed.error().code == errc::gguf_truncated), parsed.error().message());
+        BOOST_TEST(parsed.error().code == errc::gguf_truncated, parsed.error().message());
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include "model/errc.h"
 #include "model/gguf_writer.h"
+#include "support/print.h"
 
 using namespace exa::model;
 
@@ -66,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_missing_or_senseless_dimension_is_named) {
             if (absent) file.numbers.erase(key);
             const auto shape = file.read();
             BOOST_TEST_REQUIRE(!shape.has_value(), key);
-            BOOST_TEST((shape.error().code == errc::metadata_missing), key);
+            BOOST_TEST(shape.error().code == errc::metadata_missing, key);
             BOOST_TEST(shape.error().detail.find(key) != std::string::npos, shape.error().detail);
         }
     }
@@ -84,20 +85,20 @@ BOOST_AUTO_TEST_CASE(a_missing_or_senseless_dimension_is_named) {
 BOOST_AUTO_TEST_CASE(other_families_and_scalings_are_refused) {
     File file;
     file.architecture = "mamba";
-    BOOST_TEST((file.read().error().code == errc::architecture_unsupported));
+    BOOST_TEST(file.read().error().code == errc::architecture_unsupported);
     file = {};
     file.scaling = "yarn";
-    BOOST_TEST((file.read().error().code == errc::architecture_unsupported));
+    BOOST_TEST(file.read().error().code == errc::architecture_unsupported);
     file = {};
     file.numbers["attention.key_length"] = 12;
     file.numbers["rope.dimension_count"] = 12;
-    BOOST_TEST((file.read().error().code == errc::architecture_unsupported));
+    BOOST_TEST(file.read().error().code == errc::architecture_unsupported);
     file = {};
     file.embedding = false;
-    BOOST_TEST((file.read().error().code == errc::tensor_missing));
+    BOOST_TEST(file.read().error().code == errc::tensor_missing);
     file = {};
     file.epsilon = -1;
-    BOOST_TEST((file.read().error().code == errc::metadata_missing));
+    BOOST_TEST(file.read().error().code == errc::metadata_missing);
 }
 
 BOOST_AUTO_TEST_CASE(linear_scaling_divides_positions_and_qwen2_turns_halves) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "model/errc.h"
+#include "support/print.h"
 
 namespace {
 
@@ -60,7 +61,7 @@ BOOST_AUTO_TEST_CASE(an_empty_file_maps_to_no_bytes) {
 BOOST_AUTO_TEST_CASE(what_cannot_be_read_is_named_with_the_reason) {
     const auto missing = MappedFile::open("/no/such/model.gguf");
     BOOST_REQUIRE(missing.has_error());
-    BOOST_TEST((missing.error().code == exa::model::errc::file_unreadable));
+    BOOST_TEST(missing.error().code == exa::model::errc::file_unreadable);
     BOOST_TEST(missing.error().detail == "/no/such/model.gguf: No such file or directory");
     const auto folder = MappedFile::open("/");
     BOOST_REQUIRE(folder.has_error());

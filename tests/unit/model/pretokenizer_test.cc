@@ -1,4 +1,5 @@
 #include "model/pretokenizer.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 #include <string>
@@ -94,11 +95,11 @@ BOOST_AUTO_TEST_CASE(malformed_bytes_are_characters_of_no_class) {
 }
 
 BOOST_AUTO_TEST_CASE(names_of_files_are_known) {
-    BOOST_TEST((exa::model::parse_pretokenizer("smollm") == Pretokenizer::smollm));
-    BOOST_TEST((exa::model::parse_pretokenizer("llama-bpe") == Pretokenizer::llama_bpe));
-    BOOST_TEST((exa::model::parse_pretokenizer("qwen2") == Pretokenizer::qwen2));
-    BOOST_TEST((exa::model::parse_pretokenizer("gpt-2") == Pretokenizer::gpt2));
-    BOOST_TEST((exa::model::parse_pretokenizer("default") == Pretokenizer::gpt2));
+    BOOST_TEST(exa::model::parse_pretokenizer("smollm") == Pretokenizer::smollm);
+    BOOST_TEST(exa::model::parse_pretokenizer("llama-bpe") == Pretokenizer::llama_bpe);
+    BOOST_TEST(exa::model::parse_pretokenizer("qwen2") == Pretokenizer::qwen2);
+    BOOST_TEST(exa::model::parse_pretokenizer("gpt-2") == Pretokenizer::gpt2);
+    BOOST_TEST(exa::model::parse_pretokenizer("default") == Pretokenizer::gpt2);
     BOOST_TEST(!exa::model::parse_pretokenizer("tekken").has_value());
     BOOST_TEST(!exa::model::parse_pretokenizer("").has_value());
 }

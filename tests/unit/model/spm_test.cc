@@ -7,6 +7,7 @@
 
 #include "model/errc.h"
 #include "sample_files.h"
+#include "support/print.h"
 
 namespace {
 
@@ -39,40 +40,40 @@ BOOST_AUTO_TEST_SUITE(spm_merges)
 BOOST_AUTO_TEST_CASE(the_best_score_joins_first) {
     const auto writer = without_prefix(
         {{"a", normal, -10}, {"b", normal, -10}, {"c", normal, -10}, {"ab", normal, -2}, {"bc", normal, -1}});
-    BOOST_TEST((pieces(writer, "abc") == Pieces{"a", "bc"}));
-    BOOST_TEST((pieces(writer, "ab") == Pieces{"ab"}));
-    BOOST_TEST((pieces(writer, "abbc") == Pieces{"ab", "bc"}));
+    BOOST_TEST(pieces(writer, "abc") == (Pieces{"a", "bc"}));
+    BOOST_TEST(pieces(writer, "ab") == Pieces{"ab"});
+    BOOST_TEST(pieces(writer, "abbc") == (Pieces{"ab", "bc"}));
 }
 
 BOOST_AUTO_TEST_CASE(equal_scores_join_from_the_left) {
     const auto writer = without_prefix({{"a", normal, -9}, {"aa", normal, -1}});
-    BOOST_TEST((pieces(writer, "aaa") == Pieces{"aa", "a"}));
+    BOOST_TEST(pieces(writer, "aaa") == (Pieces{"aa", "a"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_space_is_u2581_and_one_is_put_before_the_text) {
     const std::vector<exa::model::samples::Token> tokens = {
         {"a", normal, -9}, {"\u2581", normal, -9}, {"\u2581a", normal, -1}, {"\u2581\u2581", normal, -2}};
-    BOOST_TEST((pieces(spm(tokens), "a a") == Pieces{"\u2581a", "\u2581a"}));
-    BOOST_TEST((pieces(spm(tokens), "a   a") == Pieces{"\u2581a", "\u2581\u2581", "\u2581a"}));
-    BOOST_TEST((pieces(spm(tokens), " a") == Pieces{"\u2581", "\u2581a"}));
-    BOOST_TEST((pieces(spm(tokens), "") == Pieces{}));
-    BOOST_TEST((pieces(without_prefix(tokens), "a a") == Pieces{"a", "\u2581a"}));
+    BOOST_TEST(pieces(spm(tokens), "a a") == (Pieces{"\u2581a", "\u2581a"}));
+    BOOST_TEST(pieces(spm(tokens), "a   a") == (Pieces{"\u2581a", "\u2581\u2581", "\u2581a"}));
+    BOOST_TEST(pieces(spm(tokens), " a") == (Pieces{"\u2581", "\u2581a"}));
+    BOOST_TEST(pieces(spm(tokens), "") == Pieces{});
+    BOOST_TEST(pieces(without_prefix(tokens), "a a") == (Pieces{"a", "\u2581a"}));
 }
 
 BOOST_AUTO_TEST_CASE(characters_without_a_piece_become_byte_tokens) {
     const auto writer = without_prefix({{"a", normal, -1}});
-    BOOST_TEST((pieces(writer, "a\u00e9") == Pieces{"a", "<0xC3>", "<0xA9>"}));
-    BOOST_TEST((pieces(writer,
-                       "\xff"
-                       "a") == Pieces{"<0xFF>", "a"}));
-    BOOST_TEST((pieces(writer, "\n") == Pieces{"<0x0A>"}));
+    BOOST_TEST(pieces(writer, "a\u00e9") == (Pieces{"a", "<0xC3>", "<0xA9>"}));
+    BOOST_TEST(pieces(writer,
+                      "\xff"
+                      "a") == (Pieces{"<0xFF>", "a"}));
+    BOOST_TEST(pieces(writer, "\n") == Pieces{"<0x0A>"});
 }
 
 BOOST_AUTO_TEST_CASE(without_byte_tokens_a_character_is_one_unknown) {
     const auto writer = without_prefix({{"a", normal, -1}}, false);
-    BOOST_TEST((pieces(writer,
-                       "a\u4f60\u597d"
-                       "a") == Pieces{"a", "<unk>", "<unk>", "a"}));
+    BOOST_TEST(pieces(writer,
+                      "a\u4f60\u597d"
+                      "a") == (Pieces{"a", "<unk>", "<unk>", "a"}));
 }
 
 BOOST_AUTO_TEST_CASE(text_cannot_spell_a_control_or_byte_token) {
@@ -85,7 +86,7 @@ BOOST_AUTO_TEST_CASE(text_cannot_spell_a_control_or_byte_token) {
                                         {"s>", normal, -1},
                                         {"<0x", normal, -1},
                                         {"41>", normal, -1}});
-    BOOST_TEST((pieces(writer, "</s>") == Pieces{"</", "s>"}));
+    BOOST_TEST(pieces(writer, "</s>") == (Pieces{"</", "s>"}));
     const auto tokenizer = tokenizer_of(writer);
     BOOST_REQUIRE(tokenizer != nullptr);
     BOOST_TEST(tokenizer->decode(tokenizer->encode("<0x41>")) == "<0x41>");
@@ -96,8 +97,8 @@ BOOST_AUTO_TEST_CASE(a_score_that_is_no_number_comes_last) {
                                         {"b", normal, -9},
                                         {"ab", normal, std::numeric_limits<float>::quiet_NaN()},
                                         {"ba", normal, -5}});
-    BOOST_TEST((pieces(writer, "aba") == Pieces{"a", "ba"}));
-    BOOST_TEST((pieces(writer, "ab") == Pieces{"ab"}));
+    BOOST_TEST(pieces(writer, "aba") == (Pieces{"a", "ba"}));
+    BOOST_TEST(pieces(writer, "ab") == Pieces{"ab"});
 }
 
 BOOST_AUTO_TEST_CASE(a_file_without_scores_is_refused) {
@@ -109,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_file_without_scores_is_refused) {
     BOOST_REQUIRE(gguf.has_value());
     const auto found = exa::model::Tokenizer::make(gguf.value());
     BOOST_REQUIRE(found.has_error());
-    BOOST_TEST((found.error().code == exa::model::errc::metadata_missing));
+    BOOST_TEST(found.error().code == exa::model::errc::metadata_missing);
     BOOST_TEST(found.error().detail.find("tokenizer.ggml.scores") != std::string::npos);
 }
 

@@ -10,6 +10,7 @@
 #include "model/errc.h"
 #include "model/gguf.h"
 #include "model/tokenizer.h"
+#include "support/print.h"
 
 namespace {
 
@@ -29,8 +30,8 @@ exa::Bytes made(const TinyModelSpec& spec) {
 BOOST_AUTO_TEST_SUITE(tiny_model)
 
 BOOST_AUTO_TEST_CASE(one_seed_gives_one_file_and_another_seed_another) {
-    BOOST_TEST((made({.seed = 5}) == made({.seed = 5})));
-    BOOST_TEST((made({.seed = 5}) != made({.seed = 6})));
+    BOOST_TEST(made({.seed = 5}) == made({.seed = 5}));
+    BOOST_TEST(made({.seed = 5}) != made({.seed = 6}));
 }
 
 // Other programs' expectations (recorded logits, golden answers) hang on these bytes.
@@ -46,19 +47,19 @@ BOOST_AUTO_TEST_CASE(every_type_and_vocabulary_has_all_that_a_llama_needs) {
             const auto parsed = exa::model::Gguf::parse(file);
             BOOST_REQUIRE(parsed.has_value());
             const auto& gguf = parsed.value();
-            BOOST_TEST((gguf.get_string("general.architecture") == "llama"));
-            BOOST_TEST((gguf.get_uint("llama.block_count") == 1U));
+            BOOST_TEST(gguf.get_string("general.architecture") == "llama");
+            BOOST_TEST(gguf.get_uint("llama.block_count") == 1U);
             const auto rows = gguf.get_uint("llama.vocab_size");
             BOOST_REQUIRE(rows.has_value());
             for (const char* name : {"token_embd.weight", "output.weight"}) {
                 const auto* const tensor = gguf.find(name);
                 BOOST_REQUIRE(tensor != nullptr);
-                BOOST_TEST((tensor->type == type));
-                BOOST_TEST((tensor->shape == std::vector<std::uint64_t>{64, *rows}));
+                BOOST_TEST(tensor->type == type);
+                BOOST_TEST(tensor->shape == (std::vector<std::uint64_t>{64, *rows}));
             }
             const auto* const keys = gguf.find("blk.0.attn_k.weight");
             BOOST_REQUIRE(keys != nullptr);
-            BOOST_TEST((keys->shape == std::vector<std::uint64_t>{64, 32}));
+            BOOST_TEST(keys->shape == (std::vector<std::uint64_t>{64, 32}));
             BOOST_TEST(gguf.find("blk.1.attn_k.weight") == nullptr);
 
             const auto tokenizer = exa::model::Tokenizer::make(gguf);
@@ -68,7 +69,7 @@ BOOST_AUTO_TEST_CASE(every_type_and_vocabulary_has_all_that_a_llama_needs) {
             BOOST_TEST(tokenizer.value()->is_end(*tokenizer.value()->find_special("<|im_end|>")));
             const auto chat = exa::model::ChatTemplate::make(gguf);
             BOOST_REQUIRE(chat.has_value());
-            BOOST_TEST((chat.value().family() == exa::model::ChatFamily::chatml));
+            BOOST_TEST(chat.value().family() == exa::model::ChatFamily::chatml);
             BOOST_TEST(chat.value().default_system() == "");
         }
     }

@@ -7,6 +7,7 @@
 #include "model/errc.h"
 #include "model/tiny_model.h"
 #include "sample_files.h"
+#include "support/print.h"
 
 namespace {
 
@@ -39,8 +40,8 @@ BOOST_AUTO_TEST_SUITE(tokenizer)
 BOOST_AUTO_TEST_CASE(control_tokens_are_read_only_when_asked_for) {
     const auto tokenizer = tokenizer_of(bpe({{"<|a|>", TokenKind::control}, {"<|b|>", TokenKind::control}}, {}));
     BOOST_REQUIRE(tokenizer != nullptr);
-    BOOST_TEST((spellings(*tokenizer, tokenizer->encode("x<|a|>y<|b|>", {.parse_special = true})) ==
-                Pieces{"x", "<|a|>", "y", "<|b|>"}));
+    BOOST_TEST(spellings(*tokenizer, tokenizer->encode("x<|a|>y<|b|>", {.parse_special = true})) ==
+               (Pieces{"x", "<|a|>", "y", "<|b|>"}));
     const auto plain = tokenizer->encode("x<|a|>y");
     BOOST_TEST(plain.size() == 7U);
     BOOST_TEST(tokenizer->decode(plain) == "x<|a|>y");
@@ -49,7 +50,7 @@ BOOST_AUTO_TEST_CASE(control_tokens_are_read_only_when_asked_for) {
 BOOST_AUTO_TEST_CASE(user_defined_tokens_are_always_read) {
     const auto tokenizer = tokenizer_of(bpe({{"[img]", TokenKind::user_defined}}, {}));
     BOOST_REQUIRE(tokenizer != nullptr);
-    BOOST_TEST((spellings(*tokenizer, tokenizer->encode("a[img]")) == Pieces{"a", "[img]"}));
+    BOOST_TEST(spellings(*tokenizer, tokenizer->encode("a[img]")) == (Pieces{"a", "[img]"}));
     BOOST_TEST(tokenizer->decode(std::vector<TokenId>{0}) == "[img]");
 }
 
@@ -57,8 +58,8 @@ BOOST_AUTO_TEST_CASE(of_special_tokens_at_one_place_the_longest_is_taken) {
     const auto tokenizer =
         tokenizer_of(bpe({{"<a", TokenKind::control}, {"<a>", TokenKind::control}, {"<a>>", TokenKind::control}}, {}));
     BOOST_REQUIRE(tokenizer != nullptr);
-    BOOST_TEST((tokenizer->encode("<a><a<a>>>", {.parse_special = true}) ==
-                std::vector<TokenId>{1, 0, 2, tokenizer->encode(">").at(0)}));
+    BOOST_TEST(tokenizer->encode("<a><a<a>>>", {.parse_special = true}) ==
+               (std::vector<TokenId>{1, 0, 2, tokenizer->encode(">").at(0)}));
 }
 
 BOOST_AUTO_TEST_CASE(segments_merge_across_their_ends_but_only_markup_is_read) {
@@ -98,8 +99,8 @@ BOOST_AUTO_TEST_CASE(the_space_before_a_text_follows_each_special_token) {
     GgufWriter writer = exa::model::samples::spm({{"a", TokenKind::normal, -1}, {"\u2581", TokenKind::normal, -2}});
     const auto tokenizer = tokenizer_of(writer);
     BOOST_REQUIRE(tokenizer != nullptr);
-    BOOST_TEST((spellings(*tokenizer, tokenizer->encode("a<s>a</s>", {.add_bos = true, .parse_special = true})) ==
-                Pieces{"<s>", "\u2581", "a", "<s>", "\u2581", "a", "</s>"}));
+    BOOST_TEST(spellings(*tokenizer, tokenizer->encode("a<s>a</s>", {.add_bos = true, .parse_special = true})) ==
+               (Pieces{"<s>", "\u2581", "a", "<s>", "\u2581", "a", "</s>"}));
 }
 
 BOOST_AUTO_TEST_CASE(ends_are_eos_eot_and_the_names_known_for_it) {
@@ -112,12 +113,12 @@ BOOST_AUTO_TEST_CASE(ends_are_eos_eot_and_the_names_known_for_it) {
     writer.set_uint("tokenizer.ggml.eot_token_id", 3);
     const auto tokenizer = tokenizer_of(writer);
     BOOST_REQUIRE(tokenizer != nullptr);
-    BOOST_TEST((tokenizer->end_tokens() == std::vector<TokenId>{0, 2, 3}));
+    BOOST_TEST(tokenizer->end_tokens() == (std::vector<TokenId>{0, 2, 3}));
     BOOST_TEST(tokenizer->is_end(2));
     BOOST_TEST(!tokenizer->is_end(1));
     BOOST_TEST(!tokenizer->is_end(1'000'000));
-    BOOST_TEST((tokenizer->eos() == 2U));
-    BOOST_TEST((tokenizer->eot() == 3U));
+    BOOST_TEST(tokenizer->eos() == 2U);
+    BOOST_TEST(tokenizer->eot() == 3U);
     BOOST_TEST(!tokenizer->bos().has_value());
 }
 
@@ -154,7 +155,7 @@ BOOST_AUTO_TEST_CASE(a_megabyte_of_one_character_encodes_in_time) {
         for (const char c : {'a', ' ', '=', '7', '<', '\xff'}) {
             const std::string text(1'000'000, c);
             const std::string decoded = tokenizer->decode(tokenizer->encode(text));
-            BOOST_TEST((decoded == (vocab == TinyVocab::spm ? " " + text : text)));
+            BOOST_TEST(decoded == (vocab == TinyVocab::spm ? " " + text : text));
         }
     }
 }
@@ -166,7 +167,7 @@ BOOST_AUTO_TEST_CASE(families_we_do_not_know_are_named) {
         BOOST_REQUIRE(gguf.has_value());
         const auto found = Tokenizer::make(gguf.value());
         BOOST_REQUIRE(found.has_error());
-        BOOST_TEST((found.error().code == code));
+        BOOST_TEST(found.error().code == code);
         BOOST_TEST(found.error().detail.find(part) != std::string::npos, found.error().detail);
     };
     check(GgufWriter(), exa::model::errc::metadata_missing, "tokenizer.ggml.model");

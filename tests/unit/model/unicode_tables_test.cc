@@ -1,4 +1,5 @@
 #include "model/unicode_tables.h"
+#include "support/print.h"
 
 #include <algorithm>
 #include <array>
@@ -10,9 +11,9 @@ BOOST_AUTO_TEST_SUITE(unicode_tables)
 BOOST_AUTO_TEST_CASE(runs_begin_at_zero_ascend_and_alternate) {
     using exa::model::char_class_runs;
     BOOST_TEST((char_class_runs.front() >> 2) == 0U);
-    BOOST_TEST((std::ranges::adjacent_find(char_class_runs, std::greater_equal<>()) == char_class_runs.end()));
-    BOOST_TEST((std::ranges::adjacent_find(char_class_runs, {}, [](std::uint32_t run) { return run & 3U; }) ==
-                char_class_runs.end()));
+    BOOST_TEST(std::ranges::adjacent_find(char_class_runs, std::greater_equal<>()) == char_class_runs.end());
+    BOOST_TEST(std::ranges::adjacent_find(char_class_runs, {}, [](std::uint32_t run) { return run & 3U; }) ==
+               char_class_runs.end());
     BOOST_TEST((char_class_runs.back() >> 2) < 0x110000U);
 }
 

@@ -8,6 +8,7 @@
 #include "model/errc.h"
 #include "model/gguf_writer.h"
 #include "sample_files.h"
+#include "support/print.h"
 
 namespace {
 
@@ -28,7 +29,7 @@ exa::Result<Vocabulary> read(const GgufWriter& writer) {
 void check_refused(const GgufWriter& writer, errc code, std::string_view part) {
     const auto found = read(writer);
     BOOST_REQUIRE(found.has_error());
-    BOOST_TEST((found.error().code == code), found.error().message());
+    BOOST_TEST(found.error().code == code, found.error().message());
     BOOST_TEST(found.error().detail.find(part) != std::string::npos, found.error().message());
 }
 
@@ -49,14 +50,14 @@ BOOST_AUTO_TEST_CASE(text_finds_no_control_byte_or_unknown_token) {
     const auto found = read(writer);
     BOOST_REQUIRE(found.has_value());
     const Vocabulary& vocabulary = found.value();
-    BOOST_TEST((vocabulary.find("a") == 0U));
-    BOOST_TEST((vocabulary.find("user") == 4U));
-    BOOST_TEST((vocabulary.find("unused") == 5U));
+    BOOST_TEST(vocabulary.find("a") == 0U);
+    BOOST_TEST(vocabulary.find("user") == 4U);
+    BOOST_TEST(vocabulary.find("unused") == 5U);
     for (const char* text : {"<s>", "<0x41>", "<unk>", "", "b"}) BOOST_TEST(!vocabulary.find(text).has_value(), text);
-    BOOST_TEST((vocabulary.find_special("<s>") == 1U));
-    BOOST_TEST((vocabulary.find_special("user") == 4U));
+    BOOST_TEST(vocabulary.find_special("<s>") == 1U);
+    BOOST_TEST(vocabulary.find_special("user") == 4U);
     BOOST_TEST(!vocabulary.find_special("a").has_value());
-    BOOST_TEST((vocabulary.specials() == std::vector<exa::model::TokenId>{1, 3, 4}));
+    BOOST_TEST(vocabulary.specials() == (std::vector<exa::model::TokenId>{1, 3, 4}));
     BOOST_TEST(vocabulary.longest() == 6U);
     BOOST_TEST(vocabulary.score(0) == 0.0F);
 }
@@ -69,8 +70,8 @@ BOOST_AUTO_TEST_CASE(it_outlives_the_file_it_was_read_from) {
     }();
     BOOST_REQUIRE(found.has_value());
     const Vocabulary moved = std::move(found.value());
-    BOOST_TEST((moved.find("a") == 0U));
-    BOOST_TEST((moved.find(std::string(100, 'b')) == 1U));
+    BOOST_TEST(moved.find("a") == 0U);
+    BOOST_TEST(moved.find(std::string(100, 'b')) == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(arrays_that_do_not_fit_are_refused) {

@@ -7,6 +7,7 @@
 #include "base/rng.h"
 #include "model/errc.h"
 #include "model/gguf_writer.h"
+#include "support/print.h"
 #include "tiny_llama.h"
 
 using namespace exa::model;
@@ -97,7 +98,7 @@ BOOST_AUTO_TEST_CASE(a_missing_tensor_is_named) {
         spec.leave_out = name;
         const auto loaded = load(spec);
         BOOST_TEST_REQUIRE(!loaded.has_value(), name);
-        BOOST_TEST((loaded.error().code == errc::tensor_missing), name);
+        BOOST_TEST(loaded.error().code == errc::tensor_missing, name);
         BOOST_TEST(loaded.error().detail.find(name) != std::string::npos, loaded.error().detail);
     }
 }
@@ -109,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_wrong_shape_is_named_with_both_shapes) {
         spec.reshape = name;
         const auto loaded = load(spec);
         BOOST_TEST_REQUIRE(!loaded.has_value(), name);
-        BOOST_TEST((loaded.error().code == errc::tensor_mismatch), name);
+        BOOST_TEST(loaded.error().code == errc::tensor_mismatch, name);
         BOOST_TEST(loaded.error().detail.find(name) != std::string::npos, loaded.error().detail);
     }
     Spec spec;

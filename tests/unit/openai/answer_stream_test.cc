@@ -1,4 +1,5 @@
 #include "openai/answer_stream.h"
+#include "support/print.h"
 
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
@@ -48,12 +49,12 @@ BOOST_AUTO_TEST_SUITE(answer_stream)
 BOOST_AUTO_TEST_CASE(choices_are_told_apart_by_their_index) {
     AnswerStream stream(head(Shape::chat, true), {});
     const auto second = choice(events(stream.token(1, 0, "b", false)).at(0));
-    BOOST_TEST((second.at("index") == 1));
-    BOOST_TEST((second.at("delta") == json::value{{"role", "assistant"}, {"content", "b"}}));
+    BOOST_TEST(second.at("index") == 1);
+    BOOST_TEST(second.at("delta") == (json::value{{"role", "assistant"}, {"content", "b"}}));
     const auto first = choice(events(stream.token(0, 0, "a", false)).at(0));
-    BOOST_TEST((first.at("index") == 0));
-    BOOST_TEST((first.at("delta").at("role") == "assistant"));
-    BOOST_TEST((choice(events(stream.token(1, 1, "c", false)).at(0)).at("delta") == json::value{{"content", "c"}}));
+    BOOST_TEST(first.at("index") == 0);
+    BOOST_TEST(first.at("delta").at("role") == "assistant");
+    BOOST_TEST(choice(events(stream.token(1, 1, "c", false)).at(0)).at("delta") == (json::value{{"content", "c"}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_stream_ends_when_all_choices_have) {
@@ -65,16 +66,16 @@ BOOST_AUTO_TEST_CASE(a_stream_ends_when_all_choices_have) {
     stream.token(1, 1, "c", false);
     const auto finished = events(stream.finish(1, Finish::length));
     BOOST_TEST_REQUIRE(finished.size() == 1u);
-    BOOST_TEST((choice(finished[0]).at("index") == 1));
-    BOOST_TEST((choice(finished[0]).at("finish_reason") == "length"));
+    BOOST_TEST(choice(finished[0]).at("index") == 1);
+    BOOST_TEST(choice(finished[0]).at("finish_reason") == "length");
     BOOST_TEST((stream.finished(1) && !stream.finished(0) && !stream.all_finished()));
-    BOOST_TEST((choice(events(stream.finish(0, Finish::stop)).at(0)).at("finish_reason") == "stop"));
+    BOOST_TEST(choice(events(stream.finish(0, Finish::stop)).at(0)).at("finish_reason") == "stop");
     BOOST_TEST(stream.all_finished());
     const auto last = events(stream.end({5, 1}));
     BOOST_TEST_REQUIRE(last.size() == 2u);
-    BOOST_TEST((last[0].at("usage").at("completion_tokens") == 3));
-    BOOST_TEST((last[0].at("usage").at("total_tokens") == 8));
-    BOOST_TEST((last[1] == "[DONE]"));
+    BOOST_TEST(last[0].at("usage").at("completion_tokens") == 3);
+    BOOST_TEST(last[0].at("usage").at("total_tokens") == 8);
+    BOOST_TEST(last[1] == "[DONE]");
 }
 
 BOOST_AUTO_TEST_CASE(each_choice_has_its_own_stop_and_offsets) {
@@ -84,8 +85,8 @@ BOOST_AUTO_TEST_CASE(each_choice_has_its_own_stop_and_offsets) {
     stream.token(1, 0, "y", false);
     BOOST_TEST(stream.tokens(0) == 1u);
     BOOST_TEST(stream.completion_tokens() == 2u);
-    BOOST_TEST((choice(events(stream.finish(0, Finish::length)).at(0)).at("finish_reason") == "stop"));
-    BOOST_TEST((choice(events(stream.finish(1, Finish::length)).at(0)).at("finish_reason") == "length"));
+    BOOST_TEST(choice(events(stream.finish(0, Finish::length)).at(0)).at("finish_reason") == "stop");
+    BOOST_TEST(choice(events(stream.finish(1, Finish::length)).at(0)).at("finish_reason") == "length");
 }
 
 BOOST_AUTO_TEST_CASE(an_answer_in_one_piece_has_its_choices_in_order) {
@@ -95,17 +96,17 @@ BOOST_AUTO_TEST_CASE(an_answer_in_one_piece_has_its_choices_in_order) {
         BOOST_TEST(whole.finish(i, i == 1 ? Finish::length : Finish::stop) == "");
     }
     const auto body = json::parse(whole.end({4, 0}));
-    BOOST_TEST((body.at("object") == "chat.completion"));
+    BOOST_TEST(body.at("object") == "chat.completion");
     BOOST_TEST_REQUIRE(body.at("choices").as_array().size() == 3u);
     for (std::uint32_t i = 0; i < 3; ++i) {
         const auto& one = body.at("choices").at(i);
-        BOOST_TEST((one.at("index") == i));
+        BOOST_TEST(one.at("index") == i);
         BOOST_TEST(std::string(one.at("message").at("content").as_string()) ==
                    std::string(1, static_cast<char>('a' + i)));
-        BOOST_TEST((one.at("finish_reason") == (i == 1 ? "length" : "stop")));
+        BOOST_TEST(one.at("finish_reason") == (i == 1 ? "length" : "stop"));
         BOOST_TEST(one.at("logprobs").is_null());
     }
-    BOOST_TEST((body.at("usage").at("completion_tokens") == 3));
+    BOOST_TEST(body.at("usage").at("completion_tokens") == 3);
 }
 
 BOOST_AUTO_TEST_CASE(logprobs_ride_with_their_token_even_without_text) {
@@ -114,10 +115,10 @@ BOOST_AUTO_TEST_CASE(logprobs_ride_with_their_token_even_without_text) {
     AnswerStream stream(with_logprobs, {"STOP"});
     const TokenLogprobs likely{-0.5F, {{"S", -0.5F}}};
     const auto held = choice(events(stream.token(0, 0, "S", false, &likely)).at(0));
-    BOOST_TEST((held.at("delta").at("content") == ""));
-    BOOST_TEST((held.at("logprobs").at("content").at(0).at("token") == "S"));
+    BOOST_TEST(held.at("delta").at("content") == "");
+    BOOST_TEST(held.at("logprobs").at("content").at(0).at("token") == "S");
     const auto shown = choice(events(stream.token(0, 1, "o", false, &likely)).at(0));
-    BOOST_TEST((shown.at("delta").at("content") == "So"));
+    BOOST_TEST(shown.at("delta").at("content") == "So");
     BOOST_TEST(shown.at("logprobs").at("content").as_array().size() == 1u);
     // Neither a stop token nor an end has any.
     BOOST_TEST(stream.token(0, 2, "<eos>", true, &likely) == "");
@@ -146,7 +147,7 @@ BOOST_AUTO_TEST_CASE(offsets_of_completions_count_code_points_from_the_echo_on) 
                     offsets.push_back(offset.as_int64());
         }
         BOOST_TEST(text == "\xC3\xA9\xC3\xA9\xE2\x82\xACx");
-        BOOST_TEST((offsets == std::vector<std::int64_t>{2, 3, 3}));
+        BOOST_TEST(offsets == (std::vector<std::int64_t>{2, 3, 3}));
     }
 }
 
@@ -154,9 +155,9 @@ BOOST_AUTO_TEST_CASE(an_echo_is_there_once_however_little_follows) {
     auto echoing = head(Shape::completion, true, 2);
     echoing.echo = {"one", "two"};
     AnswerStream stream(echoing, {});
-    BOOST_TEST((choice(events(stream.token(1, 0, "", false)).at(0)).at("text") == "two"));
+    BOOST_TEST(choice(events(stream.token(1, 0, "", false)).at(0)).at("text") == "two");
     BOOST_TEST(stream.token(1, 1, "", false) == "");
-    BOOST_TEST((choice(events(stream.finish(0, Finish::stop)).at(0)).at("text") == "one"));
+    BOOST_TEST(choice(events(stream.finish(0, Finish::stop)).at(0)).at("text") == "one");
 }
 
 BOOST_AUTO_TEST_CASE(a_replayed_end_sends_nothing_and_counts) {
@@ -164,7 +165,7 @@ BOOST_AUTO_TEST_CASE(a_replayed_end_sends_nothing_and_counts) {
     stream.replay(0, 0, "a");
     stream.replay_finish(0, Finish::stop);
     stream.replay(1, 0, "b");
-    BOOST_TEST((choice(events(stream.token(1, 1, "c", false)).at(0)).at("delta") == json::value{{"content", "c"}}));
+    BOOST_TEST(choice(events(stream.token(1, 1, "c", false)).at(0)).at("delta") == (json::value{{"content", "c"}}));
     stream.finish(1, Finish::length);
     BOOST_TEST(stream.all_finished());
     BOOST_TEST(stream.completion_tokens() == 3u);

@@ -1,4 +1,5 @@
 #include "openai/answer.h"
+#include "support/print.h"
 
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
@@ -14,7 +15,7 @@ BOOST_AUTO_TEST_CASE(an_error_behind_the_first_byte_is_one_event) {
     BOOST_TEST_REQUIRE(event.starts_with("data: "));
     BOOST_TEST(event.find("\n\n") == event.size() - 2);
     const auto data = boost::json::parse(event.substr(6));
-    BOOST_TEST((data.at("error").at("code") == "upstream_failed"));
+    BOOST_TEST(data.at("error").at("code") == "upstream_failed");
 }
 
 BOOST_AUTO_TEST_CASE(ids_show_their_shape_and_all_random_bits) {

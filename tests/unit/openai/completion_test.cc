@@ -1,3 +1,4 @@
+#include "support/print.h"
 #include "unit/openai/completion_stream.h"
 
 #include <boost/json/parse.hpp>
@@ -50,10 +51,10 @@ BOOST_AUTO_TEST_CASE(the_role_rides_with_the_first_token_only) {
     CompletionStream stream(head(Shape::chat, true), {});
     const auto first = events(stream.token(0, "He", false));
     BOOST_TEST_REQUIRE(first.size() == 1u);
-    BOOST_TEST((choice(first[0]).at("delta") == json::value{{"role", "assistant"}, {"content", "He"}}));
+    BOOST_TEST(choice(first[0]).at("delta") == (json::value{{"role", "assistant"}, {"content", "He"}}));
     BOOST_TEST(choice(first[0]).at("finish_reason").is_null());
     const auto second = events(stream.token(1, "y", false));
-    BOOST_TEST((choice(second.at(0)).at("delta") == json::value{{"content", "y"}}));
+    BOOST_TEST(choice(second.at(0)).at("delta") == (json::value{{"content", "y"}}));
 }
 
 BOOST_AUTO_TEST_CASE(every_chunk_carries_the_same_head) {
@@ -66,11 +67,11 @@ BOOST_AUTO_TEST_CASE(every_chunk_carries_the_same_head) {
     BOOST_TEST_REQUIRE(all.size() == 5u);
     for (std::size_t i = 0; i < 4; ++i) {
         const auto chunk = json::parse(all[i]);
-        BOOST_TEST((chunk.at("id") == "chatcmpl-1"));
-        BOOST_TEST((chunk.at("object") == "chat.completion.chunk"));
-        BOOST_TEST((chunk.at("created") == 1700000000));
-        BOOST_TEST((chunk.at("model") == "small \"m\""));
-        BOOST_TEST((chunk.at("system_fingerprint") == "fp"));
+        BOOST_TEST(chunk.at("id") == "chatcmpl-1");
+        BOOST_TEST(chunk.at("object") == "chat.completion.chunk");
+        BOOST_TEST(chunk.at("created") == 1700000000);
+        BOOST_TEST(chunk.at("model") == "small \"m\"");
+        BOOST_TEST(chunk.at("system_fingerprint") == "fp");
     }
     BOOST_TEST(all[4] == "[DONE]");
 }
@@ -82,11 +83,11 @@ BOOST_AUTO_TEST_CASE(a_stream_ends_with_its_reason_usage_and_done) {
     stream.token(1, "<eos>", true);
     const auto last = events(stream.finish(Finish::stop, {10, 4}));
     BOOST_TEST_REQUIRE(last.size() == 3u);
-    BOOST_TEST((choice(last[0]).at("delta") == json::object{}));
-    BOOST_TEST((choice(last[0]).at("finish_reason") == "stop"));
+    BOOST_TEST(choice(last[0]).at("delta") == json::object{});
+    BOOST_TEST(choice(last[0]).at("finish_reason") == "stop");
     const auto usage = json::parse(last[1]);
     BOOST_TEST(usage.at("choices").as_array().empty());
-    BOOST_TEST((usage.at("usage") == json::value{{"prompt_tokens", 10},
+    BOOST_TEST(usage.at("usage") == (json::value{{"prompt_tokens", 10},
                                                  {"completion_tokens", 2},
                                                  {"total_tokens", 12},
                                                  {"prompt_tokens_details", {{"cached_tokens", 4}}}}));
@@ -97,45 +98,45 @@ BOOST_AUTO_TEST_CASE(usage_is_sent_only_when_asked_for) {
     CompletionStream stream(head(Shape::chat, true), {});
     const std::string bytes = stream.token(0, "a", false) + stream.finish(Finish::length, {10, 4});
     BOOST_TEST(bytes.find("usage") == std::string::npos);
-    BOOST_TEST((choice(events(bytes).at(1)).at("finish_reason") == "length"));
+    BOOST_TEST(choice(events(bytes).at(1)).at("finish_reason") == "length");
 }
 
 BOOST_AUTO_TEST_CASE(a_token_with_nothing_to_show_sends_nothing) {
     CompletionStream stream(head(Shape::chat, true), {"STOP"});
     stream.token(0, "a", false);
     BOOST_TEST(stream.token(1, "\xE2\x82", false) == "");
-    BOOST_TEST((choice(events(stream.token(2, "\xAC", false)).at(0)).at("delta").at("content") == "\xE2\x82\xAC"));
+    BOOST_TEST(choice(events(stream.token(2, "\xAC", false)).at(0)).at("delta").at("content") == "\xE2\x82\xAC");
     BOOST_TEST(stream.token(3, "ST", false) == "");
     BOOST_TEST(stream.token(4, "<eos>", true) == "");
     const auto last = events(stream.finish(Finish::stop, {}));
-    BOOST_TEST((choice(last.at(0)).at("delta").at("content") == "ST"));
+    BOOST_TEST(choice(last.at(0)).at("delta").at("content") == "ST");
 }
 
 BOOST_AUTO_TEST_CASE(a_stop_string_makes_the_reason_stop) {
     CompletionStream stream(head(Shape::chat, true), {"END"});
     stream.token(0, "a", false);
     const auto cut = events(stream.token(1, "bEND", false));
-    BOOST_TEST((choice(cut.at(0)).at("delta").at("content") == "b"));
+    BOOST_TEST(choice(cut.at(0)).at("delta").at("content") == "b");
     BOOST_TEST(stream.stopped());
     const auto last = events(stream.finish(Finish::length, {}));
-    BOOST_TEST((choice(last.at(0)).at("finish_reason") == "stop"));
+    BOOST_TEST(choice(last.at(0)).at("finish_reason") == "stop");
 }
 
 BOOST_AUTO_TEST_CASE(an_answer_of_nothing_still_has_a_role) {
     CompletionStream stream(head(Shape::chat, true), {});
     const auto first = events(stream.token(0, "<eos>", true));
-    BOOST_TEST((choice(first.at(0)).at("delta") == json::value{{"role", "assistant"}, {"content", ""}}));
+    BOOST_TEST(choice(first.at(0)).at("delta") == (json::value{{"role", "assistant"}, {"content", ""}}));
     BOOST_TEST(events(stream.finish(Finish::stop, {})).size() == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(completions_have_text_instead_of_a_delta) {
     CompletionStream stream(head(Shape::completion, true), {});
     const auto first = events(stream.token(0, "a\n", false));
-    BOOST_TEST((json::parse(first.at(0)).at("object") == "text_completion"));
-    BOOST_TEST((choice(first[0]).at("text") == "a\n"));
+    BOOST_TEST(json::parse(first.at(0)).at("object") == "text_completion");
+    BOOST_TEST(choice(first[0]).at("text") == "a\n");
     BOOST_TEST(!choice(first[0]).as_object().contains("delta"));
     const auto last = events(stream.finish(Finish::stop, {}));
-    BOOST_TEST((choice(last.at(0)).at("text") == ""));
+    BOOST_TEST(choice(last.at(0)).at("text") == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_chat_answer_in_one_piece) {
@@ -144,30 +145,30 @@ BOOST_AUTO_TEST_CASE(a_chat_answer_in_one_piece) {
     BOOST_TEST(stream.token(1, "\xA9 \"", false) == "");
     BOOST_TEST(stream.token(2, "<eos>", true) == "");
     const auto body = json::parse(stream.body(Finish::stop, {5, 0}));
-    BOOST_TEST((body.at("object") == "chat.completion"));
-    BOOST_TEST((body.at("id") == "chatcmpl-1"));
+    BOOST_TEST(body.at("object") == "chat.completion");
+    BOOST_TEST(body.at("id") == "chatcmpl-1");
     const auto& only = body.at("choices").at(0);
-    BOOST_TEST((only.at("message").at("role") == "assistant"));
-    BOOST_TEST((only.at("message").at("content") == "caf\xC3\xA9 \""));
-    BOOST_TEST((only.at("finish_reason") == "stop"));
-    BOOST_TEST((body.at("usage").at("completion_tokens") == 3));
-    BOOST_TEST((body.at("usage").at("total_tokens") == 8));
+    BOOST_TEST(only.at("message").at("role") == "assistant");
+    BOOST_TEST(only.at("message").at("content") == "caf\xC3\xA9 \"");
+    BOOST_TEST(only.at("finish_reason") == "stop");
+    BOOST_TEST(body.at("usage").at("completion_tokens") == 3);
+    BOOST_TEST(body.at("usage").at("total_tokens") == 8);
 }
 
 BOOST_AUTO_TEST_CASE(a_completion_in_one_piece) {
     CompletionStream stream(head(Shape::completion, false), {"."});
     stream.token(0, "one. two", false);
     const auto body = json::parse(stream.body(Finish::length, {}));
-    BOOST_TEST((body.at("object") == "text_completion"));
-    BOOST_TEST((body.at("choices").at(0).at("text") == "one"));
-    BOOST_TEST((body.at("choices").at(0).at("finish_reason") == "stop"));
+    BOOST_TEST(body.at("object") == "text_completion");
+    BOOST_TEST(body.at("choices").at(0).at("text") == "one");
+    BOOST_TEST(body.at("choices").at(0).at("finish_reason") == "stop");
 }
 
 BOOST_AUTO_TEST_CASE(a_replayed_stop_string_ends_the_answer_without_new_tokens) {
     CompletionStream stream(head(Shape::chat, true), {"END"});
     stream.replay(0, "aEND");
     BOOST_TEST(stream.stopped());
-    BOOST_TEST((choice(events(stream.finish(Finish::length, {})).at(0)).at("finish_reason") == "stop"));
+    BOOST_TEST(choice(events(stream.finish(Finish::length, {})).at(0)).at("finish_reason") == "stop");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,5 @@
 #include "openai/error.h"
+#include "support/print.h"
 
 #include <algorithm>
 #include <boost/json/parse.hpp>
@@ -25,9 +26,9 @@ BOOST_AUTO_TEST_CASE(a_body_has_the_four_members_clients_read) {
     const auto& error = body.at("error").as_object();
     BOOST_TEST(error.size() == 4u);
     BOOST_TEST(error.at("message").as_string().find("gpt\"9") != std::string::npos);
-    BOOST_TEST((error.at("type") == "invalid_request_error"));
-    BOOST_TEST((error.at("param") == "model"));
-    BOOST_TEST((error.at("code") == "model_not_found"));
+    BOOST_TEST(error.at("type") == "invalid_request_error");
+    BOOST_TEST(error.at("param") == "model");
+    BOOST_TEST(error.at("code") == "model_not_found");
 }
 
 BOOST_AUTO_TEST_CASE(absent_members_are_null) {

@@ -1,4 +1,5 @@
 #include "openai/json_cursor.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 #include <vector>
@@ -37,7 +38,7 @@ BOOST_AUTO_TEST_CASE(a_value_shows_its_kind_and_its_own_bytes) {
     };
     for (const auto& [text, kind] : cases) {
         const JsonValue value = one(" \t\r\n" + std::string(text) + " \n");
-        BOOST_TEST((value.kind == kind), text);
+        BOOST_TEST(value.kind == kind, text);
         BOOST_TEST(one(text).raw == text);
     }
 }
@@ -82,7 +83,7 @@ BOOST_AUTO_TEST_CASE(members_come_in_order_with_their_values) {
         return true;
     });
     BOOST_TEST((taken && cursor.finish()));
-    BOOST_TEST((seen == std::vector<std::string>{"a=1", "bc=[true]", R"(a={"x":null})"}));
+    BOOST_TEST(seen == (std::vector<std::string>{"a=1", "bc=[true]", R"(a={"x":null})"}));
 }
 
 BOOST_AUTO_TEST_CASE(thirty_two_levels_are_taken_and_one_more_is_not) {

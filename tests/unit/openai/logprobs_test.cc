@@ -1,4 +1,5 @@
 #include "openai/logprobs.h"
+#include "support/print.h"
 
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
@@ -22,7 +23,7 @@ BOOST_AUTO_TEST_SUITE(logprobs)
 
 BOOST_AUTO_TEST_CASE(a_token_comes_with_its_bytes_and_the_likeliest) {
     const auto one = entry("Hi", {-0.25F, {{"Hi", -0.25F}, {"\n", -1.5F}}});
-    BOOST_TEST((one == json::value{{"token", "Hi"},
+    BOOST_TEST(one == (json::value{{"token", "Hi"},
                                    {"logprob", -0.25},
                                    {"bytes", {72, 105}},
                                    {"top_logprobs",
@@ -33,14 +34,14 @@ BOOST_AUTO_TEST_CASE(a_token_comes_with_its_bytes_and_the_likeliest) {
 
 BOOST_AUTO_TEST_CASE(half_a_code_point_keeps_its_bytes) {
     const auto one = entry("\xE2\x82", {-0.5F, {}});
-    BOOST_TEST((one.at("token") == "\xEF\xBF\xBD"));
-    BOOST_TEST((one.at("bytes") == json::value{226, 130}));
+    BOOST_TEST(one.at("token") == "\xEF\xBF\xBD");
+    BOOST_TEST(one.at("bytes") == (json::value{226, 130}));
 }
 
 BOOST_AUTO_TEST_CASE(the_impossible_is_minus_9999) {
     const auto one = entry("x", {-std::numeric_limits<float>::infinity(), {{"y", -1e30F}}});
-    BOOST_TEST((one.at("logprob") == -9999));
-    BOOST_TEST((one.at("top_logprobs").at(0).at("logprob") == -9999));
+    BOOST_TEST(one.at("logprob") == -9999);
+    BOOST_TEST(one.at("top_logprobs").at(0).at("logprob") == -9999);
 }
 
 BOOST_AUTO_TEST_CASE(completions_have_four_lists_in_step) {

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "openai/json.h"
+#include "support/print.h"
 
 namespace {
 
@@ -22,7 +23,7 @@ BOOST_AUTO_TEST_SUITE(message)
 BOOST_AUTO_TEST_CASE(an_assistant_may_have_said_nothing) {
     for (const char* one : {R"([{"role":"assistant","content":null}])", R"([{"role":"assistant"}])",
                             R"([{"role":"assistant","content":null,"tool_calls":[],"refusal":null}])"})
-        BOOST_TEST((parse(one).value() == std::vector<Message>{{Role::assistant, ""}}), one);
+        BOOST_TEST(parse(one).value() == (std::vector<Message>{{Role::assistant, ""}}), one);
     for (const char* role : {"user", "system", "developer", "tool"})
         BOOST_TEST(parse(R"([{"role":")" + std::string(role) + R"(","content":null}])").error().param.value() ==
                    "messages[0].content");

@@ -1,4 +1,5 @@
 #include "openai/models.h"
+#include "support/print.h"
 
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
@@ -10,11 +11,11 @@ BOOST_AUTO_TEST_SUITE(models)
 BOOST_AUTO_TEST_CASE(a_list_keeps_the_order_given) {
     const std::vector<exa::openai::Model> models = {{"zeta", 5, 2048}, {"alpha", 6, 0}};
     const auto list = boost::json::parse(exa::openai::models_json(models));
-    BOOST_TEST((list.at("object") == "list"));
+    BOOST_TEST(list.at("object") == "list");
     BOOST_TEST(list.at("data").as_array().size() == 2u);
-    BOOST_TEST((list.at("data").at(0).at("id") == "zeta"));
-    BOOST_TEST((list.at("data").at(0).at("max_model_len") == 2048));
-    BOOST_TEST((list.at("data").at(1).at("id") == "alpha"));
+    BOOST_TEST(list.at("data").at(0).at("id") == "zeta");
+    BOOST_TEST(list.at("data").at(0).at("max_model_len") == 2048);
+    BOOST_TEST(list.at("data").at(1).at("id") == "alpha");
     BOOST_TEST(!list.at("data").at(1).as_object().contains("max_model_len"));
 }
 

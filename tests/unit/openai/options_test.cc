@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "openai/json.h"
+#include "support/print.h"
 
 namespace {
 
@@ -60,7 +61,7 @@ BOOST_AUTO_TEST_CASE(what_a_feature_opens_is_read) {
 BOOST_AUTO_TEST_CASE(biases_come_by_token_id_each_once) {
     using Biases = std::vector<std::pair<std::uint32_t, double>>;
     const auto options = parse(R"(,"logit_bias":{"50256":-100,"7":1.5,"10":100,"7":2})", openai::features_all).value();
-    BOOST_TEST((options.logit_bias == Biases{{7, 2.0}, {10, 100.0}, {50256, -100.0}}));
+    BOOST_TEST(options.logit_bias == (Biases{{7, 2.0}, {10, 100.0}, {50256, -100.0}}));
 }
 
 BOOST_AUTO_TEST_CASE(biases_are_token_ids_with_numbers_in_range) {

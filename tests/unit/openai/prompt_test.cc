@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "openai/json.h"
+#include "support/print.h"
 
 namespace {
 
@@ -27,15 +28,15 @@ BOOST_AUTO_TEST_CASE(a_prompt_is_text_or_token_ids) {
     BOOST_TEST(std::get<std::string>(one(R"("hi")")) == "hi");
     BOOST_TEST(std::get<std::string>(one(R"(["hi"])")) == "hi");
     BOOST_TEST(std::get<std::string>(one(R"("")")) == "");
-    BOOST_TEST((std::get<Ids>(one("[1,2,4294967295]")) == Ids{1, 2, 4294967295}));
-    BOOST_TEST((std::get<Ids>(one("[[7]]")) == Ids{7}));
+    BOOST_TEST(std::get<Ids>(one("[1,2,4294967295]")) == (Ids{1, 2, 4294967295}));
+    BOOST_TEST(std::get<Ids>(one("[[7]]")) == Ids{7});
 }
 
 BOOST_AUTO_TEST_CASE(several_prompts_keep_their_order) {
     const auto texts = parse(R"(["b","a","b"])").value();
-    BOOST_TEST((texts == std::vector<openai::Prompt>{"b", "a", "b"}));
+    BOOST_TEST(texts == (std::vector<openai::Prompt>{"b", "a", "b"}));
     const auto ids = parse("[[3],[1,2]]").value();
-    BOOST_TEST((ids == std::vector<openai::Prompt>{Ids{3}, Ids{1, 2}}));
+    BOOST_TEST(ids == (std::vector<openai::Prompt>{Ids{3}, Ids{1, 2}}));
 }
 
 BOOST_AUTO_TEST_CASE(prompts_are_bounded_in_number) {
@@ -70,7 +71,7 @@ BOOST_AUTO_TEST_CASE(token_ids_are_one_array) {
         const auto body = openai::parse_object(R"({"tokens":)" + value + "}", 1 << 20);
         return openai::parse_token_ids(openai::Fields(body.value().get_object(), {}), "tokens");
     };
-    BOOST_TEST((ids("[1,2]").value() == Ids{1, 2}));
+    BOOST_TEST(ids("[1,2]").value() == (Ids{1, 2}));
     BOOST_TEST(ids("[]").value().empty());
     BOOST_TEST(ids("[[1]]").error().param.value() == "tokens[0]");
     BOOST_TEST(ids("null").error().code.value() == "missing_required_parameter");

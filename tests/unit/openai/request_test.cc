@@ -1,4 +1,5 @@
 #include "openai/request.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -47,7 +48,7 @@ BOOST_AUTO_TEST_CASE(a_bare_chat_has_the_api_defaults) {
     BOOST_TEST(request.options.top_p == 1.0);
     BOOST_TEST(!request.options.seed.has_value());
     BOOST_TEST(request.options.stop.empty());
-    BOOST_TEST((request.messages == std::vector<openai::Message>{{openai::Role::user, "hi"}}));
+    BOOST_TEST(request.messages == (std::vector<openai::Message>{{openai::Role::user, "hi"}}));
 }
 
 BOOST_AUTO_TEST_CASE(every_option_is_read) {
@@ -61,7 +62,7 @@ BOOST_AUTO_TEST_CASE(every_option_is_read) {
     BOOST_TEST(options.temperature == 0.0);
     BOOST_TEST(options.top_p == 0.5);
     BOOST_TEST(options.seed.value() == ~std::uint64_t{0});
-    BOOST_TEST((options.stop == std::vector<std::string>{"a", "b"}));
+    BOOST_TEST(options.stop == (std::vector<std::string>{"a", "b"}));
     BOOST_TEST(options.user.value() == "u");
     BOOST_TEST(options.prompt_cache_key.value() == "k");
 }
@@ -73,7 +74,7 @@ BOOST_AUTO_TEST_CASE(all_five_roles_are_known) {
     const openai::Role roles[] = {openai::Role::system, openai::Role::developer, openai::Role::user,
                                   openai::Role::assistant, openai::Role::tool};
     BOOST_TEST_REQUIRE(request.messages.size() == 5u);
-    for (std::size_t i = 0; i < 5; ++i) BOOST_TEST((request.messages[i].role == roles[i]));
+    for (std::size_t i = 0; i < 5; ++i) BOOST_TEST(request.messages[i].role == roles[i]);
     BOOST_TEST(openai::to_string(openai::Role::developer) == "developer");
 }
 
@@ -203,7 +204,7 @@ BOOST_AUTO_TEST_CASE(the_new_name_of_max_tokens_wins) {
 }
 
 BOOST_AUTO_TEST_CASE(stop_strings_are_bounded) {
-    BOOST_TEST((parse_chat(chat(R"(,"stop":"x")")).value().options.stop == std::vector<std::string>{"x"}));
+    BOOST_TEST((parse_chat(chat(R"(,"stop":"x")")).value().options.stop) == std::vector<std::string>{"x"});
     BOOST_TEST(parse_chat(chat(R"(,"stop":["a","b","c","d"])")).has_value());
     BOOST_TEST(chat_error(chat(R"(,"stop":["a","b","c","d","e"])")).code.value() == "invalid_value");
     BOOST_TEST(chat_error(chat(R"(,"stop":"")")).code.value() == "invalid_value");

@@ -1,4 +1,5 @@
 #include "openai/responses_request.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -25,7 +26,7 @@ BOOST_AUTO_TEST_SUITE(responses_request)
 
 BOOST_AUTO_TEST_CASE(a_bare_input_is_what_the_user_says) {
     const auto request = parse_responses(body("")).value();
-    BOOST_TEST((request.messages == std::vector<Message>{{Role::user, "hi"}}));
+    BOOST_TEST(request.messages == (std::vector<Message>{{Role::user, "hi"}}));
     BOOST_TEST(!request.options.stream);
     BOOST_TEST(!request.options.max_tokens.has_value());
     BOOST_TEST(!request.settings.instructions.has_value());
@@ -36,7 +37,7 @@ BOOST_AUTO_TEST_CASE(every_setting_is_read_and_kept_to_be_told_back) {
     const auto good = parse_responses(body(R"(,"instructions":"be brief","max_output_tokens":9,"temperature":0.5,
         "top_p":0.25,"stream":true,"user":"u","prompt_cache_key":"k","metadata":{"a":"\""})"))
                           .value();
-    BOOST_TEST((good.messages == std::vector<Message>{{Role::system, "be brief"}, {Role::user, "hi"}}));
+    BOOST_TEST(good.messages == (std::vector<Message>{{Role::system, "be brief"}, {Role::user, "hi"}}));
     BOOST_TEST(good.options.max_tokens.value() == 9u);
     BOOST_TEST(good.options.temperature == 0.5);
     BOOST_TEST(good.options.top_p == 0.25);
@@ -55,8 +56,8 @@ BOOST_AUTO_TEST_CASE(an_input_may_be_a_whole_conversation) {
         {"type":"message","id":"msg_1","status":"completed","role":"assistant",
          "content":[{"type":"output_text","text":"c","annotations":[]}]}]})")
                              .value();
-    BOOST_TEST((request.messages ==
-                std::vector<Message>{{Role::developer, "d"}, {Role::user, "a\nb"}, {Role::assistant, "c"}}));
+    BOOST_TEST(request.messages ==
+               (std::vector<Message>{{Role::developer, "d"}, {Role::user, "a\nb"}, {Role::assistant, "c"}}));
 }
 
 BOOST_AUTO_TEST_CASE(logprobs_are_asked_for_by_include) {

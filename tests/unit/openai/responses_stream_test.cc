@@ -1,4 +1,5 @@
 #include "openai/responses_stream.h"
+#include "support/print.h"
 
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
@@ -55,30 +56,30 @@ BOOST_AUTO_TEST_CASE(events_come_in_the_order_clients_wait_for) {
     std::string bytes = stream.token(0, "He", false) + stream.token(1, "y", false) + stream.token(2, "<eos>", true);
     bytes += stream.end(Finish::stop, {10, 4});
     const auto all = events(bytes, 0);
-    BOOST_TEST((types(all) == std::vector<std::string>{"response.created", "response.in_progress",
+    BOOST_TEST(types(all) == (std::vector<std::string>{"response.created", "response.in_progress",
                                                        "response.output_item.added", "response.content_part.added",
                                                        "response.output_text.delta", "response.output_text.delta",
                                                        "response.output_text.done", "response.content_part.done",
                                                        "response.output_item.done", "response.completed"}));
     const auto& created = all[0].at("response");
-    BOOST_TEST((created.at("id") == "resp_12"));
-    BOOST_TEST((created.at("status") == "in_progress"));
+    BOOST_TEST(created.at("id") == "resp_12");
+    BOOST_TEST(created.at("status") == "in_progress");
     BOOST_TEST(created.at("output").as_array().empty());
     BOOST_TEST(created.at("usage").is_null());
-    BOOST_TEST((all[2].at("item").at("status") == "in_progress"));
-    BOOST_TEST((all[4].at("delta") == "He"));
+    BOOST_TEST(all[2].at("item").at("status") == "in_progress");
+    BOOST_TEST(all[4].at("delta") == "He");
     for (std::size_t i = 3; i < 8; ++i) {
-        BOOST_TEST((all[i].at("item_id") == "msg_12"));
-        BOOST_TEST((all[i].at("content_index") == 0));
+        BOOST_TEST(all[i].at("item_id") == "msg_12");
+        BOOST_TEST(all[i].at("content_index") == 0);
     }
-    BOOST_TEST((all[6].at("text") == "Hey"));
-    BOOST_TEST((all[7].at("part").at("text") == "Hey"));
+    BOOST_TEST(all[6].at("text") == "Hey");
+    BOOST_TEST(all[7].at("part").at("text") == "Hey");
     const auto& completed = all[9].at("response");
-    BOOST_TEST((completed.at("status") == "completed"));
-    BOOST_TEST((completed.at("output").at(0) == all[8].at("item")));
-    BOOST_TEST((completed.at("output").at(0).at("content").at(0).at("text") == "Hey"));
-    BOOST_TEST((completed.at("usage") ==
-                json::value{{"input_tokens", 10},
+    BOOST_TEST(completed.at("status") == "completed");
+    BOOST_TEST(completed.at("output").at(0) == all[8].at("item"));
+    BOOST_TEST(completed.at("output").at(0).at("content").at(0).at("text") == "Hey");
+    BOOST_TEST(completed.at("usage") ==
+               (json::value{{"input_tokens", 10},
                             {"input_tokens_details", {{"cached_tokens", 4}, {"cache_write_tokens", 0}}},
                             {"output_tokens", 3},
                             {"output_tokens_details", {{"reasoning_tokens", 0}}},
@@ -90,12 +91,12 @@ BOOST_AUTO_TEST_CASE(an_answer_cut_by_its_length_is_incomplete) {
     const std::string first = stream.token(0, "a\xE2\x82", false);
     const auto last = events(stream.end(Finish::length, {}), 5);
     BOOST_TEST(events(first, 0).size() == 5u);
-    BOOST_TEST((types(last) == std::vector<std::string>{"response.output_text.delta", "response.output_text.done",
+    BOOST_TEST(types(last) == (std::vector<std::string>{"response.output_text.delta", "response.output_text.done",
                                                         "response.content_part.done", "response.output_item.done",
                                                         "response.incomplete"}));
-    BOOST_TEST((last[0].at("delta") == "\xEF\xBF\xBD"));
-    BOOST_TEST((last[4].at("response").at("incomplete_details").at("reason") == "max_output_tokens"));
-    BOOST_TEST((last[4].at("response").at("output").at(0).at("status") == "incomplete"));
+    BOOST_TEST(last[0].at("delta") == "\xEF\xBF\xBD");
+    BOOST_TEST(last[4].at("response").at("incomplete_details").at("reason") == "max_output_tokens");
+    BOOST_TEST(last[4].at("response").at("output").at(0).at("status") == "incomplete");
 }
 
 BOOST_AUTO_TEST_CASE(an_answer_of_nothing_has_all_its_events) {
@@ -111,16 +112,16 @@ BOOST_AUTO_TEST_CASE(a_response_in_one_piece_tells_its_settings_back) {
     BOOST_TEST(whole.token(0, "He", false) == "");
     BOOST_TEST(whole.token(1, "y", false) == "");
     const auto response = json::parse(whole.end(Finish::stop, {1, 0}));
-    BOOST_TEST((response.at("object") == "response"));
-    BOOST_TEST((response.at("created_at") == 1700000000));
-    BOOST_TEST((response.at("output").at(0).at("content").at(0).at("text") == "Hey"));
-    BOOST_TEST((response.at("instructions") == "be \"brief\""));
-    BOOST_TEST((response.at("max_output_tokens") == 9));
-    BOOST_TEST((response.at("metadata") == json::value{{"a", "b"}}));
-    BOOST_TEST((response.at("temperature") == 1));
+    BOOST_TEST(response.at("object") == "response");
+    BOOST_TEST(response.at("created_at") == 1700000000);
+    BOOST_TEST(response.at("output").at(0).at("content").at(0).at("text") == "Hey");
+    BOOST_TEST(response.at("instructions") == "be \"brief\"");
+    BOOST_TEST(response.at("max_output_tokens") == 9);
+    BOOST_TEST(response.at("metadata") == (json::value{{"a", "b"}}));
+    BOOST_TEST(response.at("temperature") == 1);
     BOOST_TEST(response.at("user").is_null());
     BOOST_TEST(response.at("error").is_null());
-    BOOST_TEST((response.at("usage").at("output_tokens") == 2));
+    BOOST_TEST(response.at("usage").at("output_tokens") == 2);
 }
 
 BOOST_AUTO_TEST_CASE(logprobs_are_in_deltas_of_a_stream_and_in_the_text_of_a_whole) {
@@ -130,8 +131,8 @@ BOOST_AUTO_TEST_CASE(logprobs_are_in_deltas_of_a_stream_and_in_the_text_of_a_who
     ResponsesStream stream(with_logprobs);
     const auto first = events(stream.token(0, "\xE2\x82", false, &likely), 0);
     BOOST_TEST_REQUIRE(first.size() == 5u);
-    BOOST_TEST((first[4].at("delta") == ""));
-    BOOST_TEST((first[4].at("logprobs").at(0).at("logprob") == -0.5));
+    BOOST_TEST(first[4].at("delta") == "");
+    BOOST_TEST(first[4].at("logprobs").at(0).at("logprob") == -0.5);
     // An event all the same, for the numbers of those behind it.
     BOOST_TEST(events(stream.token(1, "\xAC", false), 5).at(0).at("logprobs").as_array().empty());
     with_logprobs.stream = false;
@@ -145,11 +146,11 @@ BOOST_AUTO_TEST_CASE(logprobs_are_in_deltas_of_a_stream_and_in_the_text_of_a_who
 BOOST_AUTO_TEST_CASE(an_error_shows_in_both_shapes_clients_look_for) {
     const auto all = events(openai::response_error_event(openai::upstream_failed("gone"), 7), 7);
     BOOST_TEST_REQUIRE(all.size() == 1u);
-    BOOST_TEST((all[0].at("type") == "error"));
-    BOOST_TEST((all[0].at("code") == "upstream_failed"));
+    BOOST_TEST(all[0].at("type") == "error");
+    BOOST_TEST(all[0].at("code") == "upstream_failed");
     BOOST_TEST(all[0].at("param").is_null());
-    BOOST_TEST((all[0].at("error").at("message") == all[0].at("message")));
-    BOOST_TEST((all[0].at("error").at("type") == "server_error"));
+    BOOST_TEST(all[0].at("error").at("message") == all[0].at("message"));
+    BOOST_TEST(all[0].at("error").at("type") == "server_error");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,5 @@
 #include "openai/session.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -18,16 +19,16 @@ BOOST_AUTO_TEST_SUITE(session)
 
 BOOST_AUTO_TEST_CASE(the_header_beats_the_key_and_the_key_beats_the_user) {
     BOOST_TEST(pick("h", R"({"prompt_cache_key":"k","user":"u"})").id == "h");
-    BOOST_TEST((pick("h", R"({"prompt_cache_key":"k","user":"u"})").source == SessionSource::header));
+    BOOST_TEST((pick("h", R"({"prompt_cache_key":"k","user":"u"})").source) == SessionSource::header);
     BOOST_TEST(pick("", R"({"prompt_cache_key":"k\n","user":"u"})").id == "k\n");
-    BOOST_TEST((pick("", R"({"prompt_cache_key":"k","user":"u"})").source == SessionSource::prompt_cache_key));
+    BOOST_TEST((pick("", R"({"prompt_cache_key":"k","user":"u"})").source) == SessionSource::prompt_cache_key);
     BOOST_TEST(pick("", R"({"user":"u"})").id == "u");
-    BOOST_TEST((pick("", R"({"user":"u"})").source == SessionSource::user));
+    BOOST_TEST((pick("", R"({"user":"u"})").source) == SessionSource::user);
 }
 
 BOOST_AUTO_TEST_CASE(an_empty_id_counts_as_absent) {
     BOOST_TEST(pick("", R"({"prompt_cache_key":"","user":"u"})").id == "u");
-    BOOST_TEST((pick("", R"({"prompt_cache_key":"","user":""})").source == SessionSource::none));
+    BOOST_TEST((pick("", R"({"prompt_cache_key":"","user":""})").source) == SessionSource::none);
 }
 
 BOOST_AUTO_TEST_CASE(sources_are_named_as_clients_write_them) {

@@ -1,4 +1,5 @@
 #include "openai/tokenize.h"
+#include "support/print.h"
 
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
@@ -27,8 +28,8 @@ BOOST_AUTO_TEST_CASE(a_prompt_has_special_tokens_unless_told) {
 BOOST_AUTO_TEST_CASE(messages_have_those_of_their_template_only) {
     const auto request =
         parse_tokenize(R"({"messages":[{"role":"user","content":"hi"}],"return_token_strs":true})").value();
-    BOOST_TEST((std::get<std::vector<openai::Message>>(request.text) ==
-                std::vector<openai::Message>{{openai::Role::user, "hi"}}));
+    BOOST_TEST(std::get<std::vector<openai::Message>>(request.text) ==
+               (std::vector<openai::Message>{{openai::Role::user, "hi"}}));
     BOOST_TEST(!request.add_special_tokens);
     BOOST_TEST(request.add_generation_prompt);
     BOOST_TEST(request.return_token_strs);
@@ -68,13 +69,13 @@ BOOST_AUTO_TEST_CASE(tokens_come_with_their_count_and_the_context) {
         (json::parse(openai::tokenize_json(tokens, std::nullopt, 2048)) ==
          json::value{{"count", 2}, {"max_model_len", 2048}, {"tokens", {5, 4294967295}}, {"token_strs", nullptr}}));
     const auto with_strings = json::parse(openai::tokenize_json(tokens, {{"a\"", "\xE2\x82"}}, 2048));
-    BOOST_TEST((with_strings.at("token_strs") == json::value{"a\"", "\xEF\xBF\xBD"}));
-    BOOST_TEST((json::parse(openai::tokenize_json({}, std::nullopt, 1)).at("count") == 0));
+    BOOST_TEST(with_strings.at("token_strs") == (json::value{"a\"", "\xEF\xBF\xBD"}));
+    BOOST_TEST(json::parse(openai::tokenize_json({}, std::nullopt, 1)).at("count") == 0);
 }
 
 BOOST_AUTO_TEST_CASE(text_of_tokens_is_valid_utf8) {
-    BOOST_TEST((parse_detokenize(R"({"tokens":[1,2]})").value().tokens == std::vector<std::uint32_t>{1, 2}));
-    BOOST_TEST((json::parse(openai::detokenize_json("h\n\xFF")).at("prompt") == "h\n\xEF\xBF\xBD"));
+    BOOST_TEST((parse_detokenize(R"({"tokens":[1,2]})").value().tokens) == (std::vector<std::uint32_t>{1, 2}));
+    BOOST_TEST(json::parse(openai::detokenize_json("h\n\xFF")).at("prompt") == "h\n\xEF\xBF\xBD");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

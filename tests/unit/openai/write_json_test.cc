@@ -1,4 +1,5 @@
 #include "openai/write_json.h"
+#include "support/print.h"
 
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
@@ -26,7 +27,7 @@ BOOST_AUTO_TEST_CASE(every_ascii_character_reads_back_as_itself) {
     for (int code = 0; code < 128; ++code) all += static_cast<char>(code);
     all += "\xC3\xA9\xF0\x9F\x98\x80";
     const auto read = boost::json::parse(openai::quoted(all));
-    BOOST_TEST((std::string(read.as_string()) == all));
+    BOOST_TEST(std::string(read.as_string()) == all);
     BOOST_TEST(openai::quoted(all) == boost::json::serialize(read));
 }
 

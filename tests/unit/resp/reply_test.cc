@@ -1,4 +1,5 @@
 #include "resp/reply.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -57,7 +58,7 @@ BOOST_AUTO_TEST_CASE(a_large_value_is_not_copied) {
     BOOST_TEST(writer.bytes() == 5u + 9u + 100'000u + 2u + 4u);
     const auto pieces = writer.take();
     BOOST_REQUIRE(pieces.size() == 5u);
-    for (std::size_t i = 0; i < 3; ++i) BOOST_TEST((pieces[i + 1].bytes.data() == value.pieces[i].bytes.data()));
+    for (std::size_t i = 0; i < 3; ++i) BOOST_TEST(pieces[i + 1].bytes.data() == value.pieces[i].bytes.data());
     BOOST_TEST(as_text(pieces[0].bytes) == "+OK\r\n$100000\r\n");
     BOOST_TEST(as_text(pieces[4].bytes) == "\r\n:1\r\n");
 }

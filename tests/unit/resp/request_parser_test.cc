@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::resp;
@@ -101,7 +102,7 @@ BOOST_AUTO_TEST_CASE(a_large_argument_is_read_into_the_memory_of_its_owner) {
         const Request request = parse_one(parser, text);
         BOOST_TEST(request.arguments == (Words{"SET", "k", "", "EX", "5"}));
         BOOST_TEST(request.body_bytes == value.size());
-        BOOST_TEST((body_text(request) == value));
+        BOOST_TEST(body_text(request) == value);
         BOOST_TEST(request.bodies.size() == (value.size() + piece - 1) / piece);
         BOOST_TEST(parse_one(parser, "PING\r\n").arguments == Words{"PING"});
     }

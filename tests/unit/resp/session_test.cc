@@ -1,4 +1,5 @@
 #include "resp/session.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 #include <string>
@@ -102,7 +103,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_told_before_authentication_and_the_tenant_comes_
 BOOST_AUTO_TEST_CASE(gets_answer_exact_sizes_and_nulls) {
     Client client;
     BOOST_TEST(client.ask({"GET", "a"}).empty());
-    BOOST_TEST((client.operation->verb == Verb::get));
+    BOOST_TEST(client.operation->verb == Verb::get);
     BOOST_TEST(client.finish({.values = {value_of("hello")}}) == "$5\r\nhello\r\n");
     client.ask({"GET", "a"});
     BOOST_TEST(client.finish({.values = {std::nullopt}}) == "$-1\r\n");
@@ -112,7 +113,7 @@ BOOST_AUTO_TEST_CASE(gets_answer_exact_sizes_and_nulls) {
     client.ask({"EXISTS", "a"});
     BOOST_TEST(client.finish({.number = 1}) == ":1\r\n");
     client.ask({"UNLINK", "a", "b"});
-    BOOST_TEST((client.operation->verb == Verb::remove));
+    BOOST_TEST(client.operation->verb == Verb::remove);
     BOOST_TEST(client.finish({.number = 0}) == ":0\r\n");
 }
 

@@ -1,4 +1,5 @@
 #include "wire/errc.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 #include <set>
@@ -20,7 +21,7 @@ BOOST_AUTO_TEST_CASE(every_code_has_its_own_message) {
 BOOST_AUTO_TEST_CASE(an_error_of_wire_names_the_thing_before_the_message) {
     const exa::Error error = exa::error(exa::wire::errc::oversized, "name of 300 bytes, at most 64");
     BOOST_TEST(error.message() == "name of 300 bytes, at most 64: longer than allowed");
-    BOOST_TEST((error.code == exa::wire::errc::oversized));
+    BOOST_TEST(error.code == exa::wire::errc::oversized);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,5 @@
 #include "wire/frame.h"
+#include "support/print.h"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -46,10 +47,10 @@ BOOST_AUTO_TEST_SUITE(frame)
 BOOST_AUTO_TEST_CASE(header_survives_bytes_and_back) {
     const FrameHeader header{FrameType::data, 0x01020304, 0x000a0b0c};
     const Header bytes = encode_frame_header(header);
-    BOOST_TEST((bytes == Header{0x0c, 0x0b, 0x0a, 0, 4, 0, 0, 0, 4, 3, 2, 1}));
-    BOOST_TEST((decode_frame_header(bytes).value() == header));
+    BOOST_TEST(bytes == (Header{0x0c, 0x0b, 0x0a, 0, 4, 0, 0, 0, 4, 3, 2, 1}));
+    BOOST_TEST(decode_frame_header(bytes).value() == header);
     const FrameHeader other{FrameType::data, 5, 9, 127};
-    BOOST_TEST((decode_frame_header(encode_frame_header(other)).value() == other));
+    BOOST_TEST(decode_frame_header(encode_frame_header(other)).value() == other);
 }
 
 BOOST_AUTO_TEST_CASE(headers_outside_the_protocol_are_refused) {
@@ -79,7 +80,7 @@ BOOST_AUTO_TEST_CASE(frames_come_out_whole_however_the_bytes_are_cut) {
     for (const std::size_t step : {1UL, 7UL, 1000UL, 100'000UL}) {
         FrameReader reader;
         reader.accept_all();
-        BOOST_TEST((cut(reader, bytes, step) == sent), "step " << step);
+        BOOST_TEST(cut(reader, bytes, step) == sent, "step " << step);
     }
 }
 
@@ -111,7 +112,7 @@ BOOST_AUTO_TEST_CASE(what_is_coming_of_a_frame_can_be_taken_and_the_rest_left_to
     offer(frame_header_size - 1, frame_header_size + 300);
     BOOST_TEST(reader.coming()->payload.size() == 300U);
     const FramePart part = reader.take_coming();
-    BOOST_TEST((part.header == FrameHeader{FrameType::data, 3, 1000}));
+    BOOST_TEST(part.header == (FrameHeader{FrameType::data, 3, 1000}));
     BOOST_TEST(part.payload.size() == 300U);
     BOOST_TEST(part.missing == 700U);
     BOOST_TEST(!reader.coming().has_value());

@@ -1,4 +1,5 @@
 #include "wire/link_messages.h"
+#include "support/print.h"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -104,14 +105,14 @@ Bytes vector_file(const std::string& name) {
 BOOST_AUTO_TEST_SUITE(link_messages)
 
 BOOST_AUTO_TEST_CASE(messages_survive_bytes_and_back) {
-    BOOST_TEST((decode_hello(payload_of(encode_hello(hello()))).value() == hello()));
-    BOOST_TEST((decode_open(payload_of(encode_open(5, open()).value())).value() == open()));
-    BOOST_TEST((decode_head(payload_of(encode_head(5, head()))).value() == head()));
-    BOOST_TEST((decode_head(payload_of(encode_head(5, {}))).value() == Head{}));
-    BOOST_TEST((decode_data(payload_of(encode_data(5, data())), 2).value() == data()));
-    BOOST_TEST((decode_data(payload_of(encode_data(5, {}))).value() == Data{}));
-    BOOST_TEST((decode_end(payload_of(encode_end(5, end()))).value() == end()));
-    BOOST_TEST((decode_goodbye(payload_of(encode_goodbye(goodbye()))).value() == goodbye()));
+    BOOST_TEST(decode_hello(payload_of(encode_hello(hello()))).value() == hello());
+    BOOST_TEST(decode_open(payload_of(encode_open(5, open()).value())).value() == open());
+    BOOST_TEST(decode_head(payload_of(encode_head(5, head()))).value() == head());
+    BOOST_TEST(decode_head(payload_of(encode_head(5, {}))).value() == Head{});
+    BOOST_TEST(decode_data(payload_of(encode_data(5, data())), 2).value() == data());
+    BOOST_TEST(decode_data(payload_of(encode_data(5, {}))).value() == Data{});
+    BOOST_TEST(decode_end(payload_of(encode_end(5, end()))).value() == end());
+    BOOST_TEST(decode_goodbye(payload_of(encode_goodbye(goodbye()))).value() == goodbye());
     BOOST_TEST(decode_credit(payload_of(encode_credit(5, 0x01020304))).value() == 0x01020304U);
 }
 
@@ -127,16 +128,16 @@ BOOST_AUTO_TEST_CASE(bytes_equal_the_golden_vectors) {
 }
 
 BOOST_AUTO_TEST_CASE(golden_vectors_decode) {
-    BOOST_TEST((decode_hello(payload_of(vector_file("link_hello_1.bin"))).value() == hello()));
-    BOOST_TEST((decode_open(payload_of(vector_file("link_open_2.bin"))).value() == open()));
-    BOOST_TEST((decode_end(payload_of(vector_file("link_end_2.bin"))).value() == end()));
+    BOOST_TEST(decode_hello(payload_of(vector_file("link_hello_1.bin"))).value() == hello());
+    BOOST_TEST(decode_open(payload_of(vector_file("link_open_2.bin"))).value() == open());
+    BOOST_TEST(decode_end(payload_of(vector_file("link_end_2.bin"))).value() == end());
 }
 
 BOOST_AUTO_TEST_CASE(bytes_of_1_0_still_read_as_they_did) {
-    BOOST_TEST((decode_open(payload_of(vector_file("link_open_1.bin"))).value() == open_of_1_0()));
-    BOOST_TEST((decode_head(payload_of(vector_file("link_head_1.bin"))).value() == head_of_1_0()));
-    BOOST_TEST((decode_data(payload_of(vector_file("link_data_1.bin"))).value() == data_of_1_0()));
-    BOOST_TEST((decode_end(payload_of(vector_file("link_end_1.bin"))).value() == end_of_1_0()));
+    BOOST_TEST(decode_open(payload_of(vector_file("link_open_1.bin"))).value() == open_of_1_0());
+    BOOST_TEST(decode_head(payload_of(vector_file("link_head_1.bin"))).value() == head_of_1_0());
+    BOOST_TEST(decode_data(payload_of(vector_file("link_data_1.bin"))).value() == data_of_1_0());
+    BOOST_TEST(decode_end(payload_of(vector_file("link_end_1.bin"))).value() == end_of_1_0());
     // A request for one choice costs nothing beyond what it did.
     BOOST_TEST(exa::to_hex(encode_data(5, data_of_1_0())) == exa::to_hex(vector_file("link_data_1.bin")));
 }
@@ -145,16 +146,16 @@ BOOST_AUTO_TEST_CASE(bytes_of_1_0_still_read_as_they_did) {
 BOOST_AUTO_TEST_CASE(a_later_kind_or_code_reads_as_unknown_or_failed) {
     const auto with_byte = [](Bytes frame, std::uint8_t from, std::uint8_t to) {
         const auto at = std::find(frame.begin() + frame_header_size + 16, frame.end(), from);
-        BOOST_TEST_REQUIRE((at != frame.end()));
+        BOOST_TEST_REQUIRE(at != frame.end());
         *at = to;
         return frame;
     };
     Open asked;
     asked.kind = RequestKind::detokenize;
     const Bytes open_frame = with_byte(encode_open(1, asked).value(), 5, 200);
-    BOOST_TEST((decode_open(payload_of(open_frame)).value().kind == RequestKind::unknown));
+    BOOST_TEST(decode_open(payload_of(open_frame)).value().kind == RequestKind::unknown);
     const Bytes end_frame = with_byte(encode_end(1, {EndCode::not_supported, ""}), 9, 200);
-    BOOST_TEST((decode_end(payload_of(end_frame)).value().code == EndCode::failed));
+    BOOST_TEST(decode_end(payload_of(end_frame)).value().code == EndCode::failed);
     asked.kind = RequestKind::unknown;
     BOOST_TEST(!encode_open(1, asked).has_value());
 }
@@ -170,10 +171,10 @@ BOOST_AUTO_TEST_CASE(header_fields_that_must_not_travel_are_left_out) {
     const std::vector<HeaderField> kept = {{"traceparent", "00-1-2-3"}, {"x-model", "m"}};
     Open asked;
     asked.headers = fields;
-    BOOST_TEST((decode_open(payload_of(encode_open(1, asked).value())).value().headers == kept));
+    BOOST_TEST(decode_open(payload_of(encode_open(1, asked).value())).value().headers == kept);
     Head answered;
     answered.headers = fields;
-    BOOST_TEST((decode_head(payload_of(encode_head(1, answered))).value().headers == kept));
+    BOOST_TEST(decode_head(payload_of(encode_head(1, answered))).value().headers == kept);
 }
 
 BOOST_AUTO_TEST_CASE(header_fields_travel_up_to_their_bounds) {
@@ -189,7 +190,7 @@ BOOST_AUTO_TEST_CASE(waits_are_cut_to_an_hour) {
     asked.queue_wait = std::chrono::hours{2};
     BOOST_TEST(!encode_open(1, asked).has_value());
     const End last{EndCode::busy, "", std::nullopt, std::chrono::hours{48}};
-    BOOST_TEST((decode_end(payload_of(encode_end(1, last))).value().retry_after == wait_max));
+    BOOST_TEST(decode_end(payload_of(encode_end(1, last))).value().retry_after == wait_max);
 }
 
 BOOST_AUTO_TEST_CASE(every_truncation_is_refused_or_harmless) {
@@ -213,7 +214,7 @@ BOOST_AUTO_TEST_CASE(count_of_tokens_beyond_the_payload_is_refused) {
     Bytes payload = {0, 0, 0, 0, 0xff, 0xff, 1, 0, 0, 0};
     const auto decoded = decode_data(payload);
     BOOST_TEST_REQUIRE(!decoded.has_value());
-    BOOST_TEST((decoded.error().code == make_error_code(errc::truncated)));
+    BOOST_TEST(decoded.error().code == make_error_code(errc::truncated));
 }
 
 BOOST_AUTO_TEST_CASE(flipped_bits_and_random_bytes_never_crash) {
@@ -266,11 +267,11 @@ BOOST_AUTO_TEST_CASE(values_outside_their_range_are_refused) {
     Bytes frame = encode_goodbye({GoodbyeCode::timed_out, ""});
     const auto code = std::ranges::find(frame.begin() + frame_header_size + 16, frame.end(),
                                         static_cast<std::uint8_t>(GoodbyeCode::timed_out));
-    BOOST_TEST_REQUIRE((code != frame.end()));
+    BOOST_TEST_REQUIRE(code != frame.end());
     *code = 99;
     const auto decoded = decode_goodbye(payload_of(frame));
     BOOST_TEST_REQUIRE(!decoded.has_value());
-    BOOST_TEST((decoded.error().code == make_error_code(errc::malformed)));
+    BOOST_TEST(decoded.error().code == make_error_code(errc::malformed));
 }
 
 BOOST_AUTO_TEST_CASE(request_that_fits_no_frame_is_not_encoded) {
@@ -278,9 +279,9 @@ BOOST_AUTO_TEST_CASE(request_that_fits_no_frame_is_not_encoded) {
     big.body.assign(19'000'000, 'x');
     const auto encoded = encode_open(1, big);
     BOOST_TEST_REQUIRE(!encoded.has_value());
-    BOOST_TEST((encoded.error().code == make_error_code(errc::too_big_to_send)));
+    BOOST_TEST(encoded.error().code == make_error_code(errc::too_big_to_send));
     big.body.resize(16 * 1024 * 1024);
-    BOOST_TEST((decode_open(payload_of(encode_open(1, big).value())).value() == big));
+    BOOST_TEST(decode_open(payload_of(encode_open(1, big).value())).value() == big);
 }
 
 BOOST_AUTO_TEST_CASE(texts_for_people_are_cut) {
@@ -304,7 +305,7 @@ BOOST_AUTO_TEST_CASE(bare_data_is_data_without_tokens) {
     const Bytes whole = encode_data(5, {0, {}, "abc"});
     BOOST_TEST(frame.size() + 3 == whole.size());
     frame.insert(frame.end(), {'a', 'b', 'c'});
-    BOOST_TEST((frame == whole));
+    BOOST_TEST(frame == whole);
     const exa::ByteView payload = exa::ByteView(whole).subspan(frame_header_size);
     BOOST_TEST(payload.size() == bare_data_payload_size(3));
     BOOST_TEST(exa::as_text(decode_bare_data(payload).value()) == "abc");

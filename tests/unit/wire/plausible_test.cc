@@ -1,4 +1,5 @@
 #include "wire/plausible.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 #include <functional>
@@ -135,14 +136,14 @@ BOOST_AUTO_TEST_CASE(a_record_that_would_fill_a_link_message_is_oversized) {
         replica.numerics = std::string(120, 'n') + std::to_string(replica.id.slot);
         replica.model = replica.version = replica.role = replica.tenant_pool = replica.numerics;
     }
-    BOOST_TEST((check_record(record).error().code == errc::oversized));
+    BOOST_TEST(check_record(record).error().code == errc::oversized);
 }
 
 BOOST_AUTO_TEST_CASE(an_error_names_the_text_and_its_limit) {
     PeerRecord record = samples::record();
     record.region = std::string(200, 'r');
     const auto result = check_record(record);
-    BOOST_TEST((result.error().code == errc::oversized));
+    BOOST_TEST(result.error().code == errc::oversized);
     BOOST_TEST(result.error().detail == "region of 200 bytes, at most 128");
 }
 

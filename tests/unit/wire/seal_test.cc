@@ -1,4 +1,5 @@
 #include "wire/seal.h"
+#include "support/print.h"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -57,8 +58,8 @@ BOOST_AUTO_TEST_CASE(what_is_sealed_opens_with_its_key_and_says_who_sealed_it) {
     BOOST_TEST_REQUIRE(opened.has_value());
     BOOST_TEST(opened.value().plain == plain);
     const exa::wire::SealHeader header{key(2).id, PeerId{5}, Generation{3}, 9, 1};
-    BOOST_TEST((opened.value().header == header));
-    BOOST_TEST((exa::wire::decode_seal_header(packet).value() == header));
+    BOOST_TEST(opened.value().header == header);
+    BOOST_TEST(exa::wire::decode_seal_header(packet).value() == header);
 }
 
 BOOST_AUTO_TEST_CASE(the_largest_packet_fits_a_datagram_with_its_seal) {
@@ -130,7 +131,7 @@ BOOST_AUTO_TEST_CASE(a_key_that_is_not_held_is_named) {
     Sealer from = sealer();
     Opener to = opener({key(1)});
     const auto refused = to.open(from.seal(key(2), plain).value());
-    BOOST_TEST((refused.error().code == errc::unknown_key));
+    BOOST_TEST(refused.error().code == errc::unknown_key);
     BOOST_TEST(refused.error().detail == to_string(key(2).id));
 }
 
@@ -260,15 +261,15 @@ BOOST_AUTO_TEST_CASE(a_nonce_never_comes_twice_whatever_keys_take_turns) {
             exa::wire::decode_seal_header(from.seal(key(static_cast<std::uint8_t>(turn % 7)), plain).value())
                 .value()
                 .counter);
-    BOOST_TEST((std::ranges::adjacent_find(counters, std::ranges::greater_equal{}) == counters.end()));
+    BOOST_TEST(std::ranges::adjacent_find(counters, std::ranges::greater_equal{}) == counters.end());
 }
 
 BOOST_AUTO_TEST_CASE(a_sealer_without_counters_seals_nothing_more) {
     Sealer from(crypto, cluster, PeerId{1}, Generation{1}, 7, 2);
     BOOST_TEST(from.seal(key(1), plain).has_value());
     BOOST_TEST(from.seal(key(1), plain).has_value());
-    BOOST_TEST((from.seal(key(1), plain).error().code == errc::seal_used_up));
-    BOOST_TEST((from.seal(key(2), plain).error().code == errc::seal_used_up));
+    BOOST_TEST(from.seal(key(1), plain).error().code == errc::seal_used_up);
+    BOOST_TEST(from.seal(key(2), plain).error().code == errc::seal_used_up);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
