@@ -6,6 +6,7 @@
 
 #include "app/config/options.h"
 #include "exaserve/exit_code.h"
+#include "support/print.h"
 
 namespace {
 
@@ -130,19 +131,19 @@ BOOST_AUTO_TEST_CASE(every_question_takes_json) {
 
 BOOST_AUTO_TEST_CASE(orders_about_keys_are_told_apart) {
     const auto list = parsed<KeysOptions>({"keys", "list", "--peer", "b:2", "--json"});
-    BOOST_TEST((list.action == KeysAction::list));
+    BOOST_TEST(list.action == KeysAction::list);
     BOOST_TEST(list.target.url == "b:2");
     BOOST_TEST(list.target.json);
     BOOST_TEST(parsed<KeysOptions>({"keys", "add"}).file.empty());
     BOOST_TEST(parsed<KeysOptions>({"keys", "add", "-"}).file == "-");
     const auto use = parsed<KeysOptions>({"keys", "use", "0000000a"});
-    BOOST_TEST((use.action == KeysAction::use));
+    BOOST_TEST(use.action == KeysAction::use);
     BOOST_TEST(!use.force);
     const auto remove = parsed<KeysOptions>({"keys", "remove", "0000000a", "--force"});
-    BOOST_TEST((remove.action == KeysAction::remove));
+    BOOST_TEST(remove.action == KeysAction::remove);
     BOOST_TEST(remove.id == "0000000a");
     BOOST_TEST(remove.force);
-    BOOST_TEST((parsed<KeysOptions>({"keys", "generate"}).action == KeysAction::generate));
+    BOOST_TEST(parsed<KeysOptions>({"keys", "generate"}).action == KeysAction::generate);
     for (const auto& arguments : std::initializer_list<std::initializer_list<const char*>>{
              {"keys"}, {"keys", "use"}, {"keys", "remove"}, {"keys", "add", "a", "b"}, {"keys", "list", "--force"}})
         BOOST_TEST(refused(arguments).exit_code == exit_usage);
@@ -150,10 +151,10 @@ BOOST_AUTO_TEST_CASE(orders_about_keys_are_told_apart) {
 
 BOOST_AUTO_TEST_CASE(each_look_into_the_kv_cache_has_its_arguments) {
     const auto stats = parsed<KvOptions>({"kv", "stats", "--peer", "b:2", "--json"});
-    BOOST_TEST((stats.command == KvCommand::stats));
+    BOOST_TEST(stats.command == KvCommand::stats);
     BOOST_TEST(stats.target.url == "b:2");
     BOOST_TEST(stats.target.json);
-    BOOST_TEST((parsed<KvOptions>({"kv", "verify"}).command == KvCommand::verify));
+    BOOST_TEST(parsed<KvOptions>({"kv", "verify"}).command == KvCommand::verify);
     BOOST_TEST(parsed<KvOptions>({"kv", "locate", "alice"}).session == "alice");
     BOOST_TEST(parsed<KvOptions>({"kv", "locate", "--key", segment}).key == segment);
     const auto migrate = parsed<KvOptions>({"kv", "migrate", "--replica", "r", "--to", "p"});
@@ -166,9 +167,9 @@ BOOST_AUTO_TEST_CASE(each_look_into_the_kv_cache_has_its_arguments) {
     BOOST_TEST(locate.tenant == "t");
     BOOST_TEST(parsed<KvOptions>({"kv", "get", segment, "--output", "f"}).file == "f");
     const auto put = parsed<KvOptions>({"kv", "put", segment, "-"});
-    BOOST_TEST((put.command == KvCommand::put));
+    BOOST_TEST(put.command == KvCommand::put);
     BOOST_TEST(put.file == "-");
-    BOOST_TEST((parsed<KvOptions>({"kv", "del", segment}).command == KvCommand::del));
+    BOOST_TEST(parsed<KvOptions>({"kv", "del", segment}).command == KvCommand::del);
     const auto quota = parsed<KvOptions>({"kv", "quota", "acme", "--gib", "20"});
     BOOST_TEST(quota.tenant == "acme");
     BOOST_TEST(quota.gib.value() == 20U);
@@ -188,13 +189,13 @@ BOOST_AUTO_TEST_CASE(each_look_into_the_kv_cache_has_its_arguments) {
 
 BOOST_AUTO_TEST_CASE(api_keys_are_made_listed_and_revoked_in_a_file) {
     const auto create = parsed<ApiKeysOptions>({"apikeys", "create", "--file", "f", "--tenant", "t", "--admin"});
-    BOOST_TEST((create.action == ApiKeysAction::create));
+    BOOST_TEST(create.action == ApiKeysAction::create);
     BOOST_TEST(create.file == "f");
     BOOST_TEST(create.tenant == "t");
     BOOST_TEST(create.admin);
-    BOOST_TEST((parsed<ApiKeysOptions>({"apikeys", "list", "--file", "f"}).action == ApiKeysAction::list));
+    BOOST_TEST(parsed<ApiKeysOptions>({"apikeys", "list", "--file", "f"}).action == ApiKeysAction::list);
     const auto revoke = parsed<ApiKeysOptions>({"apikeys", "revoke", "--file", "f", "0000000a", "--json"});
-    BOOST_TEST((revoke.action == ApiKeysAction::revoke));
+    BOOST_TEST(revoke.action == ApiKeysAction::revoke);
     BOOST_TEST(revoke.id == "0000000a");
     BOOST_TEST(revoke.target.json);
     for (const auto& arguments : std::initializer_list<std::initializer_list<const char*>>{

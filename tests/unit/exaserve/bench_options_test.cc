@@ -5,6 +5,7 @@
 
 #include "exaserve/arguments.h"
 #include "exaserve/exit_code.h"
+#include "support/print.h"
 
 namespace {
 
@@ -36,21 +37,21 @@ BOOST_AUTO_TEST_SUITE(bench_options)
 
 BOOST_AUTO_TEST_CASE(without_flags_it_is_a_closed_loop_of_half_a_minute) {
     const auto config = completed({});
-    BOOST_TEST((config.arrivals == bench::ArrivalKind::closed));
+    BOOST_TEST(config.arrivals == bench::ArrivalKind::closed);
     BOOST_TEST(config.concurrency == 16u);
-    BOOST_TEST((config.duration == 30s));
-    BOOST_TEST((config.warmup == 3s));
+    BOOST_TEST(config.duration == 30s);
+    BOOST_TEST(config.warmup == 3s);
     BOOST_TEST(config.stream);
 }
 
 BOOST_AUTO_TEST_CASE(a_rate_makes_an_open_loop_and_a_trace_another) {
-    BOOST_TEST((completed({"--rate", "5"}).arrivals == bench::ArrivalKind::poisson));
-    BOOST_TEST((completed({"--rate", "5", "--fixed"}).arrivals == bench::ArrivalKind::fixed));
+    BOOST_TEST(completed({"--rate", "5"}).arrivals == bench::ArrivalKind::poisson);
+    BOOST_TEST(completed({"--rate", "5", "--fixed"}).arrivals == bench::ArrivalKind::fixed);
     const auto config = completed({"--trace", "f.csv", "--trace-speed", "3"});
-    BOOST_TEST((config.arrivals == bench::ArrivalKind::trace));
+    BOOST_TEST(config.arrivals == bench::ArrivalKind::trace);
     BOOST_TEST(config.trace_speed == 3);
-    BOOST_TEST((config.duration > 24h));
-    BOOST_TEST((config.warmup == 0s));
+    BOOST_TEST(config.duration > 24h);
+    BOOST_TEST(config.warmup == 0s);
 }
 
 BOOST_AUTO_TEST_CASE(every_flag_reaches_its_value) {
@@ -87,23 +88,23 @@ BOOST_AUTO_TEST_CASE(every_flag_reaches_its_value) {
                                  "true",
                                  "--kill-every",
                                  "7"});
-    BOOST_TEST((options.preset == BenchPreset::chaos));
+    BOOST_TEST(options.preset == BenchPreset::chaos);
     BOOST_TEST((options.targets == std::vector<std::string>{"http://a", "http://b"}));
     const auto& config = options.config;
     BOOST_TEST(!config.stream);
-    BOOST_TEST((config.api == bench::Api::completions));
+    BOOST_TEST(config.api == bench::Api::completions);
     BOOST_TEST(config.turns->to_string() == "uniform:2:3");
     BOOST_TEST(config.think_seconds.to_string() == "1.5");
-    BOOST_TEST((config.session_ids == bench::SessionIds::server));
-    BOOST_TEST((config.spread == bench::Spread::random));
+    BOOST_TEST(config.session_ids == bench::SessionIds::server);
+    BOOST_TEST(config.spread == bench::Spread::random);
     BOOST_TEST(config.moves);
-    BOOST_TEST((config.slo.ttft == 500ms));
+    BOOST_TEST(config.slo.ttft == 500ms);
     BOOST_TEST(config.slo.share == 0.95);
-    BOOST_TEST((config.timeouts.idle == 500ms));
+    BOOST_TEST(config.timeouts.idle == 500ms);
     BOOST_TEST(config.extra_fields == R"("temperature":0,"user":"u")");
     BOOST_TEST_REQUIRE(options.headers.size() == 2u);
-    BOOST_TEST((options.headers[0] == std::pair<std::string, std::string>{"a", "b"}));
-    BOOST_TEST((options.headers[1] == std::pair<std::string, std::string>{"c", "d"}));
+    BOOST_TEST(options.headers[0] == (std::pair<std::string, std::string>{"a", "b"}));
+    BOOST_TEST(options.headers[1] == (std::pair<std::string, std::string>{"c", "d"}));
     BOOST_TEST(options.kill_every_s == 7);
 }
 
@@ -148,11 +149,11 @@ BOOST_AUTO_TEST_CASE(flags_that_contradict_one_another_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(presets_bring_their_own_times) {
-    BOOST_TEST((completed({"chaos", "--kill-command", "true"}).duration == 300s));
+    BOOST_TEST(completed({"chaos", "--kill-command", "true"}).duration == 300s);
     const auto ramp = completed({"ramp-to-collapse"});
-    BOOST_TEST((ramp.arrivals == bench::ArrivalKind::poisson));
+    BOOST_TEST(ramp.arrivals == bench::ArrivalKind::poisson);
     BOOST_TEST(ramp.rate == 1);
-    BOOST_TEST((completed({"--requests", "5"}).warmup == 0s));
+    BOOST_TEST(completed({"--requests", "5"}).warmup == 0s);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

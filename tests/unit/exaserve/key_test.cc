@@ -12,6 +12,7 @@
 #include "base/base64.h"
 #include "exaserve/exit_code.h"
 #include "io/crypto/openssl_crypto.h"
+#include "support/print.h"
 
 using namespace exa::cli;
 
@@ -27,7 +28,7 @@ BOOST_AUTO_TEST_CASE(a_made_key_file_reads_as_one_key_is_the_owners_and_stays) {
     const auto first = read_keys(file).value();
     BOOST_TEST(first.size() == 1U);
     BOOST_TEST(make_key_file(file).has_value());
-    BOOST_TEST((read_keys(file).value() == first));
+    BOOST_TEST(read_keys(file).value() == first);
     std::filesystem::remove(file);
     BOOST_TEST(make_key_file("/no/such/directory/key").error().exit_code == exit_data_dir);
 }
