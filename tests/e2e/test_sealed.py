@@ -120,7 +120,7 @@ def test_keys_rotate_under_load_and_no_request_fails(sealed):
     assert load.failures == []
     assert first[1] == second[0]
     for peer in sealed.peers:
-        assert peer.metric("gossip_unopened_total") == 0
+        assert peer.metric("gossip_undecryptable_total") == 0
         assert all(member["liveness"] == "alive" for member in peer.admin("members")["members"])
         # What was removed leaves no secret behind.
         assert (peer.directory / "data/keys").read_text().count(" removed\n") == 2
