@@ -2,7 +2,8 @@ import os
 import pathlib
 
 import pytest
-from cluster import DEFAULT_MODEL, Cluster, make_tiny_model
+
+from bench.cluster import DEFAULT_MODEL, Cluster, make_tiny_model
 from kv_chat import Chat, question
 from load import Answers
 

@@ -2,7 +2,7 @@
 
 import json
 
-from cluster import post_json
+from bench.cluster import post_json
 
 LONG_STORY = " ".join(f"Chapter {n} tells of the river, the mill and the {n} people who live there." for n in range(40))
 

@@ -3,11 +3,11 @@
 import json
 import re
 import threading
-import time
 
 import openai
 import pytest
-from cluster import Cluster, exaserve, get_json, post_json, wait_for
+
+from bench.cluster import Cluster, exaserve, get_json, post_json, wait_for
 
 QUESTION = [{"role": "user", "content": "Hello there"}]
 

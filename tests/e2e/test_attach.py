@@ -4,8 +4,9 @@ import http.client
 import json
 
 import pytest
+
 from attach_server import EVENT, AttachServer
-from cluster import Cluster, Peer, free_ports, get_json, make_tiny_model, post_json, wait_for
+from bench.cluster import Cluster, Peer, free_ports, get_json, make_tiny_model, post_json, wait_for
 
 
 def attach_flags(*urls: str, **more) -> list[str]:
@@ -94,7 +95,7 @@ def test_large_answers_pass_with_their_length(attached):
 
 def test_a_clients_mistake_is_the_servers_answer(attached):
     for status in (400, 404, 422):
-        code, headers, body = attached.ask(f"status {status}")
+        code, _, body = attached.ask(f"status {status}")
         assert code == status
         assert json.loads(body)["error"]["message"] == "so says the server"
     assert len(attached.servers[0].requests) == 3
@@ -160,7 +161,7 @@ def test_a_dead_server_makes_its_replica_unready_until_it_is_back(attached):
     server = attached.servers[0]
     server.stop()
     attached.wait_ready(0)
-    code, headers, _ = attached.ask("whole")
+    code, _, _ = attached.ask("whole")
     assert code == 503
     server.start()
     attached.wait_ready(1)

@@ -7,7 +7,8 @@ import re
 import socket
 
 import pytest
-from cluster import BINARY, Cluster, Peer, exaserve, free_ports, listen_flags, post_json, wait_for
+
+from bench.cluster import BINARY, Cluster, Peer, exaserve, free_ports, listen_flags, post_json, wait_for
 
 MIB = 1024 * 1024
 

@@ -12,7 +12,8 @@ import threading
 import time
 
 import pytest
-from cluster import BINARY, Peer, exaserve, free_port, free_ports, wait_for
+
+from bench.cluster import BINARY, Peer, exaserve, free_port, free_ports, wait_for
 
 
 @pytest.fixture(scope="module")
@@ -195,7 +196,7 @@ def test_latency_counts_from_the_time_a_request_was_due():
         assert report["counts"]["succeeded"] == pytest.approx(50, abs=1)
         # 50 requests of 40 ms each, one after another, due within 1 s: the last waits for about 1 s.
         assert report["percentiles"]["e2e_ms"]["max"] > 700
-        assert 300 < report["percentiles"]["e2e_ms"]["p50"]
+        assert report["percentiles"]["e2e_ms"]["p50"] > 300
 
 
 def test_a_ramp_finds_the_rate_at_which_a_service_collapses(tmp_path):

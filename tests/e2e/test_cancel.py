@@ -4,7 +4,8 @@ import http.client
 import json
 
 import pytest
-from cluster import Cluster, post_json, wait_for
+
+from bench.cluster import Cluster, post_json, wait_for
 
 
 def long_request(model: str) -> dict:

@@ -10,7 +10,8 @@ import threading
 import time
 
 import pytest
-from cluster import BINARY, Cluster, Peer, exaserve, free_port, free_ports, get_json, wait_for
+
+from bench.cluster import BINARY, Cluster, Peer, exaserve, free_port, free_ports, get_json, wait_for
 
 TCP, UDP = socket.SOCK_STREAM, socket.SOCK_DGRAM
 

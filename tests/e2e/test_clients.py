@@ -7,12 +7,13 @@ import threading
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 os.environ.setdefault("LANGSMITH_TRACING", "false")
 
-import litellm  # noqa: E402
-import openai  # noqa: E402
-import pytest  # noqa: E402
-from cluster import wait_for  # noqa: E402
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage  # noqa: E402
-from langchain_openai import ChatOpenAI, OpenAI, OpenAIEmbeddings  # noqa: E402
+import litellm
+import openai
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_openai import ChatOpenAI, OpenAI, OpenAIEmbeddings
+
+from bench.cluster import wait_for
 
 litellm.telemetry = False
 litellm.suppress_debug_info = True

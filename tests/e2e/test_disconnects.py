@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 import sys
 
-from cluster import BINARY, BUILD
+from bench.cluster import BINARY, BUILD
 
 SCRIPT = pathlib.Path(__file__).parents[2] / "tools/bench/disconnects"
 

@@ -5,7 +5,8 @@ import pathlib
 import threading
 
 import pytest
-from cluster import Cluster, exaserve, post_json, wait_for
+
+from bench.cluster import Cluster, exaserve, post_json, wait_for
 from load import Client, Load
 
 

@@ -6,7 +6,8 @@ import math
 
 import openai
 import pytest
-from cluster import Cluster, get_json, post_json
+
+from bench.cluster import Cluster, get_json, post_json
 
 QUESTION = [{"role": "user", "content": "Why is the sky blue?"}]
 

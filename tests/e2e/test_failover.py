@@ -4,7 +4,7 @@ import json
 import threading
 import time
 
-from cluster import post_json, wait_for
+from bench.cluster import post_json, wait_for
 from load import Client, Load
 
 

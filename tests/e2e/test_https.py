@@ -12,7 +12,8 @@ import urllib.request
 
 import openai
 import pytest
-from cluster import Peer, exaserve, free_ports, wait_for
+
+from bench.cluster import Peer, exaserve, free_ports, wait_for
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 PAGE = "https://chat.example.org"

@@ -1,8 +1,9 @@
 """kill -9 under streams: none fails, and every text is what an undisturbed cluster said."""
 
 import pytest
-from cluster import Cluster
-from kill_streams import Streams, kill_under_streams, make_cases, pause_under_streams
+
+from bench.cluster import Cluster
+from bench.kill_streams import Streams, kill_under_streams, make_cases, pause_under_streams
 
 
 @pytest.fixture(scope="module")

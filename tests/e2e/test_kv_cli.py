@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from cluster import Cluster, exaserve, post_json, wait_for
+
+from bench.cluster import Cluster, exaserve, post_json, wait_for
 
 
 @pytest.fixture(scope="module")

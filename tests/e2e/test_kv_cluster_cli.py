@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from cluster import Cluster, exaserve, make_tiny_model, wait_for
+
+from bench.cluster import Cluster, exaserve, make_tiny_model, wait_for
 from kv_chat import Chat, question
 
 
@@ -60,7 +61,7 @@ def test_a_session_is_found_from_any_peer_and_moved_to_one(talked):
 def test_what_is_deleted_is_gone_at_every_peer_that_had_it(talked):
     cluster, chat = talked
     # Not by the server: its replica still has it, and may offer it again.
-    server, entry, *_ = server_first(cluster, chat)
+    _, entry, *_ = server_first(cluster, chat)
     key = "d" * 64
     value = cluster.peers[0].directory / "value"
     value.write_bytes(b"a value")

@@ -8,7 +8,8 @@ import socket
 
 import pytest
 import redis
-from cluster import Cluster, exaserve, free_port, wait_for
+
+from bench.cluster import Cluster, exaserve, free_port, wait_for
 from kv_chat import Chat, question
 
 TURNS = 10

@@ -1,7 +1,8 @@
 """KV cache among peers: what one has computed outlives it, and its rack."""
 
 import pytest
-from cluster import Cluster, wait_for
+
+from bench.cluster import Cluster, wait_for
 from kv_chat import Chat, question
 
 TURNS = 10

@@ -2,7 +2,7 @@
 
 import json
 
-from cluster import Cluster, post_json, wait_for
+from bench.cluster import Cluster, post_json, wait_for
 from kv_chat import Chat, question
 
 TURNS = 10

@@ -6,7 +6,8 @@ import pathlib
 import time
 
 import pytest
-from cluster import Cluster, wait_for
+
+from bench.cluster import Cluster, wait_for
 
 NULL = pathlib.Path("null")
 FLAGS = ["--model-engine=null", "--model-in-flight-limit=64", "--http-threads=3", "--http-header-bytes=2048",

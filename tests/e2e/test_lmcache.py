@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 
 import pytest
+
 from test_resp_peers import started
 
 PYTHON = os.environ.get("EXASERVE_LMCACHE_PYTHON")

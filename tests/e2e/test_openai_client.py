@@ -2,7 +2,8 @@
 
 import openai
 import pytest
-from cluster import Cluster
+
+from bench.cluster import Cluster
 
 QUESTION = [{"role": "user", "content": "Why is the sky blue?"}]
 

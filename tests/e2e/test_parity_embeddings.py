@@ -2,7 +2,8 @@
 
 import openai
 import pytest
-from cluster import Cluster, make_tiny_model
+
+from bench.cluster import Cluster, make_tiny_model
 from llama_cpp import LlamaCpp
 
 INPUTS = [[1, 2, 3], list(range(40, 240)), [5], [200, 100] * 30]

@@ -14,11 +14,12 @@ import statistics
 import subprocess
 
 import pytest
-from cluster import make_tiny_model
+
+from bench.cluster import make_tiny_model
 from llama_cpp import LlamaCpp
 
 BUILD = pathlib.Path(os.environ.get("EXASERVE_BUILD", pathlib.Path(__file__).parents[2] / "build"))
-LOGITS_DUMP = BUILD / "tools/exa-logits-dump"
+LOGITS_DUMP = BUILD / "tests/exa-logits-dump"
 
 TEXTS = [
     "The river Thames flows through southern England, including London. At 215 miles, it is the longest river entirely "

@@ -11,6 +11,7 @@ import subprocess
 import unicodedata
 
 import pytest
+
 from llama_cpp import LlamaCpp
 
 BUILD = pathlib.Path(os.environ.get("EXASERVE_BUILD", pathlib.Path(__file__).parents[2] / "build"))
@@ -18,7 +19,7 @@ CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / "
 MODEL = pathlib.Path(
     os.environ.get("EXASERVE_MODEL") or CACHE / "exaserve/models/SmolLM2-135M-Instruct.Q4_1.gguf")
 TINY_MODEL = BUILD / "tools/exa-tiny-model"
-TOKEN_DUMP = BUILD / "tools/exa-token-dump"
+TOKEN_DUMP = BUILD / "tests/exa-token-dump"
 
 CONTROL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<repo_name>", "<file_sep>", "<jupyter_code>"]
 
@@ -174,7 +175,7 @@ def test_a_message_cannot_open_a_turn(default_model):
 
 
 def test_what_is_encoded_decodes_to_itself(default_model):
-    texts = [text for text in corpus(300, seed=5) if not any(unicodedata.category(c) == "Cc" and c not in "\t\r\n"
+    texts = [text for text in corpus(300, seed=5) if not any((unicodedata.category(c) == "Cc" and c not in "\t\r\n")
                                                              or ord(c) > 0x3FFFF for c in text)]
     assert len(texts) > 150
     decoded = ours(default_model, [{"tokens": tokens} for tokens in ours(default_model, texts)])

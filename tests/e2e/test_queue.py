@@ -4,7 +4,8 @@ import concurrent.futures
 import time
 
 import pytest
-from cluster import Cluster, post_json
+
+from bench.cluster import Cluster, post_json
 
 
 def start(tmp_path_factory, model, *flags):

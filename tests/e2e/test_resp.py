@@ -10,7 +10,8 @@ import time
 
 import pytest
 import redis
-from cluster import Cluster, free_port, wait_for
+
+from bench.cluster import Cluster, free_port, wait_for
 from test_api_keys import KeyFile
 
 

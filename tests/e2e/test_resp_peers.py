@@ -7,7 +7,8 @@ import time
 
 import pytest
 import redis
-from cluster import Cluster, free_port, post_json, wait_for
+
+from bench.cluster import Cluster, free_port, post_json, wait_for
 
 PEERS = 4
 

@@ -10,7 +10,8 @@ import threading
 import time
 
 import pytest
-from cluster import Cluster, exaserve, wait_for
+
+from bench.cluster import Cluster, exaserve, wait_for
 from load import Answers, Client, Load
 
 PROMPTS = ["Hello there", "Count the ways"]

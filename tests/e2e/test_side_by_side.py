@@ -8,7 +8,8 @@ import subprocess
 import sys
 
 import pytest
-from cluster import BUILD
+
+from bench.cluster import BUILD
 
 TOOLS = pathlib.Path(__file__).parents[2] / "tools/bench"
 

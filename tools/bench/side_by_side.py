@@ -19,9 +19,9 @@ import sys
 import tempfile
 import time
 
+from bench.cluster import free_ports
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/e2e"))
-from cluster import free_ports  # noqa: E402
 
 PROXY_CORE = "0"
 LOAD_CORE = "1"

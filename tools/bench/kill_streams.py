@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 
-from cluster import Cluster, Peer, wait_for
+from bench.cluster import Cluster, Peer, wait_for
 
 PROMPTS = ["Hello there", "Count the ways", "What is a ring?", "Tell me about trees and rivers"]
 SAMPLED = {"temperature": 0.9, "top_p": 0.95}

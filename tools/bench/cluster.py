@@ -1,4 +1,4 @@
-"""Peers of the real binary on free loopback ports, for the end-to-end tests."""
+"""Peers of the real binary on free loopback ports."""
 
 import contextlib
 import http.client
