@@ -429,8 +429,8 @@ void Control::handle_link_broken(PeerId peer, Generation generation) {
     state_->post([=](node::Node& node, TimePoint now) { node.handle_link_broken(now, peer, generation); });
 }
 
-void Control::accept_losses() {
-    state_->post([](node::Node& node, TimePoint) { node.accept_losses(); });
+void Control::confirm_dead() {
+    state_->post([](node::Node& node, TimePoint) { node.confirm_dead(); });
 }
 
 void Control::set_peer_state(wire::PeerState peer_state) {

@@ -55,7 +55,7 @@ class Control {
     void join(std::vector<std::string> seeds);  // "host:port", beside those of earlier calls
     void handle_sync(PeerId from, Bytes message);
     void handle_link_broken(PeerId peer, Generation generation);
-    void accept_losses();
+    void confirm_dead();
     void set_peer_state(wire::PeerState state);
     void set_replica(wire::ReplicaRecord record);
 

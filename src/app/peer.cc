@@ -301,7 +301,7 @@ DataPlaneShared Peer::make_shared_parts() {
                         .kv = &kv_admin_,
                         .join = [this](std::vector<std::string> seeds) { control_.join(std::move(seeds)); },
                         .leave = [this] { stop_.leave(); },
-                        .accept_losses = [this] { control_.accept_losses(); },
+                        .confirm_dead = [this] { control_.confirm_dead(); },
                         .change_keys = [this](KeyOrder order) { return control_.change_keys(std::move(order)); },
                         .drain_seconds = static_cast<std::uint32_t>(config_.drain_time.count())}};
 }

@@ -19,7 +19,7 @@ enum class EventKind : std::uint8_t {
     name_conflict,  // `peer` claims the name that `other` holds; `refuse`: we are `peer`
     id_conflict,    // `peer` is alive twice, or `generation` went back; `refuse`: we are it and must not serve
     rack_down,      // `peer` and all other suspects of its rack are called dead in one go; a dead event of each follows
-    losses_held,    // more than a third are dead at once: none of them becomes lost until that ends or accept_losses()
+    losses_held,    // more than a third are dead at once: none of them becomes lost until that ends or confirm_dead()
     losses_released,  // what was held goes on
     udp_blocked,      // our probes are answered over links only: datagrams do not get through
     udp_restored,     // one did again

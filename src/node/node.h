@@ -62,7 +62,7 @@ class Node {
     // Tells the cluster; the event left_cluster follows.
     void leave(TimePoint now);
     // The dead that are held become lost in their time (membership/view.h, Alarms).
-    void accept_losses() { membership_.confirm_dead(); }
+    void confirm_dead() { membership_.confirm_dead(); }
     void set_peer_state(TimePoint now, wire::PeerState state);
     // Adds the replica or replaces the record of its id.
     void set_replica(TimePoint now, wire::ReplicaRecord replica);

@@ -200,7 +200,7 @@ def test_only_an_admins_key_operates_the_cluster(cluster, tenant, admin):
     done = exaserve("members", "--json", f"--peer={url}", EXASERVE_ADMIN_KEY=admin)
     assert done.returncode == 0, done.stderr
     assert len(json.loads(done.stdout)["members"]) == 2
-    for command in ("members", "status", "leave", "accept-losses"):
+    for command in ("members", "status", "leave", "confirm-dead"):
         for wrong, said in (("", "--admin-key"), (key + "0", "does not know"), (key, "admin's key")):
             done = exaserve(command, f"--peer={url}", EXASERVE_ADMIN_KEY=wrong)
             assert done.returncode == 5, (command, done.stdout, done.stderr)

@@ -43,7 +43,7 @@ constexpr std::array marks = {
     Mark{"GET", "members", "members"}, Mark{"GET", "status", "self"},        Mark{"GET", "replicas", "replicas"},
     Mark{"GET", "ring", "pools"},      Mark{"GET", "route", "candidates"},   Mark{"GET", "keys", "sealed"},
     Mark{"GET", "kv", "enabled"},      Mark{"POST", "join", "seeds"},        Mark{"POST", "leave", "state"},
-    Mark{"POST", "keys", "id"},        Mark{"POST", "accept-losses", "held"}};
+    Mark{"POST", "keys", "id"},        Mark{"POST", "confirm-dead", "held"}};
 
 bool is_answer(const json::value& body, std::string_view method, std::string_view path) {
     const auto* object = body.if_object();

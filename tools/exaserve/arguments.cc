@@ -212,12 +212,12 @@ void describe_drain(CLI::App& command, DrainOptions& options) {
         "fails.\n\nExample:\n  exaserve drain peer-2");
 }
 
-void describe_accept_losses(CLI::App& command, AcceptLossesOptions& options) {
+void describe_confirm_dead(CLI::App& command, ConfirmDeadOptions& options) {
     add_target(command, options.target);
     command.footer(
         "When more than a third of the peers are dead at once, it may be the network that is cut: the dead then stay "
         "'dead' and their work is not placed anew until some of them are back. This order says that they really are "
-        "gone. Give it to every peer that is left.\n\nExample:\n  exaserve accept-losses --peer http://127.0.0.1:8002");
+        "gone. Give it to every peer that is left.\n\nExample:\n  exaserve confirm-dead --peer http://127.0.0.1:8002");
 }
 
 void describe_route(CLI::App& command, RouteOptions& options) {
@@ -468,8 +468,8 @@ std::variant<Command, NoCommand> parse_arguments(int argc, const char* const* ar
     add_command<LeaveOptions>(app, chosen, describe_leave, "leave", "Drain a peer and end it; no request fails");
     add_command<DrainOptions>(app, chosen, describe_drain, "drain",
                               "Drain any peer of the cluster and show how far it is; no request fails");
-    add_command<AcceptLossesOptions>(app, chosen, describe_accept_losses, "accept-losses",
-                                     "Tell a peer that the many it calls dead are gone, and not cut off");
+    add_command<ConfirmDeadOptions>(app, chosen, describe_confirm_dead, "confirm-dead",
+                                    "Tell a peer that the many it calls dead are gone, and not cut off");
     add_command<MembersOptions>(app, chosen, describe_target<MembersOptions>, "members",
                                 "List the peers of the cluster, as one of them sees it");
     add_command<StatusOptions>(app, chosen, describe_target<StatusOptions>, "status", "Show how one peer is");

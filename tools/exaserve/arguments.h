@@ -45,7 +45,7 @@ struct DrainOptions {
     std::string name;  // id or name of who is to leave; empty: the target
 };
 
-struct AcceptLossesOptions {
+struct ConfirmDeadOptions {
     Target target;
 };
 
@@ -115,7 +115,7 @@ struct ApiKeysOptions {
     std::string id;      // revoke
 };
 
-using Command = std::variant<UpOptions, PeerOptions, JoinOptions, LeaveOptions, DrainOptions, AcceptLossesOptions,
+using Command = std::variant<UpOptions, PeerOptions, JoinOptions, LeaveOptions, DrainOptions, ConfirmDeadOptions,
                              MembersOptions, StatusOptions, ReplicasOptions, RingOptions, RouteOptions, KvOptions,
                              KeysOptions, ApiKeysOptions, BenchOptions>;
 

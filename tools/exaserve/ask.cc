@@ -230,8 +230,8 @@ Outcome<std::string> ask(const JoinOptions& options, Style) {
            flags_of(options.target) + "'\n";
 }
 
-Outcome<std::string> ask(const AcceptLossesOptions& options, Style) {
-    BOOST_OUTCOME_TRY(const auto reply, client_of(options.target).post("accept-losses", json::object{}));
+Outcome<std::string> ask(const ConfirmDeadOptions& options, Style) {
+    BOOST_OUTCOME_TRY(const auto reply, client_of(options.target).post("confirm-dead", json::object{}));
     if (options.target.json) return json::serialize(reply) + "\n";
     if (field_text(reply, "held") != "true") return std::string("no losses are held at this peer; nothing changed\n");
     return "the " + std::to_string(number_in(reply, "dead")) +

@@ -17,6 +17,6 @@ Outcome<std::string> ask(const KeysOptions& options, Style style);
 Outcome<std::string> ask(const JoinOptions& options, Style style);
 // Waits, unless told not to, until nothing listens at the peer's URL any more: at most its own drain time and a little.
 Outcome<std::string> ask(const LeaveOptions& options, Style style);
-Outcome<std::string> ask(const AcceptLossesOptions& options, Style style);
+Outcome<std::string> ask(const ConfirmDeadOptions& options, Style style);
 
 }  // namespace exa::cli

@@ -116,7 +116,7 @@ std::string members_text(const json::value& reply, Style style) {
 
 std::string alarm_text(std::string_view alarm) {
     if (alarm == "losses_held")
-        return "losses_held: more than a third of the peers are dead at once; see 'exaserve accept-losses --help'";
+        return "losses_held: more than a third of the peers are dead at once; see 'exaserve confirm-dead --help'";
     if (alarm == "udp_blocked") return "udp_blocked: peers answer over links only; does a firewall drop UDP?";
     return std::string(alarm);
 }

@@ -28,7 +28,7 @@ constexpr std::array table = {
     Route{"GET", "/exaserve/v1/kv", Access::watcher, Resource::kv},
     Route{"POST", "/exaserve/v1/join", Access::operators, Resource::join},
     Route{"POST", "/exaserve/v1/leave", Access::operators, Resource::leave},
-    Route{"POST", "/exaserve/v1/accept-losses", Access::operators, Resource::accept_losses},
+    Route{"POST", "/exaserve/v1/confirm-dead", Access::operators, Resource::confirm_dead},
     Route{"POST", "/exaserve/v1/keys", Access::operators, Resource::change_keys},
     Route{"POST", "/exaserve/v1/kv", Access::operators, Resource::change_kv},
 };

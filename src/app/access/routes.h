@@ -26,7 +26,7 @@ enum class Resource : std::uint8_t {
     kv,
     join,
     leave,
-    accept_losses,
+    confirm_dead,
     change_keys,
     change_kv,
 };

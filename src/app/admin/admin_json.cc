@@ -306,7 +306,7 @@ json::value leave_json(std::uint32_t drain_seconds, int pid) {
     return json::object{{"state", name_of(wire::PeerState::draining)}, {"drain_seconds", drain_seconds}, {"pid", pid}};
 }
 
-json::value accept_losses_json(const membership::View& view) {
+json::value confirm_dead_json(const membership::View& view) {
     const auto is_dead = [](const auto& member) { return member->liveness == Liveness::dead; };
     return json::object{{"held", view.alarms.losses_held}, {"dead", std::ranges::count_if(view.members, is_dead)}};
 }

@@ -11,7 +11,7 @@
 //   POST /exaserve/v1/kv {"action":...}           app/admin/kv_admin.h
 //   POST /exaserve/v1/join {"seeds":[...]}        join_json         200
 //   POST /exaserve/v1/leave                       leave_json        202, then the peer drains and ends
-//   POST /exaserve/v1/accept-losses               accept_losses_json 200
+//   POST /exaserve/v1/confirm-dead               confirm_dead_json 200
 //
 // Ids and ring positions are hexadecimal strings, since a JSON number does not hold 64 bits everywhere; times are
 // seconds before now. Lists are sorted by id, so that equal views give equal text on every peer.
@@ -91,7 +91,7 @@ boost::json::value join_json(const std::vector<std::string>& seeds);
 boost::json::value leave_json(std::uint32_t drain_seconds, int pid);
 
 // {"held","dead"}: whether losses were held at this peer when it was told, and how many peers it calls dead.
-boost::json::value accept_losses_json(const membership::View& view);
+boost::json::value confirm_dead_json(const membership::View& view);
 
 // "alive", "suspect", ...
 std::string_view name_of(membership::Liveness liveness);

@@ -190,9 +190,9 @@ io::HttpResponse HttpGateway::answer(const RouteMatch& match, const io::HttpRequ
         case Resource::leave:
             deps_.leave();
             return json_response(leave_json(deps_.drain_seconds, ::getpid()), 202);
-        case Resource::accept_losses:
-            deps_.accept_losses();
-            return json_response(accept_losses_json(*view_.load()->members));
+        case Resource::confirm_dead:
+            deps_.confirm_dead();
+            return json_response(confirm_dead_json(*view_.load()->members));
         case Resource::answer:
         case Resource::change_keys:
         case Resource::change_kv:

@@ -31,7 +31,7 @@ struct GatewayDeps {
     // "host:port" texts to join through from now on.
     std::function<void(std::vector<std::string>)> join;
     std::function<void()> leave;
-    std::function<void()> accept_losses;
+    std::function<void()> confirm_dead;
     std::function<boost::asio::awaitable<Result<KeyChange>>(KeyOrder)> change_keys;
     std::uint32_t drain_seconds = 0;
 };
