@@ -21,6 +21,7 @@
 #include "io/random.h"
 #include "io/resolve.h"
 #include "io/udp/socket.h"
+#include "node/publish_schedule.h"
 #include "wire/errc.h"
 
 namespace exa::app {
@@ -37,11 +38,6 @@ constexpr std::chrono::seconds resolve_again{10};
 constexpr std::chrono::minutes stranger_quiet{10};
 constexpr std::chrono::seconds load_period{1};
 constexpr std::size_t seeds_max = 128;
-
-// Good news (a peer joined, a replica is ready, loads) is published so often; while nobody reads the views, less often.
-// In a boot of 256 peers some news comes with every packet, and a view costs as much as many packets do.
-constexpr std::chrono::milliseconds publish_period{20};
-constexpr std::chrono::milliseconds publish_period_unread{1000};
 
 // Bytes of link messages that wait for the strand. More are dropped, which anti-entropy makes good.
 constexpr std::size_t syncs_waiting_max = 64 * 1024 * 1024;
@@ -102,12 +98,6 @@ EventText text_of(EventKind kind) {
     return {LogLevel::warn, "unknown event"};
 }
 
-// What routing must know at once, and what our owner waits for.
-bool is_urgent(EventKind kind) {
-    return kind != EventKind::joined && kind != EventKind::alive && kind != EventKind::updated &&
-           kind != EventKind::forgotten;
-}
-
 }  // namespace
 
 struct Control::State {
@@ -156,17 +146,15 @@ struct Control::State {
         arm();
     }
 
-    // Urgent news goes out once for all that arrives in one turn of the loop: a view costs O(peers + replicas).
     void publish_soon() {
-        if (publish_posted) return;
-        if (urgent) {
-            publish_posted = true;
+        const TimePoint now = parts.clock.now();
+        const auto due = publish_schedule.handle_change(now, urgent, parts.view.was_read());
+        if (!due) return;
+        if (*due <= now) {
             asio::post(context, [this] { publish(); });
             return;
         }
-        if (std::exchange(publish_planned, true)) return;
-        const auto period = parts.view.was_read() ? publish_period : publish_period_unread;
-        publish_timer.expires_at(published_at + period);
+        publish_timer.expires_at(io::SystemClock::to_steady(*due));
         publish_timer.async_wait([this](const boost::system::error_code& cancelled) {
             if (!cancelled) publish();
         });
@@ -188,7 +176,7 @@ struct Control::State {
     void handle(const Event& event) {
         if (event.kind == EventKind::keys_changed) store_keys();
         const EventText text = text_of(event.kind);
-        urgent = urgent || is_urgent(event.kind);
+        urgent = urgent || node::is_urgent(event.kind);
         parts.log.write(text.level, "membership", text.text,
                         {{"remote_peer", to_string(event.peer)},
                          {"generation", std::to_string(event.generation.value)},
@@ -252,7 +240,8 @@ struct Control::State {
 
     void publish() {
         publish_timer.cancel();
-        publish_posted = publish_planned = urgent = false;
+        publish_schedule.handle_published(parts.clock.now());
+        urgent = false;
         auto members = node->members();
         const auto& before = published;
         if (before && before->members == members && before->draining == draining &&
@@ -268,7 +257,6 @@ struct Control::State {
         next->seal = seal_view();
         published = next;
         parts.view.store(std::move(next));
-        published_at = std::chrono::steady_clock::now();
     }
 
     void arm() {
@@ -371,13 +359,10 @@ struct Control::State {
     std::uint64_t join_order = 0;
     bool joined = false;
     bool draining = false;
-    // A view is due in this turn; at the timer; at once.
-    bool publish_posted = false;
-    bool publish_planned = false;
+    node::PublishSchedule publish_schedule;
     bool keys_news = false;
     bool urgent = false;
     asio::steady_timer publish_timer{context};
-    std::chrono::steady_clock::time_point published_at;
     std::shared_ptr<const ControlView> published;
 
     std::atomic<bool> left = false;
