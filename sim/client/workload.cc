@@ -200,7 +200,7 @@ void Workload::patience(CallId id) {
     }
     if (visit.handle && !is_served) {
         ingresses_.drop(*std::exchange(visit.handle, std::nullopt));
-        if (visit.started) return end(id, Ending::entry_lost);
+        if (visit.started) return end(id, Ending::ingress_lost);
         plan(cluster_.now() + patience_period, Step::patience, id);
         return retry_later(id, Duration{0}, Ending::rejected);
     }
@@ -241,8 +241,8 @@ void Workload::end(CallId id, Ending ending) {
         case Ending::broken:
             ++counters_.broken;
             break;
-        case Ending::entry_lost:
-            ++counters_.entry_lost;
+        case Ending::ingress_lost:
+            ++counters_.ingress_lost;
             break;
         case Ending::abandoned:
             ++counters_.abandoned;

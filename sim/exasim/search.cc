@@ -199,7 +199,7 @@ double points(const Scenario& scenario, const Outcome& outcome) {
     const double settle =
         outcome.measured.settle.value_or(seconds_of(scenario.bounds.settle)) / seconds_of(scenario.bounds.settle);
     const double requests = static_cast<double>(std::max<std::uint64_t>(1, outcome.traffic.requests));
-    const double failed = static_cast<double>(outcome.traffic.failed() + outcome.traffic.entry_lost) / requests;
+    const double failed = static_cast<double>(outcome.traffic.failed() + outcome.traffic.ingress_lost) / requests;
     return (outcome.verdict == Verdict::pass ? 40 : 0) + 20 * std::max(0.0, 1 - detect) +
            20 * std::max(0.0, 1 - settle) + 20 * std::max(0.0, 1 - failed);
 }

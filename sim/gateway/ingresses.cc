@@ -359,11 +359,11 @@ void Ingresses::free(std::uint32_t index) {
 }
 
 bool Ingresses::is_breaker_open(const Peer& peer, const ReplicaId& replica) const {
-    const auto& book = peer.dispatcher->book();
+    const auto& tracker = peer.dispatcher->tracker();
     const auto view = peer.node->routing();
     for (const router::Pool& pool : view->pools())
         if (const auto member = pool.ring->find(replica))
-            return book.is_breaker_open(cluster_.local_now(peer), pool.first + *member);
+            return tracker.is_breaker_open(cluster_.local_now(peer), pool.first + *member);
     return false;
 }
 

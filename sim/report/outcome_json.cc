@@ -113,7 +113,7 @@ std::string to_json(const RunIdentity& identity, const Outcome& outcome, const R
                                            {"finished", traffic.finished},
                                            {"rejected", traffic.rejected},
                                            {"broken", traffic.broken},
-                                           {"entry_lost", traffic.entry_lost},
+                                           {"ingress_lost", traffic.ingress_lost},
                                            {"abandoned", traffic.abandoned},
                                            {"client_errors", traffic.client_errors},
                                            {"sent_away", traffic.refused},
@@ -165,9 +165,9 @@ std::string to_text(const RunIdentity& identity, const Outcome& outcome, const R
     const TrafficCounters& traffic = outcome.traffic;
     if (traffic.requests > 0)
         text += fmt::format(
-            "  requests         {}: {} finished, {} rejected, {} broken, {} lost with their entry, {} abandoned; "
+            "  requests         {}: {} finished, {} rejected, {} broken, {} lost with their ingress, {} abandoned; "
             "{} attempts\n",
-            traffic.requests, traffic.finished, traffic.rejected, traffic.broken, traffic.entry_lost, traffic.abandoned,
+            traffic.requests, traffic.finished, traffic.rejected, traffic.broken, traffic.ingress_lost, traffic.abandoned,
             traffic.attempts);
     for (const auto& [name, effects] : outcome.faults) text += fmt::format("  {:<16} {} times\n", name, effects);
     if (outcome.verdict == Verdict::pass) return text;

@@ -36,7 +36,7 @@ router::Failure failure_of(Outcome outcome) {
         case Outcome::unfit:
             return router::Failure::unfit;
         case Outcome::no_permit:
-            return router::Failure::no_place;
+            return router::Failure::no_permit;
         case Outcome::connect_failed:
             return router::Failure::connect_failed;
         case Outcome::link_broken:

@@ -19,7 +19,7 @@ constexpr std::size_t whole_bytes_max = 64 * 1024;
 std::string ResponseForwarder::error_event(const openai::ApiError& error, wire::RequestKind kind) const {
     if (kind != wire::RequestKind::response) return openai::error_event(error);
     // After those of all events so far: four before the first token, and at most one a token.
-    return openai::response_error_event(error, ledger_.choices().front().size() + 4);
+    return openai::response_error_event(error, progress_.choices().front().size() + 4);
 }
 
 void ResponseForwarder::begin(ReplicaId replica, std::uint64_t numerics, std::string session_token, wire::Open& open) {
@@ -29,8 +29,8 @@ void ResponseForwarder::begin(ReplicaId replica, std::uint64_t numerics, std::st
     head_ = {};
     whole_body_.clear();
     load_.reset();
-    open.resumed = ledger_.begin(numerics);
-    open.choices = ledger_.choices();
+    open.resumed = progress_.begin(numerics);
+    open.choices = progress_.choices();
     if (mutant_ == Mutant::resume_repeats && !open.choices.front().empty()) open.choices.front().pop_back();
 }
 
@@ -48,7 +48,7 @@ std::optional<Outcome> ResponseForwarder::take(wire::Head head, Actions& actions
 }
 
 std::optional<Outcome> ResponseForwarder::take(wire::Data data, Actions& actions) {
-    if (!data.tokens.empty() && !ledger_.take(data.choice, data.offset, data.tokens) &&
+    if (!data.tokens.empty() && !progress_.take(data.choice, data.offset, data.tokens) &&
         mutant_ != Mutant::resume_repeats) {
         failure_ = "the answer's token offsets are not contiguous";
         return Outcome::failed;
@@ -89,7 +89,7 @@ std::optional<Outcome> ResponseForwarder::take(wire::End end, Actions& actions) 
 
 void ResponseForwarder::send_head(std::optional<std::uint64_t> content_length, bool is_event_stream, Actions& actions) {
     started_ = true;
-    ledger_.promise();
+    progress_.commit();
     actions.push_back(SendHead{.status = head_.status,
                                .content_type = std::move(head_.content_type),
                                .replica = replica_,

@@ -15,7 +15,7 @@
 #include "base/time.h"
 #include "gateway/action.h"
 #include "gateway/outcome.h"
-#include "router/answer_ledger.h"
+#include "router/stream_progress.h"
 #include "wire/link_messages.h"
 
 namespace exa::gateway {
@@ -29,9 +29,9 @@ class ResponseForwarder {
     // It can be told of an error in the middle: a stream of events, not an answer in one piece.
     bool is_event_stream() const { return !whole_started_; }
     // Tokens that the client has, over all choices; those of an attempt that was in vain do not count.
-    std::uint64_t answer_tokens() const { return ledger_.tokens(); }
+    std::uint64_t answer_tokens() const { return progress_.tokens(); }
     // Of those, the current attempt's.
-    std::uint64_t progress() const { return ledger_.progress(); }
+    std::uint64_t progress() const { return progress_.progress(); }
     // Of the current attempt's head; 200 before there is one.
     int status() const { return head_.status; }
     // What rode on the end of the last attempt, if anything did.
@@ -57,7 +57,7 @@ class ResponseForwarder {
     void send_head(std::optional<std::uint64_t> content_length, bool is_event_stream, Actions& actions);
 
     const Mutant mutant_;
-    router::AnswerLedger ledger_{wire::choices_max};
+    router::StreamProgress progress_{wire::choices_max};
     ReplicaId replica_;
     std::uint64_t numerics_ = 0;
     std::string session_token_;

@@ -23,8 +23,9 @@ constexpr int queues_drawn = 8;
 
 class Chooser {
   public:
-    Chooser(TimePoint now, const Pool& pool, const ReplicaBook& book, const Need& need, const Config& config, Rng& rng)
-        : now_(now), pool_(pool), book_(book), need_(need), config_(config), rng_(rng) {}
+    Chooser(TimePoint now, const Pool& pool, const ReplicaTracker& tracker, const Need& need, const Config& config,
+            Rng& rng)
+        : now_(now), pool_(pool), tracker_(tracker), need_(need), config_(config), rng_(rng) {}
 
     std::optional<Choice> for_session(std::uint64_t position) {
         if (const auto kept = kept_spill()) return kept;
@@ -41,7 +42,7 @@ class Chooser {
                 return false;
             }
             if (is_good(slot)) next[count++] = slot;
-            if (reason == Reason::session_owner) reason = reason_to_pass_over(standing(slot));
+            if (reason == Reason::session_owner) reason = reason_to_pass_over(eligibility(slot));
             return --left > 0 && count < spread(reason);
         });
         if (owner) return owner;
@@ -60,7 +61,7 @@ class Chooser {
             const std::uint32_t slot = better_of(pool_.first + first, pool_.first + second);
             if (!is_good(slot)) continue;
             best = best ? better_of(*best, slot) : slot;
-            if (book_.distance(*best) == Distance::rack) break;
+            if (tracker_.distance(*best) == Distance::rack) break;
         }
         if (best) return Choice{*best, Reason::least_loaded};
         return least_bad();
@@ -81,23 +82,26 @@ class Chooser {
     }
 
   private:
-    Standing standing(std::uint32_t slot) const {
-        const Standing standing = book_.standing(now_, slot);
-        const std::uint32_t limit = book_.limit(slot);
-        const bool is_reserved = need_.level == low_level && limit > 0 && book_.load(slot) * 4 >= limit * 3;
-        return is_reserved ? std::max(standing, Standing::looks_full) : standing;
+    Eligibility eligibility(std::uint32_t slot) const {
+        const Eligibility eligibility = tracker_.eligibility(now_, slot);
+        const std::uint32_t limit = tracker_.limit(slot);
+        const bool is_reserved = need_.level == low_level && limit > 0 && tracker_.load(slot) * 4 >= limit * 3;
+        return is_reserved ? std::max(eligibility, Eligibility::looks_full) : eligibility;
     }
 
-    bool is_good(std::uint32_t slot) const { return standing(slot) == Standing::good && is_fit(book_, slot, need_); }
+    bool is_good(std::uint32_t slot) const {
+        return eligibility(slot) == Eligibility::good && is_fit(tracker_, slot, need_);
+    }
 
     bool may_stay(std::uint32_t slot) const {
         if (is_good(slot)) return true;
-        return need_.level == high_level && standing(slot) == Standing::above_bound && is_fit(book_, slot, need_);
+        return need_.level == high_level && eligibility(slot) == Eligibility::above_bound &&
+               is_fit(tracker_, slot, need_);
     }
 
-    static Reason reason_to_pass_over(Standing standing) {
-        const bool busy =
-            standing == Standing::above_bound || standing == Standing::looks_full || standing == Standing::full;
+    static Reason reason_to_pass_over(Eligibility eligibility) {
+        const bool busy = eligibility == Eligibility::above_bound || eligibility == Eligibility::looks_full ||
+                          eligibility == Eligibility::full;
         return busy ? Reason::session_spilled : Reason::session_moved;
     }
 
@@ -108,7 +112,7 @@ class Chooser {
         return Choice{pool_.first + *member, Reason::spill_kept};
     }
 
-    // All entries move a session whose owner is out of reach to the same one.
+    // All ingresses move a session whose owner is out of reach to the same one.
     std::uint32_t spread(Reason reason) const {
         return reason == Reason::session_spilled && need_.spill ? std::min(need_.spill->spread, spread_max) : 1;
     }
@@ -126,7 +130,8 @@ class Chooser {
         std::uint32_t left = config_.prefix_choices;
         pool_.ring->walk(*need_.prefix_hash, [&](std::uint32_t member) {
             const std::uint32_t slot = pool_.first + member;
-            if (is_good(slot) && book_.burden(slot) <= std::uint64_t{book_.mean(slot)} * burden_of_request) {
+            if (is_good(slot) &&
+                tracker_.load_score(slot) <= std::uint64_t{tracker_.mean(slot)} * load_score_of_request) {
                 choice = Choice{slot, Reason::warm_prefix};
                 return false;
             }
@@ -138,46 +143,48 @@ class Chooser {
     std::uint32_t better_of(std::uint32_t a, std::uint32_t b) const {
         if (!is_good(a)) return b;
         if (!is_good(b)) return a;
-        const std::uint64_t of_a = book_.strain(now_, a);
-        const std::uint64_t of_b = book_.strain(now_, b);
+        const std::uint64_t of_a = tracker_.projected_load(now_, a);
+        const std::uint64_t of_b = tracker_.projected_load(now_, b);
         // Within a fifth they take it about equally well.
-        const bool near_a = book_.distance(a) < book_.distance(b) && of_a <= of_b + of_b / 5;
-        const bool near_b = book_.distance(b) < book_.distance(a) && of_b <= of_a + of_a / 5;
+        const bool near_a = tracker_.distance(a) < tracker_.distance(b) && of_a <= of_b + of_b / 5;
+        const bool near_b = tracker_.distance(b) < tracker_.distance(a) && of_b <= of_a + of_a / 5;
         return near_b || (of_b < of_a && !near_a) ? b : a;
     }
 
-    // Begins anywhere, so that entries which see the same loads do not all pile on the first of equals.
+    // Begins anywhere, so that ingresses which see the same loads do not all pile on the first of equals.
     std::optional<Choice> least_bad() {
         std::optional<std::uint32_t> best;
-        Standing best_standing{};
+        Eligibility best_eligibility{};
         std::uint32_t at = static_cast<std::uint32_t>(rng_.below(pool_.count));
         for (std::uint32_t step = 0; step < pool_.count; ++step) {
             const std::uint32_t slot = pool_.first + at;
             if (++at == pool_.count) at = 0;
-            const Standing its = standing(slot);
-            if (!is_usable(its) || (best && its > best_standing) || !is_fit(book_, slot, need_)) continue;
-            if (best && its == best_standing && book_.strain(now_, slot) >= book_.strain(now_, *best)) continue;
+            const Eligibility its = eligibility(slot);
+            if (!is_usable(its) || (best && its > best_eligibility) || !is_fit(tracker_, slot, need_)) continue;
+            if (best && its == best_eligibility &&
+                tracker_.projected_load(now_, slot) >= tracker_.projected_load(now_, *best))
+                continue;
             best = slot;
-            best_standing = its;
+            best_eligibility = its;
         }
-        if (need_.may_wait && (!best || best_standing == Standing::looks_full)) {
+        if (need_.may_wait && (!best || best_eligibility == Eligibility::looks_full)) {
             if (const auto queue = shortest_queue()) return queue;
         }
         if (!best) return std::nullopt;
-        return Choice{*best, best_standing == Standing::good ? Reason::least_loaded : Reason::last_resort};
+        return Choice{*best, best_eligibility == Eligibility::good ? Reason::least_loaded : Reason::last_resort};
     }
 
     bool can_wait_at(std::uint32_t slot) const {
-        return book_.standing(now_, slot) <= Standing::full && could_be_asked(book_, slot, need_);
+        return tracker_.eligibility(now_, slot) <= Eligibility::full && could_be_asked(tracker_, slot, need_);
     }
 
     std::tuple<bool, std::uint32_t, std::uint32_t> queue_order(std::uint32_t slot) const {
-        return {book_.standing(now_, slot) == Standing::suspect, book_.queued(slot), book_.load(slot)};
+        return {tracker_.eligibility(now_, slot) == Eligibility::suspect, tracker_.queued(slot), tracker_.load(slot)};
     }
 
     TimePoint now_;
     const Pool& pool_;
-    const ReplicaBook& book_;
+    const ReplicaTracker& tracker_;
     const Need& need_;
     const Config& config_;
     Rng& rng_;
@@ -207,26 +214,26 @@ std::string_view to_string(Reason reason) {
     return "unknown";
 }
 
-bool is_able(const ReplicaBook& book, std::uint32_t slot, const Need& need) {
-    const std::uint32_t context_tokens = book.context_tokens(slot);
+bool is_able(const ReplicaTracker& tracker, std::uint32_t slot, const Need& need) {
+    const std::uint32_t context_tokens = tracker.context_tokens(slot);
     return (context_tokens == 0 || need.prompt_tokens <= context_tokens) &&
-           (need.numerics == 0 || need.numerics == book.numerics(slot));
+           (need.numerics == 0 || need.numerics == tracker.numerics(slot));
 }
 
-bool could_be_asked(const ReplicaBook& book, std::uint32_t slot, const Need& need) {
-    if (!is_able(book, slot, need)) return false;
-    const auto tried = std::ranges::find(need.tried, book.id(slot));
+bool could_be_asked(const ReplicaTracker& tracker, std::uint32_t slot, const Need& need) {
+    if (!is_able(tracker, slot, need)) return false;
+    const auto tried = std::ranges::find(need.tried, tracker.id(slot));
     return tried == need.tried.end() || (need.turned_away >> (tried - need.tried.begin()) & 1) != 0;
 }
 
-bool is_fit(const ReplicaBook& book, std::uint32_t slot, const Need& need) {
-    return is_able(book, slot, need) && std::ranges::find(need.tried, book.id(slot)) == need.tried.end();
+bool is_fit(const ReplicaTracker& tracker, std::uint32_t slot, const Need& need) {
+    return is_able(tracker, slot, need) && std::ranges::find(need.tried, tracker.id(slot)) == need.tried.end();
 }
 
-std::optional<Choice> choose(TimePoint now, const Pool& pool, const ReplicaBook& book, const Need& need,
+std::optional<Choice> choose(TimePoint now, const Pool& pool, const ReplicaTracker& tracker, const Need& need,
                              const Config& config, Rng& rng) {
     if (pool.count == 0) return std::nullopt;
-    Chooser chooser(now, pool, book, need, config, rng);
+    Chooser chooser(now, pool, tracker, need, config, rng);
     if (need.must_wait) return chooser.shortest_queue();
     return need.position ? chooser.for_session(*need.position) : chooser.without_session();
 }

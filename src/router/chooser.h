@@ -1,4 +1,4 @@
-// Chooser: which replica of a pool takes a request, given what the entry knows. The rule is written once, here, for
+// Chooser: which replica of a pool takes a request, given what the ingress knows. The rule is written once, here, for
 // placing, retrying and explaining.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 #include "base/rng.h"
 #include "router/config.h"
-#include "router/replica_book.h"
+#include "router/replica_tracker.h"
 #include "router/routing_view.h"
 #include "router/spill_map.h"
 
@@ -22,7 +22,7 @@ enum class Reason : std::uint8_t {
     spill_kept,       // where the session spilled before
     warm_prefix,      // a replica that has seen this prompt's beginning, and is not above the mean
     least_loaded,     // the less loaded of two drawn at random
-    last_resort,      // none was in good standing: the least bad of all
+    last_resort,      // none was in good eligibility: the least bad of all
     shortest_queue,   // all are at their limits, as far as is known: where the fewest wait for a place
 };
 
@@ -34,7 +34,7 @@ struct Need {
     std::optional<std::uint64_t> prefix_hash{};  // of the prompt; counts without a session only
     std::uint32_t prompt_tokens = 0;             // 0: unknown
     std::uint32_t level = 1;                     // of priority: 0 high, 1 normal, 2 low
-    std::uint64_t numerics = 0;                  // hash, as in ReplicaBook; 0: any
+    std::uint64_t numerics = 0;                  // hash, as in ReplicaTracker; 0: any
     std::span<const ReplicaId> tried{};          // by this request: never again, unless to wait there
     std::uint32_t turned_away = 0;               // bit i: tried[i] had no place at once, so it may wait there
     bool may_wait = false;                       // for a place, where all are taken
@@ -46,19 +46,19 @@ struct Choice {
     Reason reason = Reason::least_loaded;
 };
 
-// Whether the replica can serve the request at all, whatever its standing.
-bool is_fit(const ReplicaBook& book, std::uint32_t slot, const Need& need);
+// Whether the replica can serve the request at all, whatever its eligibility.
+bool is_fit(const ReplicaTracker& tracker, std::uint32_t slot, const Need& need);
 // The same, whether or not it was tried.
-bool is_able(const ReplicaBook& book, std::uint32_t slot, const Need& need);
+bool is_able(const ReplicaTracker& tracker, std::uint32_t slot, const Need& need);
 // The same, unless it was tried and failed: one that had no place may be asked for one again.
-bool could_be_asked(const ReplicaBook& book, std::uint32_t slot, const Need& need);
+bool could_be_asked(const ReplicaTracker& tracker, std::uint32_t slot, const Need& need);
 
 // Of two that take a request about equally well the nearer one gets it. A session of high priority stays with an owner
 // that is above the bounded load; a request of low priority leaves the last quarter of a replica's places to others.
 //
 // Nothing when no replica of the pool is both fit and usable. Expected cost does not depend on the size of the pool as
-// long as most replicas are in good standing; otherwise one pass over it.
-std::optional<Choice> choose(TimePoint now, const Pool& pool, const ReplicaBook& book, const Need& need,
+// long as most replicas are in good eligibility; otherwise one pass over it.
+std::optional<Choice> choose(TimePoint now, const Pool& pool, const ReplicaTracker& tracker, const Need& need,
                              const Config& config, Rng& rng);
 
 }  // namespace exa::router

@@ -44,7 +44,7 @@ struct Config {
     // left.
     Duration load_fresh = std::chrono::milliseconds(250);
     // How long a request may wait for a place when every replica that could take it is at its limit, 0 (not at all) ..
-    // 100 s: less than an entry waits for a first byte.
+    // 100 s: less than an ingress waits for a first byte.
     Duration queue_wait = std::chrono::seconds(2);
     // What a client is told to wait when all are busy; spread by a quarter to either side.
     Duration retry_after = std::chrono::seconds(1);

@@ -78,7 +78,7 @@ errc code_of(Failure failure) {
             return errc::replicas_draining;
         case Failure::refused:
             return errc::out_of_reach;
-        case Failure::no_place:
+        case Failure::no_permit:
             return errc::all_replicas_busy;
         case Failure::suspect:
             return errc::upstream_timeout;
@@ -102,7 +102,7 @@ Verdict verdict_of(Failure failure) {
         case Failure::draining:
         case Failure::refused:
         case Failure::unfit:
-        case Failure::no_place:
+        case Failure::no_permit:
         case Failure::suspect:
             break;
     }
@@ -115,7 +115,7 @@ Dispatcher::Dispatcher(const Config& config, const SessionTokens& tokens, Rng rn
     : config_(config),
       tokens_(tokens),
       rng_(rng),
-      book_(config),
+      tracker_(config),
       spills_(config.spill_entries, config.token_life),
       budget_(config) {
     EXA_CHECK(validate(config).has_value());
@@ -125,7 +125,7 @@ void Dispatcher::handle_view(const std::shared_ptr<const RoutingView>& view) {
     EXA_CHECK(view != nullptr);
     if (view == view_) return;
     view_ = view;
-    const auto moved = book_.handle_view(*view_);
+    const auto moved = tracker_.handle_view(*view_);
     if (moved.empty()) return;
     for (Request& request : requests_)
         if (request.live && request.slot != no_slot) request.slot = moved[request.slot];
@@ -135,7 +135,7 @@ Decision Dispatcher::begin(TimePoint now, const RequestMeta& meta) {
     EXA_CHECK(view_ != nullptr);
     ++counters_.begun;
     budget_.earn();
-    book_.handle_time(now);
+    tracker_.handle_time(now);
     auto place = locate(meta, rng_.next());
     if (!place) {
         ++counters_.rejected;
@@ -223,10 +223,10 @@ Decision Dispatcher::send(TimePoint now, std::uint32_t index, Error last, bool m
         need.position = request.position;
         need.spill = spills_.find(now, spill);
     }
-    const auto choice = choose(now, *pool, book_, need, config_, rng_);
+    const auto choice = choose(now, *pool, tracker_, need, config_, rng_);
     if (!choice) return give_up(index, why_none(now, *pool, need, std::move(last)));
     if (choice->reason == Reason::session_spilled)
-        spills_.remember(now, spill, {book_.id(choice->slot), need.spill ? need.spill->spread : 1});
+        spills_.remember(now, spill, {tracker_.id(choice->slot), need.spill ? need.spill->spread : 1});
     else if (choice->reason == Reason::session_owner && need.spill)
         narrow(now, spill, *need.spill);
 
@@ -235,13 +235,13 @@ Decision Dispatcher::send(TimePoint now, std::uint32_t index, Error last, bool m
         if (!request.wait_until) request.wait_until = now + config_.queue_wait;
         // No second time.
         for (std::uint32_t i = 0; i < request.attempts; ++i)
-            if (request.tried[i] == book_.id(choice->slot)) request.turned_away &= ~(1U << i);
+            if (request.tried[i] == tracker_.id(choice->slot)) request.turned_away &= ~(1U << i);
     }
     request.slot = choice->slot;
-    request.probe = book_.start(now, choice->slot, request.waits, request.prompt_tokens);
+    request.probe = tracker_.start(now, choice->slot, request.waits, request.prompt_tokens);
     request.unanswered_tokens = request.prompt_tokens;
-    if (!request.first_byte) request.numerics = book_.numerics(choice->slot);
-    request.tried[request.attempts++] = book_.id(choice->slot);
+    if (!request.first_byte) request.numerics = tracker_.numerics(choice->slot);
+    request.tried[request.attempts++] = tracker_.id(choice->slot);
     ++request.generation;
     ++counters_.attempts;
     if (request.attempts > 1) ++counters_.retries;
@@ -256,9 +256,10 @@ Error Dispatcher::why_none(TimePoint now, const Pool& pool, const Need& need, Er
     if (!nobody_said && last.code != errc::replicas_draining && last.code != errc::out_of_reach) return last;
     bool drains = pool.all_drain || last.code == errc::replicas_draining;
     for (std::uint32_t slot = pool.first; slot < pool.first + pool.count; ++slot) {
-        const Standing standing = book_.standing(now, slot);
-        if (standing <= Standing::full && could_be_asked(book_, slot, need)) return error(errc::all_replicas_busy);
-        drains = drains || standing == Standing::draining;
+        const Eligibility eligibility = tracker_.eligibility(now, slot);
+        if (eligibility <= Eligibility::full && could_be_asked(tracker_, slot, need))
+            return error(errc::all_replicas_busy);
+        drains = drains || eligibility == Eligibility::draining;
     }
     return error(drains ? errc::replicas_draining : errc::out_of_reach);
 }
@@ -282,13 +283,13 @@ void Dispatcher::widen(TimePoint now, const Request& request) {
 Attempt Dispatcher::make_attempt(std::uint32_t index, const Pool& pool, const Choice& choice) {
     Request& request = requests_[index];
     Attempt attempt{.id = AttemptId{std::uint64_t{request.generation} << 32 | index},
-                    .replica = book_.id(choice.slot),
-                    .peer = book_.id(choice.slot).peer,
-                    .link = book_.link(choice.slot),
-                    .local = book_.is_local(choice.slot),
+                    .replica = tracker_.id(choice.slot),
+                    .peer = tracker_.id(choice.slot).peer,
+                    .link = tracker_.link(choice.slot),
+                    .local = tracker_.is_local(choice.slot),
                     .number = request.attempts,
                     .reason = choice.reason,
-                    .numerics = book_.numerics(choice.slot)};
+                    .numerics = tracker_.numerics(choice.slot)};
     if (request.unplaced) {
         request.position = pool.ring->position_in_arc_of(choice.slot - pool.first, rng_.next());
         attempt.session_token = tokens_.mint(request.position, request.wall, request.tenant, pool.key);
@@ -327,7 +328,7 @@ Dispatcher::Request* Dispatcher::find(AttemptId id) {
 
 void Dispatcher::end_attempt(TimePoint now, Request& request, Verdict verdict) {
     if (request.slot != no_slot)
-        book_.end(now, request.slot, verdict, request.probe, std::exchange(request.unanswered_tokens, 0));
+        tracker_.end(now, request.slot, verdict, request.probe, std::exchange(request.unanswered_tokens, 0));
 }
 
 void Dispatcher::end_request(std::uint32_t index) {
@@ -337,13 +338,13 @@ void Dispatcher::end_request(std::uint32_t index) {
     free_.push_back(index);
 }
 
-void Dispatcher::handle_rider(TimePoint now, std::uint32_t slot, const std::optional<wire::LoadReport>& load) {
-    if (load && slot != no_slot && load->replica == book_.id(slot)) book_.handle_load(now, slot, *load);
+void Dispatcher::handle_piggybacked(TimePoint now, std::uint32_t slot, const std::optional<wire::LoadReport>& load) {
+    if (load && slot != no_slot && load->replica == tracker_.id(slot)) tracker_.handle_load(now, slot, *load);
 }
 
 void Dispatcher::handle_accepted(AttemptId id) {
     const Request* request = find(id);
-    if (request != nullptr && request->slot != no_slot) book_.handle_slot_ok(request->slot);
+    if (request != nullptr && request->slot != no_slot) tracker_.handle_slot_ok(request->slot);
 }
 
 void Dispatcher::handle_first_byte(AttemptId id) {
@@ -351,7 +352,7 @@ void Dispatcher::handle_first_byte(AttemptId id) {
     if (request == nullptr) return;
     request->first_byte = true;
     request->unplaced = false;
-    if (request->slot != no_slot) book_.answered(request->slot, std::exchange(request->unanswered_tokens, 0));
+    if (request->slot != no_slot) tracker_.answered(request->slot, std::exchange(request->unanswered_tokens, 0));
 }
 
 void Dispatcher::handle_progress(AttemptId id, std::uint64_t tokens) {
@@ -374,9 +375,9 @@ bool Dispatcher::should_move(AttemptId id) const {
 bool Dispatcher::handle_finished(TimePoint now, AttemptId id, const std::optional<wire::LoadReport>& load) {
     Request* request = find(id);
     if (request == nullptr) return false;
-    if (request->slot != no_slot) book_.handle_slot_ok(request->slot);
+    if (request->slot != no_slot) tracker_.handle_slot_ok(request->slot);
     end_attempt(now, *request, Verdict::good);
-    handle_rider(now, request->slot, load);
+    handle_piggybacked(now, request->slot, load);
     end_request(index_of(id));
     ++counters_.finished;
     return true;
@@ -398,11 +399,11 @@ Decision Dispatcher::handle_busy(TimePoint now, AttemptId id, const std::optiona
     if (!request->waits) request->turned_away |= 1U << (request->attempts - 1);
     end_attempt(now, *request, Verdict::none);
     if (request->slot != no_slot) {
-        book_.handle_slot_ok(request->slot);
-        book_.handle_busy(now, request->slot);
+        tracker_.handle_slot_ok(request->slot);
+        tracker_.handle_busy(now, request->slot);
     }
     widen(now, *request);
-    handle_rider(now, request->slot, load);
+    handle_piggybacked(now, request->slot, load);
     return retry(now, index_of(id), error(errc::all_replicas_busy), true);
 }
 
@@ -412,13 +413,13 @@ Decision Dispatcher::handle_failed(TimePoint now, AttemptId id, Failure failure)
     ++counters_.failures;
     end_attempt(now, *request, verdict_of(failure));
     if (request->slot != no_slot) {
-        if (failure == Failure::connect_failed) book_.handle_peer_broken(now, book_.id(request->slot).peer);
-        const std::uint32_t context_tokens = book_.context_tokens(request->slot);
+        if (failure == Failure::connect_failed) tracker_.handle_peer_broken(now, tracker_.id(request->slot).peer);
+        const std::uint32_t context_tokens = tracker_.context_tokens(request->slot);
         if (failure == Failure::unfit && context_tokens > 0)
             request->prompt_tokens_min = std::max(request->prompt_tokens_min, context_tokens + 1);
-        if (failure == Failure::draining || failure == Failure::refused) book_.handle_refused(now, request->slot);
+        if (failure == Failure::draining || failure == Failure::refused) tracker_.handle_refused(now, request->slot);
     }
-    if (failure == Failure::no_place) return give_up(index_of(id), error(code_of(failure)));
+    if (failure == Failure::no_permit) return give_up(index_of(id), error(code_of(failure)));
     return retry(now, index_of(id), error(code_of(failure)), false);
 }
 
@@ -438,7 +439,7 @@ Decision Dispatcher::retry(TimePoint now, std::uint32_t index, Error last, bool 
 void Dispatcher::handle_load(TimePoint now, const wire::LoadReport& load) {
     if (view_ == nullptr) return;
     for (const Pool& pool : view_->pools())
-        if (const auto member = pool.ring->find(load.replica)) book_.handle_load(now, pool.first + *member, load);
+        if (const auto member = pool.ring->find(load.replica)) tracker_.handle_load(now, pool.first + *member, load);
 }
 
 Result<Explanation> Dispatcher::explain(TimePoint now, const RequestMeta& meta) const {
@@ -447,13 +448,12 @@ Result<Explanation> Dispatcher::explain(TimePoint now, const RequestMeta& meta) 
     EXA_TRY(const Place place, locate(meta, rng.next()));
     const Pool& pool = *place.pool;
     Explanation explanation{.pool = pool.key, .source = place.source, .position = place.position};
-    Need need{.prefix_hash = meta.prefix_hash,
-              .level = meta.level,
-              .may_wait = config_.queue_wait > Duration::zero()};
+    Need need{.prefix_hash = meta.prefix_hash, .level = meta.level, .may_wait = config_.queue_wait > Duration::zero()};
     std::vector<std::uint32_t> order;
     if (place.source == PositionSource::none) {
         for (std::uint32_t member = 0; member < pool.count; ++member) order.push_back(pool.first + member);
-        std::ranges::sort(order, {}, [&](std::uint32_t slot) { return std::pair(book_.strain(now, slot), slot); });
+        std::ranges::sort(order, {},
+                          [&](std::uint32_t slot) { return std::pair(tracker_.projected_load(now, slot), slot); });
     } else {
         need.position = place.position;
         need.spill = spills_.peek(now, spill_key(place.position, pool.hash));
@@ -464,26 +464,26 @@ Result<Explanation> Dispatcher::explain(TimePoint now, const RequestMeta& meta) 
             return order.size() < explained_max;
         });
     }
-    const auto choice = choose(now, pool, book_, need, config_, rng);
+    const auto choice = choose(now, pool, tracker_, need, config_, rng);
     if (choice) {
-        explanation.choice = book_.id(choice->slot);
+        explanation.choice = tracker_.id(choice->slot);
         explanation.reason = choice->reason;
     }
     if (order.size() > explained_max) order.resize(explained_max);
     if (choice && std::ranges::find(order, choice->slot) == order.end()) order.push_back(choice->slot);
     for (const std::uint32_t slot : order) {
-        explanation.candidates.push_back({.replica = book_.id(slot),
+        explanation.candidates.push_back({.replica = tracker_.id(slot),
                                           .peer_name = view_->replicas()[slot].member->record->name,
-                                          .load = book_.load(slot),
-                                          .factors = book_.factors(slot),
-                                          .burden = book_.burden(slot),
-                                          .bound = book_.bound(slot),
-                                          .limit = book_.limit(slot),
-                                          .queued = book_.queued(slot),
-                                          .share_permille = book_.share_permille(now, slot),
-                                          .distance = book_.distance(slot),
-                                          .standing = book_.standing(now, slot),
-                                          .fits = is_fit(book_, slot, need),
+                                          .load = tracker_.load(slot),
+                                          .factors = tracker_.factors(slot),
+                                          .load_score = tracker_.load_score(slot),
+                                          .bound = tracker_.bound(slot),
+                                          .limit = tracker_.limit(slot),
+                                          .queued = tracker_.queued(slot),
+                                          .share_permille = tracker_.share_permille(now, slot),
+                                          .distance = tracker_.distance(slot),
+                                          .eligibility = tracker_.eligibility(now, slot),
+                                          .fits = is_fit(tracker_, slot, need),
                                           .chosen = choice && choice->slot == slot});
     }
     return explanation;

@@ -18,7 +18,7 @@
 // changes nothing and is answered with Ignored.
 //
 // Who is chosen (docs/architecture.md, routing): a session goes to the ring owner of its position, unless that replica
-// is above the bounded load, suspect, draining or excluded by this entry's own experience; then to the next on the
+// is above the bounded load, suspect, draining or excluded by this ingress's own experience; then to the next on the
 // ring. A request without a session takes a warm replica for its prompt or the less loaded of two, and gets a session
 // token minted inside that replica's arc.
 #pragma once
@@ -40,7 +40,7 @@
 #include "router/config.h"
 #include "router/errc.h"
 #include "router/explanation.h"
-#include "router/replica_book.h"
+#include "router/replica_tracker.h"
 #include "router/retry_budget.h"
 #include "router/routing_view.h"
 #include "router/session.h"
@@ -108,7 +108,7 @@ enum class Failure : std::uint8_t {
     draining,        // "not me": it takes no new requests
     refused,         // "not me": another model, version or tenant than the view said
     unfit,           // "not this request": it is too long there
-    no_place,        // it waited for a place as long as it might
+    no_permit,       // it waited for a place as long as it might
     suspect,         // silent, and suspected of being down
 };
 
@@ -129,7 +129,7 @@ struct Counters {
 class Dispatcher {
   public:
     // `config` is valid (validate) and `tokens` outlives it. `rng` is salted by the caller (peer id and thread), so
-    // that entries do not choose alike.
+    // that ingresses do not choose alike.
     Dispatcher(const Config& config, const SessionTokens& tokens, Rng rng);
 
     // The view to route by from now on. Cheap when it is the same one; in-flight counts, breakers and exclusions of
@@ -156,8 +156,8 @@ class Dispatcher {
     Decision handle_failed(TimePoint now, AttemptId id, Failure failure);
 
     // Reports about peers: a link broke (its replicas are left alone for a while), or stands again.
-    void handle_peer_broken(TimePoint now, PeerId peer) { book_.handle_peer_broken(now, peer); }
-    void handle_peer_ok(PeerId peer) { book_.handle_peer_ok(peer); }
+    void handle_peer_broken(TimePoint now, PeerId peer) { tracker_.handle_peer_broken(now, peer); }
+    void handle_peer_ok(PeerId peer) { tracker_.handle_peer_ok(peer); }
     // A load report that arrived on its own.
     void handle_load(TimePoint now, const wire::LoadReport& load);
 
@@ -166,10 +166,10 @@ class Dispatcher {
 
     const Counters& counters() const { return counters_; }
     std::size_t in_flight() const { return requests_.size() - free_.size(); }
-    const ReplicaBook& book() const { return book_; }
+    const ReplicaTracker& tracker() const { return tracker_; }
 
   private:
-    static constexpr std::uint32_t no_slot = ReplicaBook::no_slot;
+    static constexpr std::uint32_t no_slot = ReplicaTracker::no_slot;
 
     struct Request {
         std::uint32_t generation = 0;  // grows with every attempt; part of its id
@@ -219,13 +219,13 @@ class Dispatcher {
     Request* find(AttemptId id);
     void end_attempt(TimePoint now, Request& request, Verdict verdict);
     void end_request(std::uint32_t index);
-    void handle_rider(TimePoint now, std::uint32_t slot, const std::optional<wire::LoadReport>& load);
+    void handle_piggybacked(TimePoint now, std::uint32_t slot, const std::optional<wire::LoadReport>& load);
 
     Config config_;
     const SessionTokens& tokens_;
     Rng rng_;
     std::shared_ptr<const RoutingView> view_;
-    ReplicaBook book_;
+    ReplicaTracker tracker_;
     SpillMap spills_;
     RetryBudget budget_;
     Counters counters_;

@@ -10,7 +10,7 @@
 #include "base/ids.h"
 #include "ring/pool_key.h"
 #include "router/chooser.h"
-#include "router/replica_book.h"
+#include "router/replica_tracker.h"
 
 namespace exa::router {
 
@@ -25,15 +25,15 @@ std::string_view to_string(PositionSource source);
 struct ExplainedCandidate {
     ReplicaId replica;
     std::string peer_name{};
-    std::uint32_t load = 0;  // requests in flight, as this entry sees it
+    std::uint32_t load = 0;  // requests in flight, as this ingress sees it
     LoadFactors factors{};
-    std::uint32_t burden = 0;             // of all factors, in hundredths of a request
-    std::uint32_t bound = 0;              // of its burden, by the bounded-load rule; in requests
+    std::uint32_t load_score = 0;         // of all factors, in hundredths of a request
+    std::uint32_t bound = 0;              // of its load_score, by the bounded-load rule; in requests
     std::uint32_t limit = 0;              // of its own; 0: unknown
     std::uint32_t queued = 0;             // requests that wait there for a place
     std::uint32_t share_permille = 1000;  // of what it would get if it were not new
     Distance distance = Distance::rack;
-    Standing standing = Standing::good;
+    Eligibility eligibility = Eligibility::good;
     bool fits = true;  // the prompt is within its context
     bool chosen = false;
 };
@@ -43,7 +43,7 @@ struct Explanation {
     PositionSource source = PositionSource::none;
     std::uint64_t position = 0;                    // 0 without a session
     std::optional<ReplicaId> owner{};              // of the position, by the ring alone: the same on every peer
-    std::optional<ReplicaId> spilled_to{};         // remembered at this entry
+    std::optional<ReplicaId> spilled_to{};         // remembered at this ingress
     std::vector<ExplainedCandidate> candidates{};  // the first few in the order they are considered
     std::optional<ReplicaId> choice{};             // nothing: every replica is busy or out of reach
     std::optional<Reason> reason{};

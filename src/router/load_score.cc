@@ -1,4 +1,4 @@
-#include "router/burden.h"
+#include "router/load_score.h"
 
 #include <algorithm>
 
@@ -16,14 +16,15 @@ constexpr std::uint32_t burden_a_kv_permille = 2;
 
 }  // namespace
 
-std::uint32_t burden_of(const LoadFactors& load) {
-    std::uint32_t burden = load.requests * burden_of_request;
-    if (load.tbt_p99_ms > in_time_ms) burden += load.requests * (std::min(load.tbt_p99_ms, late_ms_max) - in_time_ms);
+std::uint32_t load_score_of(const LoadFactors& load) {
+    std::uint32_t load_score = load.requests * load_score_of_request;
+    if (load.tbt_p99_ms > in_time_ms)
+        load_score += load.requests * (std::min(load.tbt_p99_ms, late_ms_max) - in_time_ms);
     if (load.queued_tokens > 0)
-        burden += std::min(load.queued_tokens, queued_tokens_max) * burden_of_request / tokens_a_request;
+        load_score += std::min(load.queued_tokens, queued_tokens_max) * load_score_of_request / tokens_a_request;
     if (load.kv_used_permille > kv_permille_free)
-        burden += (std::min(load.kv_used_permille, 1000U) - kv_permille_free) * burden_a_kv_permille;
-    return burden;
+        load_score += (std::min(load.kv_used_permille, 1000U) - kv_permille_free) * burden_a_kv_permille;
+    return load_score;
 }
 
 }  // namespace exa::router

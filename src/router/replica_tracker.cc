@@ -1,4 +1,4 @@
-#include "router/replica_book.h"
+#include "router/replica_tracker.h"
 
 #include <algorithm>
 #include <limits>
@@ -30,25 +30,25 @@ std::uint32_t divide_up(std::uint64_t dividend, std::uint64_t divisor) {
 
 }  // namespace
 
-std::string_view to_string(Standing standing) {
-    switch (standing) {
-        case Standing::good:
+std::string_view to_string(Eligibility eligibility) {
+    switch (eligibility) {
+        case Eligibility::good:
             return "good";
-        case Standing::above_bound:
+        case Eligibility::above_bound:
             return "above_bound";
-        case Standing::looks_full:
+        case Eligibility::looks_full:
             return "looks_full";
-        case Standing::suspect:
+        case Eligibility::suspect:
             return "suspect";
-        case Standing::full:
+        case Eligibility::full:
             return "full";
-        case Standing::draining:
+        case Eligibility::draining:
             return "draining";
-        case Standing::link_broken:
+        case Eligibility::link_broken:
             return "link_broken";
-        case Standing::refused:
+        case Eligibility::refused:
             return "refused";
-        case Standing::breaker_open:
+        case Eligibility::breaker_open:
             return "breaker_open";
     }
     return "unknown";
@@ -66,27 +66,27 @@ std::string_view to_string(Distance distance) {
     return "unknown";
 }
 
-ReplicaBook::ReplicaBook(const Config& config) : config_(config) {}
+ReplicaTracker::ReplicaTracker(const Config& config) : config_(config) {}
 
-std::uint32_t ReplicaBook::Slot::load_if(std::uint32_t own_counted) const {
+std::uint32_t ReplicaTracker::Slot::load_if(std::uint32_t own_counted) const {
     const std::uint32_t expected = reported + own;
     return std::max(own, expected > own_counted ? expected - own_counted : 0);
 }
 
-LoadFactors ReplicaBook::Slot::factors() const {
+LoadFactors ReplicaTracker::Slot::factors() const {
     return {load(), std::max(queued_tokens, own_tokens), kv_used_permille, tbt_p99_ms};
 }
 
 template <class Change>
-void ReplicaBook::update(Slot& slot, Change&& change) {
+void ReplicaTracker::update(Slot& slot, Change&& change) {
     PoolSum& sum = pools_[slot.pool];
-    sum.burden -= slot.burden;
+    sum.load_score -= slot.load_score;
     change();
-    slot.burden = burden_of(slot.factors());
-    sum.burden += slot.burden;
+    slot.load_score = load_score_of(slot.factors());
+    sum.load_score += slot.load_score;
 }
 
-std::vector<std::uint32_t> ReplicaBook::handle_view(const RoutingView& view) {
+std::vector<std::uint32_t> ReplicaTracker::handle_view(const RoutingView& view) {
     std::vector<std::uint32_t> moved;
     if (layout_ != view.layout()) {
         moved = adopt_layout(view);
@@ -116,7 +116,7 @@ std::vector<std::uint32_t> ReplicaBook::handle_view(const RoutingView& view) {
     return moved;
 }
 
-void ReplicaBook::adopt_loads(const membership::PeerLoads& loads) {
+void ReplicaTracker::adopt_loads(const membership::PeerLoads& loads) {
     auto entry = loads.entries.begin();
     for (const RoutingView::Layout::Place& place : layout_->places_of(loads.peer)) {
         while (entry != loads.entries.end() && entry->report.replica < place.id) ++entry;
@@ -125,7 +125,7 @@ void ReplicaBook::adopt_loads(const membership::PeerLoads& loads) {
     }
 }
 
-std::vector<std::uint32_t> ReplicaBook::adopt_layout(const RoutingView& view) {
+std::vector<std::uint32_t> ReplicaTracker::adopt_layout(const RoutingView& view) {
     const std::vector<Slot> before = std::move(slots_);
     const auto old_layout = std::move(layout_);
     layout_ = view.layout();
@@ -166,7 +166,7 @@ std::vector<std::uint32_t> ReplicaBook::adopt_layout(const RoutingView& view) {
             slot.draining = entry.draining;
             slot.local = entry.local;
             slot.link = entry.member->record->link;
-            pools_[p].burden += slot.burden;
+            pools_[p].load_score += slot.load_score;
         }
         mark_new(pool, old_layout != nullptr ? joined : pool.count);
     }
@@ -178,7 +178,7 @@ std::vector<std::uint32_t> ReplicaBook::adopt_layout(const RoutingView& view) {
 }
 
 // A pool most of which is new has nobody else to serve it.
-void ReplicaBook::mark_new(const Pool& pool, std::uint32_t joined) {
+void ReplicaTracker::mark_new(const Pool& pool, std::uint32_t joined) {
     const bool are_few = joined * 2 < pool.count;
     for (std::uint32_t at = pool.first; at < pool.first + pool.count; ++at) {
         Slot& slot = slots_[at];
@@ -188,13 +188,13 @@ void ReplicaBook::mark_new(const Pool& pool, std::uint32_t joined) {
     }
 }
 
-void ReplicaBook::handle_time(TimePoint now) {
+void ReplicaTracker::handle_time(TimePoint now) {
     if (!std::exchange(has_unseen_, false)) return;
     for (Slot& slot : slots_)
         if (slot.is_new && !slot.since) slot.since = now;
 }
 
-std::uint32_t ReplicaBook::share_permille(TimePoint now, std::uint32_t at) const {
+std::uint32_t ReplicaTracker::share_permille(TimePoint now, std::uint32_t at) const {
     const Slot& slot = slots_[at];
     if (!slot.is_new) return 1000;
     const Duration age = slot.since ? now - *slot.since : Duration::zero();
@@ -202,16 +202,16 @@ std::uint32_t ReplicaBook::share_permille(TimePoint now, std::uint32_t at) const
     return std::max(100U, static_cast<std::uint32_t>(age.count() * 1000 / config_.slow_start.count()));
 }
 
-std::uint64_t ReplicaBook::strain(TimePoint now, std::uint32_t at) const {
+std::uint64_t ReplicaTracker::projected_load(TimePoint now, std::uint32_t at) const {
     const Slot& slot = slots_[at];
     // Limits are 16 bits on the wire, weights small: no step of this overflows.
-    std::uint64_t strain = std::uint64_t{slot.burden + burden_of_request} << 24;
-    if (slot.is_new) strain = strain * 1000 / share_permille(now, at);
-    strain /= slot.weight;
-    return slot.limit > 0 ? strain / slot.limit : strain;
+    std::uint64_t projected_load = std::uint64_t{slot.load_score + load_score_of_request} << 24;
+    if (slot.is_new) projected_load = projected_load * 1000 / share_permille(now, at);
+    projected_load /= slot.weight;
+    return slot.limit > 0 ? projected_load / slot.limit : projected_load;
 }
 
-void ReplicaBook::adopt(std::uint32_t at, const wire::LoadReport& report, TimePoint measured, bool exact) {
+void ReplicaTracker::adopt(std::uint32_t at, const wire::LoadReport& report, TimePoint measured, bool exact) {
     Slot& slot = slots_[at];
     if (slot.measured && measured <= *slot.measured) return;
     update(slot, [&] {
@@ -228,45 +228,45 @@ void ReplicaBook::adopt(std::uint32_t at, const wire::LoadReport& report, TimePo
     });
 }
 
-std::uint32_t ReplicaBook::bound(std::uint32_t slot) const {
+std::uint32_t ReplicaTracker::bound(std::uint32_t slot) const {
     const PoolSum& pool = pools_[slots_[slot].pool];
-    return std::max(config_.load_floor,
-                    divide_up((pool.burden + burden_of_request) * slots_[slot].weight * config_.load_factor_percent,
-                              pool.weight * burden_of_request * 100));
+    return std::max(config_.load_floor, divide_up((pool.load_score + load_score_of_request) * slots_[slot].weight *
+                                                      config_.load_factor_percent,
+                                                  pool.weight * load_score_of_request * 100));
 }
 
-std::uint32_t ReplicaBook::mean(std::uint32_t slot) const {
+std::uint32_t ReplicaTracker::mean(std::uint32_t slot) const {
     const PoolSum& pool = pools_[slots_[slot].pool];
-    return divide_up(pool.burden * slots_[slot].weight, pool.weight * burden_of_request);
+    return divide_up(pool.load_score * slots_[slot].weight, pool.weight * load_score_of_request);
 }
 
-Standing ReplicaBook::standing(TimePoint now, std::uint32_t at) const {
+Eligibility ReplicaTracker::eligibility(TimePoint now, std::uint32_t at) const {
     const Slot& slot = slots_[at];
-    if (slot.draining) return Standing::draining;
-    if (now < slot.link_until) return Standing::link_broken;
-    if (now < slot.refused_until) return Standing::refused;
-    if (!slot.breaker.allows(now)) return Standing::breaker_open;
-    if (now < slot.full_until) return Standing::full;
+    if (slot.draining) return Eligibility::draining;
+    if (now < slot.link_until) return Eligibility::link_broken;
+    if (now < slot.refused_until) return Eligibility::refused;
+    if (!slot.breaker.allows(now)) return Eligibility::breaker_open;
+    if (now < slot.full_until) return Eligibility::full;
     const std::uint32_t load = slot.load();
     const bool looks_full = slot.limit > 0 && load >= slot.limit;
     if (looks_full) {
         const bool fresh = slot.measured && now - *slot.measured < config_.load_fresh;
-        if (slot.own >= slot.limit || (fresh && slot.load_low() >= slot.limit)) return Standing::full;
+        if (slot.own >= slot.limit || (fresh && slot.load_low() >= slot.limit)) return Eligibility::full;
     }
-    if (slot.suspect) return Standing::suspect;
-    if (looks_full) return Standing::looks_full;
+    if (slot.suspect) return Eligibility::suspect;
+    if (looks_full) return Eligibility::looks_full;
     // The bound costs a division and is never below the floor.
     if (slot.is_new) {
-        const std::uint64_t share = std::uint64_t{bound(at)} * burden_of_request * share_permille(now, at) / 1000;
-        if (slot.burden >= std::max<std::uint64_t>(share, burden_of_request)) return Standing::above_bound;
-    } else if (slot.burden >= config_.load_floor * burden_of_request &&
-               slot.burden >= std::uint64_t{bound(at)} * burden_of_request) {
-        return Standing::above_bound;
+        const std::uint64_t share = std::uint64_t{bound(at)} * load_score_of_request * share_permille(now, at) / 1000;
+        if (slot.load_score >= std::max<std::uint64_t>(share, load_score_of_request)) return Eligibility::above_bound;
+    } else if (slot.load_score >= config_.load_floor * load_score_of_request &&
+               slot.load_score >= std::uint64_t{bound(at)} * load_score_of_request) {
+        return Eligibility::above_bound;
     }
-    return Standing::good;
+    return Eligibility::good;
 }
 
-bool ReplicaBook::start(TimePoint now, std::uint32_t at, bool waits, std::uint32_t prompt_tokens) {
+bool ReplicaTracker::start(TimePoint now, std::uint32_t at, bool waits, std::uint32_t prompt_tokens) {
     Slot& slot = slots_[at];
     if (waits) ++slot.queued;
     update(slot, [&] {
@@ -284,7 +284,7 @@ bool ReplicaBook::start(TimePoint now, std::uint32_t at, bool waits, std::uint32
     return slot.breaker.start();
 }
 
-void ReplicaBook::end(TimePoint now, std::uint32_t at, Verdict verdict, bool probe, std::uint32_t prompt_tokens) {
+void ReplicaTracker::end(TimePoint now, std::uint32_t at, Verdict verdict, bool probe, std::uint32_t prompt_tokens) {
     Slot& slot = slots_[at];
     EXA_CHECK(slot.own > 0);
     update(slot, [&] {
@@ -306,25 +306,25 @@ void ReplicaBook::end(TimePoint now, std::uint32_t at, Verdict verdict, bool pro
     }
 }
 
-void ReplicaBook::answered(std::uint32_t at, std::uint32_t prompt_tokens) {
+void ReplicaTracker::answered(std::uint32_t at, std::uint32_t prompt_tokens) {
     if (prompt_tokens > 0) update(slots_[at], [&] { slots_[at].own_tokens -= prompt_tokens; });
     slots_[at].breaker.answer();
     handle_slot_ok(at);
 }
 
-void ReplicaBook::handle_busy(TimePoint now, std::uint32_t at) {
+void ReplicaTracker::handle_busy(TimePoint now, std::uint32_t at) {
     slots_[at].full_until = now + config_.load_fresh;
 }
 
-void ReplicaBook::handle_refused(TimePoint now, std::uint32_t at) {
+void ReplicaTracker::handle_refused(TimePoint now, std::uint32_t at) {
     slots_[at].refused_until = now + config_.refused_backoff;
 }
 
-void ReplicaBook::handle_load(TimePoint now, std::uint32_t at, const wire::LoadReport& load) {
+void ReplicaTracker::handle_load(TimePoint now, std::uint32_t at, const wire::LoadReport& load) {
     adopt(at, load, now - std::max(load.age, Duration::zero()), load.age == Duration::zero());
 }
 
-void ReplicaBook::handle_peer_broken(TimePoint now, PeerId peer) {
+void ReplicaTracker::handle_peer_broken(TimePoint now, PeerId peer) {
     auto broken = std::ranges::find(broken_, peer, &BrokenPeer::peer);
     if (broken == broken_.end()) {
         broken_.push_back({peer, config_.peer_backoff, now + config_.peer_backoff, false});
@@ -337,7 +337,7 @@ void ReplicaBook::handle_peer_broken(TimePoint now, PeerId peer) {
     hold_peer(*broken);
 }
 
-void ReplicaBook::handle_peer_ok(PeerId peer) {
+void ReplicaTracker::handle_peer_ok(PeerId peer) {
     if (std::erase_if(broken_, [&](const BrokenPeer& broken) { return broken.peer == peer; }) == 0) return;
     for (Slot& slot : slots_) {
         if (slot.id.peer != peer) continue;
@@ -346,11 +346,11 @@ void ReplicaBook::handle_peer_ok(PeerId peer) {
     }
 }
 
-void ReplicaBook::handle_slot_ok(std::uint32_t at) {
+void ReplicaTracker::handle_slot_ok(std::uint32_t at) {
     if (slots_[at].link_doubted) handle_peer_ok(slots_[at].id.peer);
 }
 
-void ReplicaBook::hold_peer(const BrokenPeer& broken) {
+void ReplicaTracker::hold_peer(const BrokenPeer& broken) {
     for (Slot& slot : slots_) {
         if (slot.id.peer != broken.peer) continue;
         slot.link_until = broken.until;

@@ -1,13 +1,13 @@
-// ReplicaBook: what one entry knows of every replica: its load, and why it should be left alone for the moment.
+// ReplicaTracker: what one ingress knows of every replica: its load, and why it should be left alone for the moment.
 //
-// Load is what the replica last reported plus what this entry has sent it since, so that an idle replica stops looking
-// idle at once and not a second later. A report that came by gossip was measured some time ago, and which of our own
-// requests it had counted is not known; only that these were at least the fewest and at most the most in flight since
-// the report before. Where requests spread, the load is taken high, so that they do not pile up; whether a replica is
-// full is judged by the low estimate, so that nobody is turned away while there is room.
+// Load is what the replica last reported plus what this ingress has sent it since, so that an idle replica stops
+// looking idle at once and not a second later. A report that came by gossip was measured some time ago, and which of
+// our own requests it had counted is not known; only that these were at least the fewest and at most the most in flight
+// since the report before. Where requests spread, the load is taken high, so that they do not pile up; whether a
+// replica is full is judged by the low estimate, so that nobody is turned away while there is room.
 //
-// Beside requests, waiting prompts, memory and late tokens count (burden.h), and what this entry has sent of prompts
-// that have not begun to be answered. A replica that joins a pool gets its share of it by and by.
+// Beside requests, waiting prompts, memory and late tokens count (load_score.h), and what this ingress has sent of
+// prompts that have not begun to be answered. A replica that joins a pool gets its share of it by and by.
 //
 // What a decision reads of the view is copied here, where it lies together.
 //
@@ -24,14 +24,14 @@
 #include "base/endpoint.h"
 #include "base/ids.h"
 #include "base/time.h"
-#include "router/burden.h"
 #include "router/config.h"
+#include "router/load_score.h"
 #include "router/routing_view.h"
 
 namespace exa::router {
 
 // Best first. Those up to `suspect` may be sent to, each only when there is no better one.
-enum class Standing : std::uint8_t {
+enum class Eligibility : std::uint8_t {
     good,
     above_bound,  // one more request would put it above the bounded load
     looks_full,   // at its limit by the high estimate, or by a report that is no longer fresh
@@ -43,13 +43,13 @@ enum class Standing : std::uint8_t {
     breaker_open,  // it failed several times in a row
 };
 
-constexpr bool is_usable(Standing standing) {
-    return standing <= Standing::suspect;
+constexpr bool is_usable(Eligibility eligibility) {
+    return eligibility <= Eligibility::suspect;
 }
 
-std::string_view to_string(Standing standing);
+std::string_view to_string(Eligibility eligibility);
 
-// From this entry.
+// From this ingress.
 enum class Distance : std::uint8_t { rack, region, far };
 
 std::string_view to_string(Distance distance);
@@ -57,24 +57,24 @@ std::string_view to_string(Distance distance);
 // How an attempt ended, as far as the replica's health goes.
 enum class Verdict : std::uint8_t { none, good, bad };
 
-class ReplicaBook {
+class ReplicaTracker {
   public:
     static constexpr std::uint32_t no_slot = ~std::uint32_t{0};
 
-    explicit ReplicaBook(const Config& config);
+    explicit ReplicaTracker(const Config& config);
 
     // Adopts the view's replicas and loads; what is known of replicas that stay is kept. Returns, when slots moved, the
     // new slot of each old one (no_slot for those that left); empty when none did.
     std::vector<std::uint32_t> handle_view(const RoutingView& view);
 
-    // Requests in flight there, of all entries; the high estimate.
+    // Requests in flight there, of all ingresses; the high estimate.
     std::uint32_t load(std::uint32_t slot) const { return slots_[slot].load(); }
     // The same with all that loads a replica, in hundredths of a request.
-    std::uint32_t burden(std::uint32_t slot) const { return slots_[slot].burden; }
+    std::uint32_t load_score(std::uint32_t slot) const { return slots_[slot].load_score; }
     LoadFactors factors(std::uint32_t slot) const { return slots_[slot].factors(); }
     // What one more request would make of it, in proportion to the replica's weight, its limit, and how long it has
     // been there: for comparing two of a pool.
-    std::uint64_t strain(TimePoint now, std::uint32_t slot) const;
+    std::uint64_t projected_load(TimePoint now, std::uint32_t slot) const;
     // What it gets of its share, in thousandths; 1000 but while it is new.
     std::uint32_t share_permille(TimePoint now, std::uint32_t slot) const;
     Distance distance(std::uint32_t slot) const { return slots_[slot].distance; }
@@ -91,12 +91,12 @@ class ReplicaBook {
     std::uint32_t context_tokens(std::uint32_t slot) const { return slots_[slot].context_tokens; }  // 0: unknown
 
     // max(load_floor, ceil(load_factor x mean)) of its pool with one more request, in proportion to its weight; of the
-    // burden, in whole requests.
+    // load_score, in whole requests.
     std::uint32_t bound(std::uint32_t slot) const;
-    // The pool's mean burden in proportion to the slot's weight, rounded up to whole requests.
+    // The pool's mean load_score in proportion to the slot's weight, rounded up to whole requests.
     std::uint32_t mean(std::uint32_t slot) const;
-    Standing standing(TimePoint now, std::uint32_t slot) const;
-    // Also where its standing says something else: a broken link, say.
+    Eligibility eligibility(TimePoint now, std::uint32_t slot) const;
+    // Also where its eligibility says something else: a broken link, say.
     bool is_breaker_open(TimePoint now, std::uint32_t slot) const { return !slots_[slot].breaker.allows(now); }
 
     // From when on replicas that came with the last view are new; called before anything is chosen.
@@ -124,7 +124,7 @@ class ReplicaBook {
         std::uint32_t pool = 0;  // index into pools_
         std::uint32_t weight = 1;
         std::uint32_t limit = 0;
-        std::uint32_t burden = 0;  // of factors()
+        std::uint32_t load_score = 0;  // of factors()
         std::uint32_t reported = 0;
         std::uint32_t own = 0;
         std::uint32_t counted_least = 0;  // of our own, by the report
@@ -163,7 +163,7 @@ class ReplicaBook {
         std::uint32_t load_if(std::uint32_t own_counted) const;
     };
     struct PoolSum {
-        std::uint64_t burden = 0;
+        std::uint64_t load_score = 0;
         std::uint64_t weight = 0;
     };
     struct BrokenPeer {

@@ -1,23 +1,23 @@
-#include "router/answer_ledger.h"
+#include "router/stream_progress.h"
 
 #include <algorithm>
 
 namespace exa::router {
 
-bool AnswerLedger::begin(std::uint64_t numerics) {
-    if (!promised_ && (numerics == 0 || numerics != numerics_)) {
+bool StreamProgress::begin(std::uint64_t numerics) {
+    if (!committed_ && (numerics == 0 || numerics != numerics_)) {
         choices_.assign(1, {});
         tokens_ = 0;
     }
     numerics_ = numerics;
     tokens_before_ = tokens_;
-    return promised_ || tokens_ > 0;
+    return committed_ || tokens_ > 0;
 }
 
-bool AnswerLedger::take(std::size_t choice, std::uint32_t offset, std::span<const std::uint32_t> tokens) {
+bool StreamProgress::take(std::size_t choice, std::uint32_t offset, std::span<const std::uint32_t> tokens) {
     if (choice >= choices_max_) return false;
     const std::size_t there = choice < choices_.size() ? choices_[choice].size() : 0;
-    const bool anew = offset == 0 && !promised_;
+    const bool anew = offset == 0 && !committed_;
     if (offset != there && !anew) return false;
     if (choice >= choices_.size()) choices_.resize(choice + 1);
     Tokens& into = choices_[choice];

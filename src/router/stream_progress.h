@@ -1,5 +1,5 @@
-// AnswerLedger: the tokens of an answer that its client has, in each of its choices, and so what another replica is to
-// go on from. An entry keeps one a request; the simulator keeps the same.
+// StreamProgress: the tokens of an answer that its client has, in each of its choices, and so what another replica is
+// to go on from. An ingress keeps one a request; the simulator keeps the same.
 //
 // Every piece of an answer says where it begins. What does not follow on what is there is refused, so that no token is
 // lost or told twice whatever a replica sends. As long as the client has seen nothing, an answer may begin anew: on a
@@ -13,17 +13,17 @@
 
 namespace exa::router {
 
-class AnswerLedger {
+class StreamProgress {
   public:
     using Tokens = std::vector<std::uint32_t>;
 
     // `choices_max`: of an answer, at least 1.
-    explicit AnswerLedger(std::size_t choices_max) : choices_max_(choices_max), choices_(1) {}
+    explicit StreamProgress(std::size_t choices_max) : choices_max_(choices_max), choices_(1) {}
 
     // An attempt at a replica of these numerics (a hash; 0: none declared). True: it goes on from choices().
     bool begin(std::uint64_t numerics);
     // From here on the client has a part of the answer, and nothing is taken back.
-    void promise() { promised_ = true; }
+    void commit() { committed_ = true; }
     // Tokens of a choice, the first of them at `offset`. False, and nothing changed: they do not follow.
     bool take(std::size_t choice, std::uint32_t offset, std::span<const std::uint32_t> tokens);
 
@@ -39,7 +39,7 @@ class AnswerLedger {
     std::uint64_t tokens_ = 0;
     std::uint64_t tokens_before_ = 0;  // the attempt
     std::uint64_t numerics_ = 0;       // under which the tokens were made
-    bool promised_ = false;
+    bool committed_ = false;
 };
 
 }  // namespace exa::router

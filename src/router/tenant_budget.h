@@ -1,4 +1,4 @@
-// TenantBudget: what one tenant may still ask of one entry: requests and tokens a minute, tokens a day.
+// TenantBudget: what one tenant may still ask of one ingress: requests and tokens a minute, tokens a day.
 //
 // Tokens are counted when they are known. A request comes in while any are left and takes those of its prompt, as the
 // entry estimates them; those of the answer are taken when it ends. What goes beyond the limit so is owed, and the next

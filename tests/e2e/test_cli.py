@@ -59,7 +59,7 @@ def test_a_route_without_a_session_shows_what_loads_each_candidate(cluster):
     assert route["session"] is None and route["owner"] is None
     assert route["reason"] in ("warm_prefix", "least_loaded")
     for candidate in route["candidates"]:
-        assert candidate["burden"] >= candidate["load"]
+        assert candidate["load_score"] >= candidate["load"]
         assert {"queued", "queued_tokens", "kv_used_permille", "tbt_p99_ms", "share_permille"} <= candidate.keys()
         assert candidate["distance"] in ("rack", "region", "far")
 

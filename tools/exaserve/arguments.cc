@@ -251,7 +251,7 @@ void describe_route(CLI::App& command, RouteOptions& options) {
         "  spill_kept       where the session spilled to lately; its cache is there\n"
         "  warm_prefix      no session, but prompts that begin alike go here, so its KV is likely in the cache\n"
         "  least_loaded     the less loaded of two drawn at random, the nearer one of about equals\n"
-        "  last_resort      none is in good standing: the best of the others\n"
+        "  last_resort      no replica is eligible: the best of the rest\n"
         "  shortest_queue   all are full: here the fewest wait for a place\n\nExample:\n"
         "  exaserve route --session alice --json\n  exaserve route --request body.json");
 }

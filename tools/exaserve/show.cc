@@ -205,10 +205,10 @@ std::string route_text(const json::value& reply, Style style) {
         const bool fits = at(candidate, "fits") != false;
         table.add_row({at(candidate, "chosen") == true ? ">" : "", text(candidate, "replica"),
                        text(candidate, "peer_name"), text(candidate, "load"),
-                       fmt::format("{:.1f}", std::max(number(candidate, "burden"), 0.0)), text(candidate, "bound"),
+                       fmt::format("{:.1f}", std::max(number(candidate, "load_score"), 0.0)), text(candidate, "bound"),
                        text(candidate, "limit"), text(candidate, "queued"),
                        human_share(number(candidate, "share_permille") / 1000), text(candidate, "distance"),
-                       fits ? text(candidate, "standing") : "prompt too long"});
+                       fits ? text(candidate, "eligibility") : "prompt too long"});
     }
     return out + "\n" + table.render(style);
 }

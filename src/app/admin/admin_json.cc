@@ -123,7 +123,7 @@ json::object candidate_json(const router::ExplainedCandidate& candidate) {
         {"peer", to_string(candidate.replica.peer)},
         {"peer_name", valid_utf8(candidate.peer_name)},
         {"load", candidate.load},
-        {"burden", candidate.burden / double{router::burden_of_request}},
+        {"load_score", candidate.load_score / double{router::load_score_of_request}},
         {"bound", candidate.bound},
         {"limit", candidate.limit},
         {"queued", candidate.queued},
@@ -132,7 +132,7 @@ json::object candidate_json(const router::ExplainedCandidate& candidate) {
         {"tbt_p99_ms", candidate.factors.tbt_p99_ms},
         {"share_permille", candidate.share_permille},
         {"distance", router::to_string(candidate.distance)},
-        {"standing", router::to_string(candidate.standing)},
+        {"eligibility", router::to_string(candidate.eligibility)},
         {"fits", candidate.fits},
         {"chosen", candidate.chosen},
     };

@@ -73,11 +73,11 @@ boost::json::value replicas_json(TimePoint now, const membership::View& view);
 boost::json::value ring_json(const router::RoutingView& view, std::string_view model);
 
 // {"session","model","role","version","position_source","position","owner","spilled_to","replica","peer","peer_name",
-//  "reason","candidates":[{"replica","peer","peer_name","load","burden","bound","limit","queued","queued_tokens",
-//  "kv_used_permille","tbt_p99_ms","share_permille","distance","standing","fits","chosen"}]}.
-// "burden" is of all that loads a replica, in requests, as the bound is; "share_permille" below 1000 is of a new one;
-// without a session, "session" and "owner" are null. "owner" is the ring's alone, the same on every peer; "replica" is
-// where a request would go now, null when nowhere.
+//  "reason","candidates":[{"replica","peer","peer_name","load","load_score","bound","limit","queued","queued_tokens",
+//  "kv_used_permille","tbt_p99_ms","share_permille","distance","eligibility","fits","chosen"}]}.
+// "load_score" is of all that loads a replica, in requests, as the bound is; "share_permille" below 1000 is of a new
+// one; without a session, "session" and "owner" are null. "owner" is the ring's alone, the same on every peer;
+// "replica" is where a request would go now, null when nowhere.
 boost::json::value route_json(std::string_view session, const router::Explanation& explanation);
 
 // The members of "seeds": 1 to 64 texts, each "host:port" as far as a glance can tell.

@@ -43,7 +43,7 @@ class Storm {
 
     void finish_all() {
         while (!live_.empty()) end(live_.begin(), dispatcher_.handle_finished(now_, live_.begin()->second.attempt));
-        for (std::uint32_t slot = 0; slot < slots(); ++slot) RC_ASSERT(dispatcher_.book().own(slot) == 0u);
+        for (std::uint32_t slot = 0; slot < slots(); ++slot) RC_ASSERT(dispatcher_.tracker().own(slot) == 0u);
         RC_ASSERT(dispatcher_.in_flight() == 0u);
         check_counters();
     }
@@ -150,7 +150,7 @@ class Storm {
         replica.state = rng_.below(3) == 0 ? wire::ReplicaState::loading : wire::ReplicaState::ready;
         cluster_.set_load(replica.id, static_cast<std::uint32_t>(rng_.below(10)), now_);
         adopt_view();
-        for (std::uint32_t slot = 0; slot < slots(); ++slot) RC_ASSERT(dispatcher_.book().own(slot) <= live_.size());
+        for (std::uint32_t slot = 0; slot < slots(); ++slot) RC_ASSERT(dispatcher_.tracker().own(slot) <= live_.size());
     }
 
     void check_counters() const {

@@ -60,9 +60,9 @@ BOOST_AUTO_TEST_CASE(a_ring_shows_shares_in_percent) {
 BOOST_AUTO_TEST_CASE(a_route_names_peers_and_marks_the_choice) {
     const std::string text = route_text(reply(R"({"session":"alice","position_source":"client id","model":"small",
         "position":"ab","owner":"x.y.0","spilled_to":null,"replica":"z.y.0","reason":"session spilled","candidates":[
-        {"replica":"x.y.0","peer_name":"a","load":8,"bound":4,"limit":8,"standing":"full","fits":true,"chosen":false},
-        {"replica":"z.y.0","peer_name":"b","load":1,"bound":4,"limit":8,"standing":"good","fits":true,"chosen":true},
-        {"replica":"w.y.0","peer_name":"c","load":1,"bound":4,"limit":8,"standing":"good","fits":false}]})"),
+        {"replica":"x.y.0","peer_name":"a","load":8,"bound":4,"limit":8,"eligibility":"full","fits":true,"chosen":false},
+        {"replica":"z.y.0","peer_name":"b","load":1,"bound":4,"limit":8,"eligibility":"good","fits":true,"chosen":true},
+        {"replica":"w.y.0","peer_name":"c","load":1,"bound":4,"limit":8,"eligibility":"good","fits":false}]})"),
                                         Style::plain);
     BOOST_TEST(has(text, "ring owner      x.y.0 on a\n"), text);
     BOOST_TEST(has(text, "goes to         z.y.0 on b\n"), text);

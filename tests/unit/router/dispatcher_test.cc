@@ -438,7 +438,7 @@ BOOST_AUTO_TEST_CASE(who_is_turned_away_everywhere_waits_where_the_fewest_wait) 
     // It counts there, so that the next waits elsewhere.
     for (int i = 0; i < 3; ++i) attempt_of(dispatcher.begin(start + 1s, request_for()));
     BOOST_TEST((attempt_of(dispatcher.begin(start + 1s, request_for())).replica != last));
-    const Reject reject = reject_of(dispatcher.handle_failed(start + 11s, waits.id, Failure::no_place));
+    const Reject reject = reject_of(dispatcher.handle_failed(start + 11s, waits.id, Failure::no_permit));
     BOOST_TEST(reject.status == 503);
     BOOST_TEST(reject.retry_after.has_value());
 }
@@ -533,7 +533,7 @@ BOOST_AUTO_TEST_CASE(waiting_in_vain_and_requests_that_do_not_fit_open_no_breake
     Cluster cluster(1, 1, 8);
     auto dispatcher = make_dispatcher(cluster);
     for (int i = 0; i < 100; ++i) {
-        const Failure failure = i % 2 == 0 ? Failure::no_place : Failure::unfit;
+        const Failure failure = i % 2 == 0 ? Failure::no_permit : Failure::unfit;
         const Attempt attempt = attempt_of(dispatcher.begin(start, request_for()));
         BOOST_TEST(reject_of(dispatcher.handle_failed(start, attempt.id, failure)).status == (i % 2 == 0 ? 503 : 400));
     }
@@ -594,7 +594,7 @@ BOOST_AUTO_TEST_CASE(a_draining_peer_takes_no_new_requests_and_moves_no_ring) {
     const auto after = dispatcher.explain(start, request_for("abc")).value();
     BOOST_TEST((after.owner == before.owner));
     BOOST_TEST((after.choice != before.owner));
-    BOOST_TEST((after.candidates.front().standing == Standing::draining));
+    BOOST_TEST((after.candidates.front().eligibility == Eligibility::draining));
     for (int i = 0; i < 30; ++i)
         BOOST_TEST((attempt_of(dispatcher.begin(start, request_for(std::to_string(i)))).replica != *before.owner));
 }
@@ -698,11 +698,11 @@ BOOST_AUTO_TEST_CASE(requests_survive_a_view_that_moves_or_loses_their_replica) 
     for (int i = 0; i < 24; ++i) attempts.push_back(attempt_of(dispatcher.begin(start, request_for())));
     cluster.peer(1).liveness = membership::Liveness::dead;
     dispatcher.handle_view(cluster.routing_view(2));
-    const ReplicaBook& book = dispatcher.book();
+    const ReplicaTracker& tracker = dispatcher.tracker();
     std::uint32_t own = 0;
     for (std::uint32_t slot = 0; slot < 6; ++slot) {
-        BOOST_TEST(book.own(slot) == std::ranges::count(attempts, book.id(slot), &Attempt::replica));
-        own += book.own(slot);
+        BOOST_TEST(tracker.own(slot) == std::ranges::count(attempts, tracker.id(slot), &Attempt::replica));
+        own += tracker.own(slot);
     }
     BOOST_TEST(own > 0u);
     BOOST_TEST(own < 24u);
@@ -715,7 +715,7 @@ BOOST_AUTO_TEST_CASE(requests_survive_a_view_that_moves_or_loses_their_replica) 
         BOOST_TEST((second.peer != PeerId{1}));
         BOOST_TEST(dispatcher.handle_finished(start, second.id));
     }
-    for (std::uint32_t slot = 0; slot < 6; ++slot) BOOST_TEST(book.own(slot) == 0u);
+    for (std::uint32_t slot = 0; slot < 6; ++slot) BOOST_TEST(tracker.own(slot) == 0u);
     BOOST_TEST(dispatcher.in_flight() == 0u);
 }
 
@@ -758,14 +758,14 @@ BOOST_AUTO_TEST_CASE(prompts_on_their_way_load_a_replica_until_it_begins_to_answ
     RequestMeta meta = request_for("abc");
     meta.prompt_tokens = 2'048;
     const Attempt first = attempt_of(dispatcher.begin(start, meta));
-    BOOST_TEST(dispatcher.book().burden(0) == 300U);
+    BOOST_TEST(dispatcher.tracker().load_score(0) == 300U);
     dispatcher.handle_first_byte(first.id);
-    BOOST_TEST(dispatcher.book().burden(0) == 100U);
+    BOOST_TEST(dispatcher.tracker().load_score(0) == 100U);
     const Attempt second = attempt_of(dispatcher.begin(start, meta));
-    BOOST_TEST(dispatcher.book().burden(0) == 400U);
+    BOOST_TEST(dispatcher.tracker().load_score(0) == 400U);
     dispatcher.handle_finished(start, second.id);
     dispatcher.handle_finished(start, first.id);
-    BOOST_TEST(dispatcher.book().burden(0) == 0U);
+    BOOST_TEST(dispatcher.tracker().load_score(0) == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_replica_with_late_tokens_full_memory_or_waiting_prompts_gets_fewer_requests) {
@@ -802,7 +802,7 @@ BOOST_AUTO_TEST_CASE(of_two_alike_the_nearer_gets_the_request_and_a_busier_one_d
     BOOST_TEST(counts[PeerId{3}] == 0);
     // With as much in flight they share all the same.
     for (int i = 0; i < 60; ++i) attempt_of(dispatcher.begin(start, request_for()));
-    for (std::uint32_t slot = 0; slot < 3; ++slot) BOOST_TEST(dispatcher.book().load(slot) >= 14U);
+    for (std::uint32_t slot = 0; slot < 3; ++slot) BOOST_TEST(dispatcher.tracker().load(slot) >= 14U);
 }
 
 BOOST_AUTO_TEST_CASE(a_replica_that_joins_a_pool_gets_its_share_by_and_by) {
@@ -818,11 +818,11 @@ BOOST_AUTO_TEST_CASE(a_replica_that_joins_a_pool_gets_its_share_by_and_by) {
         return count;
     };
     BOOST_TEST(newest(start, 40) <= 4);
-    BOOST_TEST(dispatcher.book().share_permille(start, 4) == 100U);
-    BOOST_TEST(dispatcher.book().share_permille(start + 5s, 4) == 500U);
+    BOOST_TEST(dispatcher.tracker().share_permille(start, 4) == 100U);
+    BOOST_TEST(dispatcher.tracker().share_permille(start + 5s, 4) == 500U);
     BOOST_TEST(newest(start + 5s, 40) <= 20);
     BOOST_TEST(newest(start + 10s, 60) >= 20);
-    BOOST_TEST(dispatcher.book().share_permille(start + 10s, 4) == 1000U);
+    BOOST_TEST(dispatcher.tracker().share_permille(start + 10s, 4) == 1000U);
 }
 
 BOOST_AUTO_TEST_CASE(a_pool_that_is_new_as_a_whole_starts_at_once) {
@@ -831,7 +831,8 @@ BOOST_AUTO_TEST_CASE(a_pool_that_is_new_as_a_whole_starts_at_once) {
     auto dispatcher = make_dispatcher(cluster);
     for (std::uint64_t peer = 1; peer <= 2; ++peer) cluster.replica(peer, 0).state = wire::ReplicaState::ready;
     dispatcher.handle_view(cluster.routing_view());
-    for (std::uint32_t slot = 0; slot < 2; ++slot) BOOST_TEST(dispatcher.book().share_permille(start, slot) == 1000U);
+    for (std::uint32_t slot = 0; slot < 2; ++slot)
+        BOOST_TEST(dispatcher.tracker().share_permille(start, slot) == 1000U);
 }
 
 BOOST_AUTO_TEST_CASE(low_priority_leaves_the_last_places_and_high_stays_with_its_owner) {

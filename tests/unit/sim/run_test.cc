@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(every_request_ends_once_with_all_its_tokens) {
     BOOST_TEST((outcome.verdict == Verdict::pass));
     const TrafficCounters& traffic = outcome.traffic;
     BOOST_TEST(traffic.requests > 500U);
-    BOOST_TEST(traffic.finished + traffic.rejected + traffic.broken + traffic.entry_lost + traffic.abandoned +
+    BOOST_TEST(traffic.finished + traffic.rejected + traffic.broken + traffic.ingress_lost + traffic.abandoned +
                    traffic.client_errors ==
                traffic.requests);
     BOOST_TEST(traffic.finished > traffic.requests * 8 / 10);

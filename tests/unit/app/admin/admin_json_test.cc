@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(a_route_names_the_owner_and_where_the_request_goes) {
     explanation.reason = exa::router::Reason::session_spilled;
     const auto add = [&](const exa::ReplicaId& id, const char* name, std::uint32_t load) {
         exa::router::ExplainedCandidate candidate{.replica = id, .peer_name = name, .load = load};
-        candidate.burden = load * 150;
+        candidate.load_score = load * 150;
         candidate.queued = 3;
         candidate.distance = exa::router::Distance::region;
         candidate.chosen = id == next;
@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(a_route_names_the_owner_and_where_the_request_goes) {
     BOOST_TEST(value.at("spilled_to").is_null());
     BOOST_TEST(value.at("candidates").as_array().size() == 2u);
     BOOST_TEST((value.at("candidates").at(0).at("load") == 8));
-    BOOST_TEST((value.at("candidates").at(0).at("burden") == 12.0));
+    BOOST_TEST((value.at("candidates").at(0).at("load_score") == 12.0));
     BOOST_TEST((value.at("candidates").at(0).at("queued") == 3));
     BOOST_TEST((value.at("candidates").at(0).at("distance") == "region"));
     BOOST_TEST((value.at("candidates").at(1).at("chosen") == true));
