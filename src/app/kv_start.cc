@@ -4,9 +4,9 @@
 
 #include <filesystem>
 
-#include "app/kv/disk.h"
 #include "app/shared/errc.h"
 #include "io/cold/cold_store.h"
+#include "io/store/segment_store.h"
 
 namespace exa::app {
 
@@ -25,7 +25,7 @@ io::StoreConfig store_config(const PeerConfig& config) {
     return store;
 }
 
-void warn_of_room(const PeerConfig& config, const KvDisk& disk, Log& log) {
+void warn_of_room(const PeerConfig& config, const io::SegmentStore& disk, Log& log) {
     std::error_code unknown;
     const auto space = std::filesystem::space(config.kv.directory, unknown);
     const std::uint64_t room = space.available + disk.stats().physical_bytes;
@@ -39,9 +39,9 @@ void warn_of_room(const PeerConfig& config, const KvDisk& disk, Log& log) {
 Result<std::shared_ptr<KvService>> start_kv(const PeerConfig& config, PeerId self, const kv::SegmentSealer& sealer,
                                             const io::SystemClock& clock, Log& log) {
     if (!config.kv.enabled.value_or(false)) return std::shared_ptr<KvService>();
-    std::unique_ptr<KvDisk> disk;
+    std::unique_ptr<io::SegmentStore> disk;
     if (config.kv.capacity_gib > 0) {
-        auto opened = open_kv_disk(store_config(config), sealer, clock.wall(), log);
+        auto opened = io::SegmentStore::open(store_config(config), sealer, clock.wall(), log);
         if (!opened)
             return error(errc::data_dir,
                          fmt::format("kv.directory: {}: {}", config.kv.directory, opened.error().message()));

@@ -331,7 +331,7 @@ json::value KvAdmin::put(const KvOrder& order) const {
 }
 
 openai::ApiResult<json::value> KvAdmin::quota(const KvOrder& order) const {
-    KvDisk* disk = service_->disk();
+    io::SegmentStore* disk = service_->disk();
     if (disk == nullptr) return refused("this peer keeps no KV on disk: kv.capacity_gib is 0");
     const std::lock_guard lock(quotas_mutex_);
     if (order.all) {
@@ -350,7 +350,7 @@ openai::ApiResult<json::value> KvAdmin::quota(const KvOrder& order) const {
 }
 
 // With quotas_mutex_ held.
-json::value KvAdmin::quota_json(const KvDisk& disk, const std::string& tenant) const {
+json::value KvAdmin::quota_json(const io::SegmentStore& disk, const std::string& tenant) const {
     const auto set = quotas_.find(tenant);
     return json::object{{"tenant", tenant},
                         {"bytes", disk.tenant_bytes(tag_of(tenant))},

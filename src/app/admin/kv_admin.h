@@ -96,7 +96,7 @@ class KvAdmin {
     openai::ApiResult<boost::json::value> get(const kv::SegmentKey& key) const;
     boost::json::value put(const KvOrder& order) const;
     openai::ApiResult<boost::json::value> quota(const KvOrder& order) const;
-    boost::json::value quota_json(const KvDisk& disk, const std::string& tenant) const;
+    boost::json::value quota_json(const io::SegmentStore& disk, const std::string& tenant) const;
     std::uint64_t tag_of(const std::string& tenant) const;
 
     const Crypto& crypto_;

@@ -15,8 +15,8 @@ constexpr std::chrono::seconds maintain_interval{1};
 
 }  // namespace
 
-KvService::KvService(const KvServiceConfig& config, const kv::SegmentSealer& sealer, std::unique_ptr<KvDisk> disk,
-                     WallClock wall, std::unique_ptr<io::ColdStore> cold)
+KvService::KvService(const KvServiceConfig& config, const kv::SegmentSealer& sealer,
+                     std::unique_ptr<io::SegmentStore> disk, WallClock wall, std::unique_ptr<io::ColdStore> cold)
     : config_(config),
       sealer_(sealer),
       disk_(std::move(disk)),
@@ -88,7 +88,7 @@ kv::SealedSegment KvService::find_in_memory(const kv::SegmentKey& key) {
 
 std::vector<kv::Item> KvService::look(std::span<const kv::SegmentKey> keys) {
     std::vector<kv::Item> items;
-    if (disk_) items = disk_->look(wall_(), keys);
+    if (disk_) items = disk_->lookup(wall_(), keys);
     for (std::size_t i = items.size(); i < keys.size(); ++i) items.push_back({keys[i]});
     {
         const std::lock_guard lock(mutex_);

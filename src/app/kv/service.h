@@ -25,6 +25,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "io/cold/cold_store.h"
+#include "io/store/segment_store.h"
 #include "kv/messages.h"
 #include "kv/segment.h"
 
@@ -67,7 +68,7 @@ class KvService {
 
     // `sealer` outlives the service; `wall` is thread-safe. Without a disk, memory is all there is. `cold`, if not
     // null, gets what ages on the disk.
-    KvService(const KvServiceConfig& config, const kv::SegmentSealer& sealer, std::unique_ptr<KvDisk> disk,
+    KvService(const KvServiceConfig& config, const kv::SegmentSealer& sealer, std::unique_ptr<io::SegmentStore> disk,
               WallClock wall, std::unique_ptr<io::ColdStore> cold = nullptr);
     ~KvService();  // stops
     KvService(const KvService&) = delete;
@@ -140,7 +141,7 @@ class KvService {
     // As SegmentStore::scrub(); what was bad is looked for at peers.
     io::ScrubReport scrub(const std::optional<kv::SegmentKey>& after, std::size_t count);
     // Null: there is none.
-    KvDisk* disk() { return disk_.get(); }
+    io::SegmentStore* disk() { return disk_.get(); }
 
   private:
     // What a replica has finished, in `buffer`, once it is sealed in `sealed` as well; or what came sealed from a peer.
@@ -199,7 +200,7 @@ class KvService {
 
     const KvServiceConfig config_;
     const kv::SegmentSealer& sealer_;
-    const std::unique_ptr<KvDisk> disk_;  // null: none
+    const std::unique_ptr<io::SegmentStore> disk_;  // null: none
     const WallClock wall_;
     Aging aging_{*this};
     const std::unique_ptr<io::ColdStore> cold_;  // null: none

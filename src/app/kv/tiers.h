@@ -7,10 +7,10 @@
 #include <span>
 #include <vector>
 
-#include "io/store/segment_store.h"
 #include "kv/cold_cost.h"
 #include "kv/messages.h"
 #include "kv/repair.h"
+#include "kv/segment.h"
 #include "kv/segment_buffer.h"
 #include "kv/segment_key.h"
 #include "kv/spread.h"
@@ -123,38 +123,6 @@ class KvValues {
     // A stamp that another peer has given.
     virtual void observe(std::uint64_t stamp) = 0;
     virtual KvValuesStats stats() const = 0;
-};
-
-// What outlives the process; calls block on a disk. Thread-safe.
-class KvDisk {
-  public:
-    virtual ~KvDisk() = default;
-
-    virtual std::vector<io::PutOutcome> put(WallTime now, std::span<const kv::SealedSegment> segments) = 0;
-    // Verified. Null is a miss.
-    virtual kv::SealedSegment get(WallTime now, const kv::SegmentKey& key) = 0;
-    // From memory; what is here counts as used.
-    virtual bool has(WallTime now, const kv::SegmentKey& key) = 0;
-    // From memory, and not counted.
-    virtual std::optional<io::StoredInfo> find(const kv::SegmentKey& key) const = 0;
-    // An item for each, from memory: of stamp and size 0 where nothing is here, of size 0 where a value was removed.
-    // What is here is held for a moment, so that a get finds it.
-    virtual std::vector<kv::Item> look(WallTime now, std::span<const kv::SegmentKey> keys) = 0;
-    // Up to `limit` behind `after`, in the order of keys.
-    virtual std::vector<io::StoredInfo> list(const std::optional<kv::SegmentKey>& after, std::size_t limit) const = 0;
-    virtual std::size_t erase(std::span<const kv::SegmentKey> keys) = 0;
-    // Only if it is of that stamp.
-    virtual bool erase_version(const kv::SegmentKey& key, std::uint64_t stamp) = 0;
-    // As of io::SegmentStore.
-    virtual std::vector<kv::SegmentKey> next_to_go(WallTime now, std::size_t limit) const = 0;
-    virtual kv::SealedSegment peek(const kv::SegmentKey& key) = 0;
-    virtual void settle(const kv::SegmentKey& key) = 0;
-    virtual void maintain(WallTime now) = 0;
-    virtual io::ScrubReport scrub(const std::optional<kv::SegmentKey>& after, std::size_t count) = 0;
-    virtual io::StoreStats stats() const = 0;
-    // As of io::SegmentStore.
-    virtual void set_quota(std::uint64_t tenant, std::uint64_t bytes) = 0;
-    virtual std::uint64_t tenant_bytes(std::uint64_t tenant) const = 0;
 };
 
 }  // namespace exa::app

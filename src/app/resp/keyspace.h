@@ -28,6 +28,7 @@
 #include "app/resp/memory.h"
 #include "base/crypto.h"
 #include "base/time.h"
+#include "io/store/segment_store.h"
 #include "kv/hybrid_clock.h"
 #include "kv/segment.h"
 #include "resp/operation.h"
@@ -46,8 +47,8 @@ struct RespKeyspaceParts {
     const Crypto& crypto;
     Bytes root_secret;
     const kv::SegmentSealer& sealer;
-    KvDisk* disk = nullptr;    // null: memory is all there is
-    KvPeers* peers = nullptr;  // null: there are no others
+    io::SegmentStore* disk = nullptr;  // null: memory is all there is
+    KvPeers* peers = nullptr;          // null: there are no others
     std::function<WallTime()> wall;
 };
 
@@ -125,7 +126,7 @@ class RespKeyspace final : public resp::Keyspace, public KvValues {
 
     const RespKeyspaceConfig config_;
     const RespKeyspaceParts parts_;
-    KvDisk* const disk_;
+    io::SegmentStore* const disk_;
     KvPeers* const peers_;
     // Bytes of buffers that live, wherever they are; buffers outlive this object in answers on their way.
     const std::shared_ptr<std::atomic<std::uint64_t>> allocated_;

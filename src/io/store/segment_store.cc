@@ -1,14 +1,10 @@
 #include "io/store/segment_store.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <limits>
 #include <mutex>
 #include <set>
@@ -17,6 +13,7 @@
 
 #include "io/errc.h"
 #include "io/store/index_db.h"
+#include "io/store/lock_file.h"
 #include "io/store/volumes.h"
 #include "kv/store_index.h"
 
@@ -74,34 +71,10 @@ PutOutcome outcome_of(kv::Admission admission) {
     return PutOutcome::refused_full;
 }
 
-class LockFile {
+class DiskStore final : public SegmentStore {
   public:
-    explicit LockFile(int fd) : fd_(fd) {}
-    LockFile(LockFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    LockFile& operator=(LockFile&&) = delete;
-    ~LockFile() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-
-    static Result<LockFile> take(const std::filesystem::path& path) {
-        LockFile lock(::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
-        if (lock.fd_ < 0)
-            return error(errc::store_unusable,
-                         fmt::format("cannot open {}: {}", path.string(), std::generic_category().message(errno)));
-        if (::flock(lock.fd_, LOCK_EX | LOCK_NB) != 0) return error(errc::store_locked, path.parent_path().string());
-        return lock;
-    }
-
-  private:
-    int fd_;
-};
-
-}  // namespace
-
-class SegmentStore::Impl {
-  public:
-    Impl(const StoreConfig& config, const kv::StoreLimits& limits, const kv::SegmentSealer& sealer, Log& log,
-         LockFile lock, std::unique_ptr<store::IndexDb> db, std::unique_ptr<store::Volumes> volumes)
+    DiskStore(const StoreConfig& config, const kv::StoreLimits& limits, const kv::SegmentSealer& sealer, Log& log,
+              store::LockFile lock, std::unique_ptr<store::IndexDb> db, std::unique_ptr<store::Volumes> volumes)
         : config_(config),
           sealer_(&sealer),
           log_(&log),
@@ -109,25 +82,28 @@ class SegmentStore::Impl {
           db_(std::move(db)),
           volumes_(std::move(volumes)),
           index_(limits) {}
+    ~DiskStore() override { close(); }
+    DiskStore(const DiskStore&) = delete;
+    DiskStore& operator=(const DiskStore&) = delete;
 
+    // Once, before anything else.
     void restore(WallTime now);
-    void close();
 
-    std::vector<PutOutcome> put(WallTime now, std::span<const kv::SealedSegment> segments);
-    kv::SealedSegment get(WallTime now, const kv::SegmentKey& key);
-    std::vector<StoredInfo> look(WallTime now, std::span<const kv::SegmentKey> keys);
-    std::optional<StoredInfo> find(const kv::SegmentKey& key) const;
-    std::size_t erase(std::span<const kv::SegmentKey> keys);
-    bool erase_version(const kv::SegmentKey& key, std::uint64_t stamp);
-    std::vector<StoredInfo> list(const std::optional<kv::SegmentKey>& after, std::size_t limit) const;
-    std::vector<kv::SegmentKey> next_to_go(WallTime now, std::size_t limit) const;
-    kv::SealedSegment peek(const kv::SegmentKey& key);
-    void settle(const kv::SegmentKey& key);
-    void set_quota(std::uint64_t tenant, std::uint64_t bytes);
-    std::uint64_t tenant_bytes(std::uint64_t tenant) const;
-    void maintain(WallTime now);
-    ScrubReport scrub(const std::optional<kv::SegmentKey>& after, std::size_t count);
-    StoreStats stats() const;
+    std::vector<PutOutcome> put(WallTime now, std::span<const kv::SealedSegment> segments) override;
+    kv::SealedSegment get(WallTime now, const kv::SegmentKey& key) override;
+    std::vector<kv::Item> lookup(WallTime now, std::span<const kv::SegmentKey> keys) override;
+    std::optional<StoredInfo> find(const kv::SegmentKey& key) const override;
+    std::size_t erase(std::span<const kv::SegmentKey> keys) override;
+    bool erase_version(const kv::SegmentKey& key, std::uint64_t stamp) override;
+    std::vector<StoredInfo> list(const std::optional<kv::SegmentKey>& after, std::size_t limit) const override;
+    std::vector<kv::SegmentKey> next_to_go(WallTime now, std::size_t limit) const override;
+    kv::SealedSegment peek(const kv::SegmentKey& key) override;
+    void settle(const kv::SegmentKey& key) override;
+    void set_quota(std::uint64_t tenant, std::uint64_t bytes) override;
+    std::uint64_t tenant_bytes(std::uint64_t tenant) const override;
+    void maintain(WallTime now) override;
+    ScrubReport scrub(const std::optional<kv::SegmentKey>& after, std::size_t count) override;
+    StoreStats stats() const override;
 
   private:
     // One segment on its way to the disk.
@@ -137,6 +113,7 @@ class SegmentStore::Impl {
         bool written = false;
     };
 
+    void close();
     kv::Admission admit(WallTime now, const StoreEntry& entry);
     void write_payloads(WallTime now, std::span<const kv::SealedSegment> segments, std::vector<Work>& works);
     void remove(const std::vector<StoreEntry>& gone);
@@ -148,7 +125,7 @@ class SegmentStore::Impl {
     const StoreConfig config_;
     const kv::SegmentSealer* sealer_;
     Log* log_;
-    LockFile lock_;
+    store::LockFile lock_;
     std::unique_ptr<store::IndexDb> db_;
     std::unique_ptr<store::Volumes> volumes_;
 
@@ -162,7 +139,7 @@ class SegmentStore::Impl {
     WallTime last_now_;
 };
 
-void SegmentStore::Impl::restore(WallTime now) {
+void DiskStore::restore(WallTime now) {
     std::vector<StoreEntry> unwanted;
     for (const StoreEntry& entry : db_->load()) {
         // The record of an older version whose deletion was lost.
@@ -197,7 +174,7 @@ void SegmentStore::Impl::restore(WallTime now) {
                    {{"directory", config_.directory.string()}});
 }
 
-void SegmentStore::Impl::close() {
+void DiskStore::close() {
     for (;;) {
         const std::vector<StoreEntry> touched = index_.take_touched(entries_at_once);
         if (touched.empty()) break;
@@ -207,7 +184,7 @@ void SegmentStore::Impl::close() {
 }
 
 // With mutex_ held for the index alone: whoever goes is removed before anything is written in its room.
-kv::Admission SegmentStore::Impl::admit(WallTime now, const StoreEntry& entry) {
+kv::Admission DiskStore::admit(WallTime now, const StoreEntry& entry) {
     std::vector<StoreEntry> gone;
     kv::Admission admission;
     {
@@ -220,8 +197,7 @@ kv::Admission SegmentStore::Impl::admit(WallTime now, const StoreEntry& entry) {
     return admission;
 }
 
-void SegmentStore::Impl::write_payloads(WallTime now, std::span<const kv::SealedSegment> segments,
-                                        std::vector<Work>& works) {
+void DiskStore::write_payloads(WallTime now, std::span<const kv::SealedSegment> segments, std::vector<Work>& works) {
     std::set<std::uint32_t> volumes;
     for (Work& work : works) {
         const ByteView blocks = segments[work.at]->blocks();
@@ -250,7 +226,7 @@ void SegmentStore::Impl::write_payloads(WallTime now, std::span<const kv::Sealed
     }
 }
 
-std::vector<PutOutcome> SegmentStore::Impl::put(WallTime now, std::span<const kv::SealedSegment> segments) {
+std::vector<PutOutcome> DiskStore::put(WallTime now, std::span<const kv::SealedSegment> segments) {
     std::vector<PutOutcome> outcomes(segments.size(), PutOutcome::refused_broken);
     std::vector<Work> works;
     for (std::size_t i = 0; i < segments.size(); ++i) {
@@ -301,7 +277,7 @@ std::vector<PutOutcome> SegmentStore::Impl::put(WallTime now, std::span<const kv
 }
 
 // Records go before bytes: a crash between leaves bytes that nobody names, which the next start gives back.
-void SegmentStore::Impl::remove(const std::vector<StoreEntry>& gone) {
+void DiskStore::remove(const std::vector<StoreEntry>& gone) {
     if (gone.empty()) return;
     {
         const std::lock_guard lock(records_mutex_);
@@ -310,7 +286,7 @@ void SegmentStore::Impl::remove(const std::vector<StoreEntry>& gone) {
     for (const StoreEntry& entry : gone) volumes_->release(Place{entry.place}, entry.physical());
 }
 
-kv::SealedSegment SegmentStore::Impl::read(const StoreEntry& entry) {
+kv::SealedSegment DiskStore::read(const StoreEntry& entry) {
     const auto buffer = std::make_shared<kv::SegmentBuffer>(entry.bytes);
     if (!volumes_->read(Place{entry.place}, buffer->blocks())) {
         const std::lock_guard lock(mutex_);
@@ -323,7 +299,7 @@ kv::SealedSegment SegmentStore::Impl::read(const StoreEntry& entry) {
     return buffer;
 }
 
-void SegmentStore::Impl::drop_bad(const StoreEntry& entry) {
+void DiskStore::drop_bad(const StoreEntry& entry) {
     {
         const std::lock_guard lock(mutex_);
         // Gone meanwhile: then its bytes were not bad but given back.
@@ -335,7 +311,7 @@ void SegmentStore::Impl::drop_bad(const StoreEntry& entry) {
     log_->warn("store", "an entry did not verify and was dropped", {{"key", kv::to_string(entry.key).substr(0, 16)}});
 }
 
-kv::SealedSegment SegmentStore::Impl::get(WallTime now, const kv::SegmentKey& key) {
+kv::SealedSegment DiskStore::get(WallTime now, const kv::SegmentKey& key) {
     // A second look for a value that was replaced while it was read.
     for (int attempt = 0; attempt < 2; ++attempt) {
         std::optional<StoreEntry> entry;
@@ -356,30 +332,28 @@ kv::SealedSegment SegmentStore::Impl::get(WallTime now, const kv::SegmentKey& ke
     return nullptr;
 }
 
-std::vector<StoredInfo> SegmentStore::Impl::look(WallTime now, std::span<const kv::SegmentKey> keys) {
-    std::vector<StoredInfo> infos;
-    infos.reserve(keys.size());
+std::vector<kv::Item> DiskStore::lookup(WallTime now, std::span<const kv::SegmentKey> keys) {
+    std::vector<kv::Item> items;
+    items.reserve(keys.size());
     const std::lock_guard lock(mutex_);
     last_now_ = now;
     for (const kv::SegmentKey& key : keys) {
-        StoredInfo& info = infos.emplace_back();
-        info.key = key;
         const auto entry = index_.find(now, key);
-        if (!entry) continue;
-        info = info_of(*entry);
-        if (entry->kind != kv::SegmentKind::tombstone) index_.lease(now, key);
+        const bool is_tombstone = entry && entry->kind == kv::SegmentKind::tombstone;
+        items.push_back({key, entry ? entry->stamp : 0, entry && !is_tombstone ? entry->bytes : 0});
+        if (entry && !is_tombstone) index_.lease(now, key);
     }
-    return infos;
+    return items;
 }
 
-std::optional<StoredInfo> SegmentStore::Impl::find(const kv::SegmentKey& key) const {
+std::optional<StoredInfo> DiskStore::find(const kv::SegmentKey& key) const {
     const std::lock_guard lock(mutex_);
     const auto entry = index_.find(last_now_, key);
     if (!entry) return std::nullopt;
     return info_of(*entry);
 }
 
-std::size_t SegmentStore::Impl::erase(std::span<const kv::SegmentKey> keys) {
+std::size_t DiskStore::erase(std::span<const kv::SegmentKey> keys) {
     std::vector<StoreEntry> gone;
     {
         const std::lock_guard lock(mutex_);
@@ -390,7 +364,7 @@ std::size_t SegmentStore::Impl::erase(std::span<const kv::SegmentKey> keys) {
     return gone.size();
 }
 
-bool SegmentStore::Impl::erase_version(const kv::SegmentKey& key, std::uint64_t stamp) {
+bool DiskStore::erase_version(const kv::SegmentKey& key, std::uint64_t stamp) {
     std::optional<StoreEntry> gone;
     {
         const std::lock_guard lock(mutex_);
@@ -402,7 +376,7 @@ bool SegmentStore::Impl::erase_version(const kv::SegmentKey& key, std::uint64_t 
     return true;
 }
 
-std::vector<StoredInfo> SegmentStore::Impl::list(const std::optional<kv::SegmentKey>& after, std::size_t limit) const {
+std::vector<StoredInfo> DiskStore::list(const std::optional<kv::SegmentKey>& after, std::size_t limit) const {
     std::vector<StoredInfo> infos;
     std::optional<kv::SegmentKey> last = after;
     while (infos.size() < limit) {
@@ -418,7 +392,7 @@ std::vector<StoredInfo> SegmentStore::Impl::list(const std::optional<kv::Segment
     return infos;
 }
 
-std::vector<kv::SegmentKey> SegmentStore::Impl::next_to_go(WallTime now, std::size_t limit) const {
+std::vector<kv::SegmentKey> DiskStore::next_to_go(WallTime now, std::size_t limit) const {
     const std::uint64_t lead_bytes = std::min(config_.capacity_bytes / 16, lead_bytes_max);
     const auto ttl_s = std::chrono::duration_cast<std::chrono::seconds>(config_.ttl).count();
     const std::uint32_t lead_s = std::min(to_seconds(static_cast<std::uint64_t>(ttl_s)) / 8, lead_s_max);
@@ -428,7 +402,7 @@ std::vector<kv::SegmentKey> SegmentStore::Impl::next_to_go(WallTime now, std::si
     return keys;
 }
 
-kv::SealedSegment SegmentStore::Impl::peek(const kv::SegmentKey& key) {
+kv::SealedSegment DiskStore::peek(const kv::SegmentKey& key) {
     std::optional<StoreEntry> entry;
     {
         const std::lock_guard lock(mutex_);
@@ -440,22 +414,22 @@ kv::SealedSegment SegmentStore::Impl::peek(const kv::SegmentKey& key) {
     return segment;
 }
 
-void SegmentStore::Impl::settle(const kv::SegmentKey& key) {
+void DiskStore::settle(const kv::SegmentKey& key) {
     const std::lock_guard lock(mutex_);
     index_.settle(key);
 }
 
-void SegmentStore::Impl::set_quota(std::uint64_t tenant, std::uint64_t bytes) {
+void DiskStore::set_quota(std::uint64_t tenant, std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
     index_.set_quota(tenant, bytes);
 }
 
-std::uint64_t SegmentStore::Impl::tenant_bytes(std::uint64_t tenant) const {
+std::uint64_t DiskStore::tenant_bytes(std::uint64_t tenant) const {
     const std::lock_guard lock(mutex_);
     return index_.tenant_bytes(tenant);
 }
 
-void SegmentStore::Impl::measure() {
+void DiskStore::measure() {
     const std::uint64_t index_bytes = disk_bytes(config_.directory / "index");
     const std::uint64_t ours = index_bytes + volumes_->measure();
     std::uint64_t capacity = config_.capacity_bytes;
@@ -470,7 +444,7 @@ void SegmentStore::Impl::measure() {
     if (capacity == config_.capacity_bytes) is_full_ = false;
 }
 
-void SegmentStore::Impl::maintain(WallTime now) {
+void DiskStore::maintain(WallTime now) {
     measure();
     for (;;) {
         std::vector<StoreEntry> gone;
@@ -504,7 +478,7 @@ void SegmentStore::Impl::maintain(WallTime now) {
     if (flush_now && !db_->flush()) db_->resume();
 }
 
-void SegmentStore::Impl::report_full(std::string_view what) {
+void DiskStore::report_full(std::string_view what) {
     {
         const std::lock_guard lock(mutex_);
         if (std::exchange(is_full_, true)) return;
@@ -513,7 +487,7 @@ void SegmentStore::Impl::report_full(std::string_view what) {
                {{"reason", std::string(what)}});
 }
 
-ScrubReport SegmentStore::Impl::scrub(const std::optional<kv::SegmentKey>& after, std::size_t count) {
+ScrubReport DiskStore::scrub(const std::optional<kv::SegmentKey>& after, std::size_t count) {
     ScrubReport report;
     const std::vector<StoreEntry> page = db_->page(after, count);
     for (const StoreEntry& named : page) {
@@ -534,7 +508,7 @@ ScrubReport SegmentStore::Impl::scrub(const std::optional<kv::SegmentKey>& after
     return report;
 }
 
-StoreStats SegmentStore::Impl::stats() const {
+StoreStats DiskStore::stats() const {
     const std::lock_guard lock(mutex_);
     StoreStats stats = counted_;
     stats.entries = index_.size();
@@ -546,11 +520,7 @@ StoreStats SegmentStore::Impl::stats() const {
     return stats;
 }
 
-SegmentStore::SegmentStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-
-SegmentStore::~SegmentStore() {
-    impl_->close();
-}
+}  // namespace
 
 Result<std::unique_ptr<SegmentStore>> SegmentStore::open(const StoreConfig& config, const kv::SegmentSealer& sealer,
                                                          WallTime now, Log& log) {
@@ -562,7 +532,7 @@ Result<std::unique_ptr<SegmentStore>> SegmentStore::open(const StoreConfig& conf
     if (failed)
         return error(errc::store_unusable,
                      fmt::format("cannot make {}: {}", config.directory.string(), failed.message()));
-    EXA_TRY(LockFile lock, LockFile::take(config.directory / "lock"));
+    EXA_TRY(store::LockFile lock, store::LockFile::take(config.directory / "lock"));
     EXA_TRY(auto volumes,
             store::Volumes::open(config.directory / "volumes", volume_size(config.capacity_bytes), config.direct_io));
     EXA_TRY(auto db, store::IndexDb::open(config.directory / "index", config.durability, volumes->direct_io()));
@@ -574,62 +544,10 @@ Result<std::unique_ptr<SegmentStore>> SegmentStore::open(const StoreConfig& conf
         to_seconds(static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(config.ttl).count()));
     limits.lease = config.lease;
     limits.leases_per_tenant_max = config.leases_per_tenant_max;
-    auto impl = std::make_unique<Impl>(config, limits, sealer, log, std::move(lock), std::move(db), std::move(volumes));
-    impl->restore(now);
-    return std::unique_ptr<SegmentStore>(new SegmentStore(std::move(impl)));
-}
-
-std::vector<PutOutcome> SegmentStore::put(WallTime now, std::span<const kv::SealedSegment> segments) {
-    return impl_->put(now, segments);
-}
-kv::SealedSegment SegmentStore::get(WallTime now, const kv::SegmentKey& key) {
-    return impl_->get(now, key);
-}
-std::vector<std::uint32_t> SegmentStore::has(WallTime now, std::span<const kv::SegmentKey> keys) {
-    std::vector<std::uint32_t> sizes;
-    sizes.reserve(keys.size());
-    for (const StoredInfo& info : impl_->look(now, keys))
-        sizes.push_back(info.kind == kv::SegmentKind::tombstone ? 0 : info.bytes);
-    return sizes;
-}
-std::vector<StoredInfo> SegmentStore::look(WallTime now, std::span<const kv::SegmentKey> keys) {
-    return impl_->look(now, keys);
-}
-std::optional<StoredInfo> SegmentStore::find(const kv::SegmentKey& key) const {
-    return impl_->find(key);
-}
-std::size_t SegmentStore::erase(std::span<const kv::SegmentKey> keys) {
-    return impl_->erase(keys);
-}
-bool SegmentStore::erase_version(const kv::SegmentKey& key, std::uint64_t stamp) {
-    return impl_->erase_version(key, stamp);
-}
-std::vector<StoredInfo> SegmentStore::list(const std::optional<kv::SegmentKey>& after, std::size_t limit) const {
-    return impl_->list(after, limit);
-}
-std::vector<kv::SegmentKey> SegmentStore::next_to_go(WallTime now, std::size_t limit) const {
-    return impl_->next_to_go(now, limit);
-}
-kv::SealedSegment SegmentStore::peek(const kv::SegmentKey& key) {
-    return impl_->peek(key);
-}
-void SegmentStore::settle(const kv::SegmentKey& key) {
-    impl_->settle(key);
-}
-void SegmentStore::set_quota(std::uint64_t tenant, std::uint64_t bytes) {
-    impl_->set_quota(tenant, bytes);
-}
-std::uint64_t SegmentStore::tenant_bytes(std::uint64_t tenant) const {
-    return impl_->tenant_bytes(tenant);
-}
-void SegmentStore::maintain(WallTime now) {
-    impl_->maintain(now);
-}
-ScrubReport SegmentStore::scrub(const std::optional<kv::SegmentKey>& after, std::size_t count) {
-    return impl_->scrub(after, count);
-}
-StoreStats SegmentStore::stats() const {
-    return impl_->stats();
+    auto opened =
+        std::make_unique<DiskStore>(config, limits, sealer, log, std::move(lock), std::move(db), std::move(volumes));
+    opened->restore(now);
+    return opened;
 }
 
 }  // namespace exa::io

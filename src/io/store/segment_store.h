@@ -1,7 +1,7 @@
 // SegmentStore: sealed segments on this peer's disk, found by key; the warm tier of the cache.
 //
-// Thread-safe. Calls block on the disk (has, keys and stats do not): they are made from worker threads of the KV
-// service, never from an io thread. Time is an argument; its jumps cost misses at worst.
+// Thread-safe. Calls block on the disk (lookup, has, find and stats do not): they are made from worker threads of the
+// KV service, never from an io thread. Time is an argument; its jumps cost misses at worst.
 //
 // What it promises: get() gives what was put under that key and verifies under the sealer, or nothing; disk errors,
 // changed bytes, foreign files are misses, counted in stats(). Never more than `capacity_bytes` on the disk: the least
@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "kv/messages.h"
 #include "kv/segment.h"
 
 namespace exa::io {
@@ -79,69 +80,62 @@ struct ScrubReport {
     std::optional<kv::SegmentKey> next;
 };
 
+// What survives the process. Its users block on a disk in every call that is not said to answer from memory.
 class SegmentStore {
   public:
     // Reads the index only: seconds for terabytes. errc::store_locked when another process has the directory,
     // errc::store_unusable when it cannot be used, errc::store_config when the configuration cannot hold.
-    // `sealer` and `log` outlive the store.
+    // `sealer` and `log` outlive the store, whose end writes down what is known of recent uses.
     static Result<std::unique_ptr<SegmentStore>> open(const StoreConfig& config, const kv::SegmentSealer& sealer,
                                                       WallTime now, Log& log);
-    // Writes down what is known of last uses.
-    ~SegmentStore();
-    SegmentStore(const SegmentStore&) = delete;
-    SegmentStore& operator=(const SegmentStore&) = delete;
+    virtual ~SegmentStore() = default;
 
     // One outcome for each. The caller has verified what it took from others. Several at a time are written together.
-    std::vector<PutOutcome> put(WallTime now, std::span<const kv::SealedSegment> segments);
+    virtual std::vector<PutOutcome> put(WallTime now, std::span<const kv::SealedSegment> segments) = 0;
 
     // Verified, and used now. Null is a miss.
-    kv::SealedSegment get(WallTime now, const kv::SegmentKey& key);
+    virtual kv::SealedSegment get(WallTime now, const kv::SegmentKey& key) = 0;
 
-    // For each key its sealed size, 0 when it is not here. From memory. What is here is held by a lease for
-    // config.lease, as far as leases go: the get that follows then finds it. Tombstones are not "here".
-    std::vector<std::uint32_t> has(WallTime now, std::span<const kv::SegmentKey> keys);
+    // From memory, an item for each key: of stamp and size 0 where nothing is stored, of size 0 for a tombstone. What
+    // is stored counts as used and is held by a lease for config.lease, as far as leases go: the get that follows
+    // finds it.
+    virtual std::vector<kv::Item> lookup(WallTime now, std::span<const kv::SegmentKey> keys) = 0;
+    // As lookup(), of one key. A tombstone is nothing.
+    bool has(WallTime now, const kv::SegmentKey& key) { return lookup(now, {&key, 1}).front().bytes > 0; }
 
-    // As has(), an item for each key, of size 0 where nothing is; tombstones are told of, too.
-    std::vector<StoredInfo> look(WallTime now, std::span<const kv::SegmentKey> keys);
-
-    // As has(), with neither lease nor use.
-    std::optional<StoredInfo> find(const kv::SegmentKey& key) const;
+    // As lookup(), with neither lease nor use.
+    virtual std::optional<StoredInfo> find(const kv::SegmentKey& key) const = 0;
 
     // How many were here.
-    std::size_t erase(std::span<const kv::SegmentKey> keys);
+    virtual std::size_t erase(std::span<const kv::SegmentKey> keys) = 0;
     // Whether it was here with that stamp.
-    bool erase_version(const kv::SegmentKey& key, std::uint64_t stamp);
+    virtual bool erase_version(const kv::SegmentKey& key, std::uint64_t stamp) = 0;
 
-    // Up to `limit` entries behind `after` in the order of keys (of all, without it): pages for repair and for people.
-    std::vector<StoredInfo> list(const std::optional<kv::SegmentKey>& after, std::size_t limit) const;
+    // Up to `limit` entries after `after` in the order of keys (of all, without it): pages for repair and for people.
+    virtual std::vector<StoredInfo> list(const std::optional<kv::SegmentKey>& after, std::size_t limit) const = 0;
 
     // Segments that go next, for room or because nobody used them, and are not settled: up to `limit`, in the order in
     // which they go.
-    std::vector<kv::SegmentKey> next_to_go(WallTime now, std::size_t limit) const;
+    virtual std::vector<kv::SegmentKey> next_to_go(WallTime now, std::size_t limit) const = 0;
     // As get(), but neither used nor counted by that.
-    kv::SealedSegment peek(const kv::SegmentKey& key);
+    virtual kv::SealedSegment peek(const kv::SegmentKey& key) = 0;
     // It is kept elsewhere too: next_to_go() does not name it any more.
-    void settle(const kv::SegmentKey& key);
+    virtual void settle(const kv::SegmentKey& key) = 0;
 
     // Bytes on the disk that a tenant may use; 0: the configured default. What is over goes at the next put or
     // maintain.
-    void set_quota(std::uint64_t tenant, std::uint64_t bytes);
-    std::uint64_t tenant_bytes(std::uint64_t tenant) const;
+    virtual void set_quota(std::uint64_t tenant, std::uint64_t bytes) = 0;
+    virtual std::uint64_t tenant_bytes(std::uint64_t tenant) const = 0;
 
-    // Once a second or so: drops what has expired, evicts down to the low-water mark, writes last uses down, measures
+    // Once a second or so: drops what has expired, evicts down to the low-water mark, writes recent uses down, measures
     // the disk.
-    void maintain(WallTime now);
+    virtual void maintain(WallTime now) = 0;
 
-    // Reads and verifies the `count` entries behind `after`, in the order of keys, and drops what is bad; nothing: a
+    // Reads and verifies the `count` entries after `after`, in the order of keys, and drops what is bad; nothing: a
     // round begins. The caller paces.
-    ScrubReport scrub(const std::optional<kv::SegmentKey>& after, std::size_t count);
+    virtual ScrubReport scrub(const std::optional<kv::SegmentKey>& after, std::size_t count) = 0;
 
-    StoreStats stats() const;
-
-  private:
-    class Impl;
-    explicit SegmentStore(std::unique_ptr<Impl> impl);
-    std::unique_ptr<Impl> impl_;
+    virtual StoreStats stats() const = 0;
 };
 
 }  // namespace exa::io

@@ -21,13 +21,13 @@
 #include <vector>
 
 #include "app/gateway/receiver.h"
-#include "app/kv/disk.h"
 #include "app/kv/mesh.h"
 #include "app/kv/service.h"
 #include "app/memory.h"
 #include "base/rng.h"
 #include "io/clock/system_clock.h"
 #include "io/crypto/openssl_crypto.h"
+#include "io/store/segment_store.h"
 
 namespace {
 
@@ -78,12 +78,12 @@ std::shared_ptr<const membership::Member> member(PeerId id, Endpoint link, std::
 
 void serve(const std::string& tier, const std::string& how, std::size_t bytes, std::uint64_t count,
            const std::string& directory) {
-    std::unique_ptr<app::KvDisk> disk;
+    std::unique_ptr<io::SegmentStore> disk;
     if (tier == "disk") {
         io::StoreConfig config;
         config.directory = directory;
         config.capacity_bytes = 2 * bytes * count + (256ull << 20);
-        auto opened = app::open_kv_disk(config, sealer, clock_.wall(), no_log);
+        auto opened = io::SegmentStore::open(config, sealer, clock_.wall(), no_log);
         if (!opened) fail(opened.error().message());
         disk = std::move(opened).value();
     }

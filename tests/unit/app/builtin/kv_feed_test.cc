@@ -54,7 +54,7 @@ struct Bench {
     std::optional<KvFeed> feed;
 };
 
-std::shared_ptr<KvService> make_service(std::unique_ptr<KvDisk> disk) {
+std::shared_ptr<KvService> make_service(std::unique_ptr<io::SegmentStore> disk) {
     return std::make_shared<KvService>(KvServiceConfig{}, sealer, std::move(disk), [] { return WallTime{}; });
 }
 

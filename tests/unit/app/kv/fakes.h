@@ -52,7 +52,7 @@ inline kv::SealedSegment sealed(std::uint8_t n, std::size_t bytes) {
     return buffer;
 }
 
-class FakeDisk final : public KvDisk {
+class FakeDisk final : public io::SegmentStore {
   public:
     std::vector<io::PutOutcome> put(WallTime, std::span<const kv::SealedSegment> segments) override {
         std::unique_lock lock(mutex_);
@@ -82,11 +82,7 @@ class FakeDisk final : public KvDisk {
         segments_.erase(found);
         return nullptr;
     }
-    bool has(WallTime, const kv::SegmentKey& key) override {
-        const std::lock_guard lock(mutex_);
-        return segments_.contains(key);
-    }
-    std::vector<kv::Item> look(WallTime, std::span<const kv::SegmentKey> keys) override {
+    std::vector<kv::Item> lookup(WallTime, std::span<const kv::SegmentKey> keys) override {
         std::vector<kv::Item> items;
         for (const auto& key : keys) {
             const auto found = find(key).value_or(io::StoredInfo{.key = key});

@@ -10,7 +10,7 @@ using namespace exa::app::test;
 
 namespace {
 
-std::unique_ptr<KvService> make_service(std::unique_ptr<KvDisk> disk) {
+std::unique_ptr<KvService> make_service(std::unique_ptr<io::SegmentStore> disk) {
     return std::make_unique<KvService>(KvServiceConfig{}, sealer, std::move(disk), [] { return WallTime{}; });
 }
 

@@ -105,7 +105,7 @@ class OtherPeer final : public FakeKvPeers {
                 std::vector<kv::Item> items;
                 for (const std::uint32_t place : asks->places) {
                     const kv::SegmentKey& key = search.key(place);
-                    items.push_back(keyspace->find(key).value_or(disk.look({}, {&key, 1}).front()));
+                    items.push_back(keyspace->find(key).value_or(disk.lookup({}, {&key, 1}).front()));
                 }
                 is_silent ? search.failed(*asks) : search.answered(*asks, items);
             }
