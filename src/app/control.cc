@@ -15,6 +15,7 @@
 #include <optional>
 #include <thread>
 #include <utility>
+#include <variant>
 
 #include "io/errc.h"
 #include "io/link/link.h"
@@ -213,26 +214,30 @@ struct Control::State {
         return view;
     }
 
-    Result<KeyChange> change_keys(const KeyOrder& order) {
+    Result<KeyChange> change_key(TimePoint now, const AddKey& command) {
+        KeySecret secret;
+        if (command.secret)
+            secret = *command.secret;
+        else
+            io::fill_random(secret);
+        const ClusterKey key = cluster_key(parts.crypto, secret);
+        EXA_TRY(node->add_key(now, key));
+        return KeyChange{key.id, {}};
+    }
+    Result<KeyChange> change_key(TimePoint now, const UseKey& command) {
+        EXA_TRY(auto warning, node->use_key(now, command.id, command.insist));
+        return KeyChange{command.id, std::move(warning)};
+    }
+    Result<KeyChange> change_key(TimePoint now, const RemoveKey& command) {
+        EXA_TRY(auto warning, node->remove_key(now, command.id, command.insist));
+        return KeyChange{command.id, std::move(warning)};
+    }
+
+    Result<KeyChange> change_keys(const KeyCommand& command) {
         const TimePoint now = parts.clock.now();
-        KeyChange change{order.id, {}};
-        if (order.action == KeyAction::add) {
-            KeySecret secret;
-            if (order.secret)
-                secret = *order.secret;
-            else
-                io::fill_random(secret);
-            const ClusterKey key = cluster_key(parts.crypto, secret);
-            EXA_TRY(node->add_key(now, key));
-            change.id = key.id;
-        } else if (order.action == KeyAction::use) {
-            EXA_TRY(change.warning, node->use_key(now, order.id, order.insist));
-        } else {
-            EXA_TRY(change.warning, node->remove_key(now, order.id, order.insist));
-        }
+        EXA_TRY(KeyChange change, std::visit([&](const auto& given) { return change_key(now, given); }, command));
         static constexpr std::array texts = {"a key was added", "a key is the primary one now", "a key was removed"};
-        parts.log.write(change.warning.empty() ? LogLevel::info : LogLevel::warn, "keys",
-                        texts[static_cast<std::size_t>(order.action)],
+        parts.log.write(change.warning.empty() ? LogLevel::info : LogLevel::warn, "keys", texts[command.index()],
                         {{"key", to_string(change.id)}, {"insisted_against", change.warning}});
         pump();
         return change;
@@ -431,15 +436,15 @@ void Control::set_replica(wire::ReplicaRecord record) {
     });
 }
 
-asio::awaitable<Result<KeyChange>> Control::change_keys(KeyOrder order) {
+asio::awaitable<Result<KeyChange>> Control::change_keys(KeyCommand command) {
     // Shared: the asker's loop may end before the strand comes to it.
     const auto done = std::make_shared<std::optional<Result<KeyChange>>>();
-    const auto change = [](State* state, KeyOrder given,
+    const auto change = [](State* state, KeyCommand given,
                            std::shared_ptr<std::optional<Result<KeyChange>>> into) -> asio::awaitable<void> {
         into->emplace(state->change_keys(given));
         co_return;
     };
-    co_await asio::co_spawn(state_->context, change(state_.get(), std::move(order), done), asio::use_awaitable);
+    co_await asio::co_spawn(state_->context, change(state_.get(), std::move(command), done), asio::use_awaitable);
     co_return std::move(**done);
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "app/access/key_order.h"
+#include "app/access/key_command.h"
 #include "app/access/key_store.h"
 #include "app/replica/local_replicas.h"
 #include "app/shared/shared_view.h"
@@ -60,7 +60,7 @@ class Control {
     void set_replica(wire::ReplicaRecord record);
 
     // After run(), from any executor, where it also ends. Errors are the node's, and nothing changed then.
-    boost::asio::awaitable<Result<KeyChange>> change_keys(KeyOrder order);
+    boost::asio::awaitable<Result<KeyChange>> change_keys(KeyCommand command);
 
     // Tells the cluster that this peer leaves; has_left() once it was told.
     void leave();

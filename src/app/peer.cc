@@ -302,7 +302,7 @@ DataPlaneShared Peer::make_shared_parts() {
                         .join = [this](std::vector<std::string> seeds) { control_.join(std::move(seeds)); },
                         .leave = [this] { stop_.leave(); },
                         .confirm_dead = [this] { control_.confirm_dead(); },
-                        .change_keys = [this](KeyOrder order) { return control_.change_keys(std::move(order)); },
+                        .change_keys = [this](KeyCommand command) { return control_.change_keys(std::move(command)); },
                         .drain_seconds = static_cast<std::uint32_t>(config_.drain_time.count())}};
 }
 

@@ -20,7 +20,7 @@ namespace json = boost::json;
 using membership::Liveness;
 using openai::valid_utf8;
 
-constexpr std::size_t order_bytes_max = 4096;
+constexpr std::size_t command_bytes_max = 4096;
 
 json::value id_or_null(KeyId id) {
     return id == KeyId{} ? json::value(nullptr) : json::value(to_string(id));
@@ -49,6 +49,29 @@ json::object key_json(KeyId id, const ControlView& view) {
             {"held_by", held},
             {"missing_on", std::move(missing)},
             {"sealed_with_by", sealing}};
+}
+
+openai::ApiResult<KeyCommand> parse_add(const openai::Fields& fields) {
+    AddKey command;
+    BOOST_OUTCOME_TRY(const auto secret, fields.text("secret"));
+    if (!secret) return command;
+    const auto bytes = from_base64(*secret);
+    // The value is not shown: it may be nearly a key.
+    if (!bytes || bytes->size() != sizeof(KeySecret))
+        return openai::out_of_range("secret", "(hidden)", "32 bytes as base64");
+    std::ranges::copy(*bytes, command.secret.emplace().begin());
+    return command;
+}
+
+// UseKey and RemoveKey have the same members.
+template <class Command>
+openai::ApiResult<KeyCommand> parse_change(const openai::Fields& fields) {
+    BOOST_OUTCOME_TRY(const auto force, fields.boolean("force"));
+    BOOST_OUTCOME_TRY(const auto id, fields.text("id"));
+    if (!id) return openai::missing("id");
+    const auto parsed = parse_key_id(*id);
+    if (!parsed) return openai::out_of_range("id", *id, "8 hexadecimal digits, as 'exaserve keys list' shows");
+    return Command{*parsed, force.value_or(false)};
 }
 
 }  // namespace
@@ -105,32 +128,15 @@ json::value seal_json(TimePoint now, const SealView& seal) {
                           {"replayed", counters.replayed}}}};
 }
 
-openai::ApiResult<KeyOrder> parse_key_order(std::string_view body) {
-    BOOST_OUTCOME_TRY(const auto value, openai::parse_object(body, order_bytes_max));
+openai::ApiResult<KeyCommand> parse_key_command(std::string_view body) {
+    BOOST_OUTCOME_TRY(const auto value, openai::parse_object(body, command_bytes_max));
     const openai::Fields fields(value.get_object(), {});
     BOOST_OUTCOME_TRY(const auto action, fields.text("action"));
     if (!action) return openai::missing("action");
-    KeyOrder order;
-    BOOST_OUTCOME_TRY(const auto force, fields.boolean("force"));
-    order.insist = force.value_or(false);
-    if (*action == "add") {
-        BOOST_OUTCOME_TRY(const auto secret, fields.text("secret"));
-        if (!secret) return order;
-        const auto bytes = from_base64(*secret);
-        // The value is not shown: it may be nearly a key.
-        if (!bytes || bytes->size() != sizeof(KeySecret))
-            return openai::out_of_range("secret", "(hidden)", "32 bytes as base64");
-        std::ranges::copy(*bytes, order.secret.emplace().begin());
-        return order;
-    }
-    if (*action != "use" && *action != "remove") return openai::out_of_range("action", *action, "add, use or remove");
-    order.action = *action == "use" ? KeyAction::use : KeyAction::remove;
-    BOOST_OUTCOME_TRY(const auto id, fields.text("id"));
-    if (!id) return openai::missing("id");
-    const auto parsed = parse_key_id(*id);
-    if (!parsed) return openai::out_of_range("id", *id, "8 hexadecimal digits, as 'exaserve keys list' shows");
-    order.id = *parsed;
-    return order;
+    if (*action == "add") return parse_add(fields);
+    if (*action == "use") return parse_change<UseKey>(fields);
+    if (*action == "remove") return parse_change<RemoveKey>(fields);
+    return openai::out_of_range("action", *action, "add, use or remove");
 }
 
 json::value key_change_json(const KeyChange& change) {
@@ -142,7 +148,7 @@ openai::ApiError key_refusal(const Error& error) {
     openai::ApiError refusal;
     refusal.status = error.code == node::errc::unknown_key ? 404 : 409;
     refusal.type = "invalid_request_error";
-    refusal.code = "key_order_refused";
+    refusal.code = "key_command_refused";
     refusal.message = valid_utf8(error.message());
     return refusal;
 }

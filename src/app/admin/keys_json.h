@@ -9,7 +9,7 @@
 #include <boost/json/value.hpp>
 #include <string_view>
 
-#include "app/access/key_order.h"
+#include "app/access/key_command.h"
 #include "app/shared/shared_view.h"
 #include "base/result.h"
 #include "membership/event.h"
@@ -25,12 +25,12 @@ boost::json::value keys_json(const ControlView& view);
 //  "dropped":{"plain","sealed","unknown_key","not_authentic","replayed"}}: what `status` says of the seal.
 boost::json::value seal_json(TimePoint now, const SealView& seal);
 
-openai::ApiResult<KeyOrder> parse_key_order(std::string_view body);
+openai::ApiResult<KeyCommand> parse_key_command(std::string_view body);
 
 // {"id","warning"}, the warning null when there is none.
 boost::json::value key_change_json(const KeyChange& change);
 
-// The HTTP answer to an order that was refused.
+// The HTTP answer to a command that was refused.
 openai::ApiError key_refusal(const Error& error);
 
 // "hears plain gossip", ...

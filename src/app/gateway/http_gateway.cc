@@ -129,13 +129,13 @@ io::HttpResponse HttpGateway::options(const RouteMatch& match, const io::HttpReq
 }
 
 void HttpGateway::change_kv(std::string_view body, std::shared_ptr<io::HttpExchange> exchange) const {
-    auto order = parse_kv_order(body);
-    if (!order) {
-        exchange->push_answer(to_response(order.error()));
+    auto command = parse_kv_command(body);
+    if (!command) {
+        exchange->push_answer(to_response(command.error()));
         return;
     }
     // Exchanges belong to this thread.
-    deps_.kv->run(std::move(order).value(),
+    deps_.kv->run(std::move(command).value(),
                   [executor = executor_, exchange = std::move(exchange)](auto result) mutable {
                       asio::post(executor, [exchange = std::move(exchange), result = std::move(result)] {
                           exchange->push_answer(result ? json_response(result.value()) : to_response(result.error()));
@@ -144,12 +144,12 @@ void HttpGateway::change_kv(std::string_view body, std::shared_ptr<io::HttpExcha
 }
 
 asio::awaitable<void> HttpGateway::change_keys(std::string body, std::shared_ptr<io::HttpExchange> exchange) const {
-    auto order = parse_key_order(body);
-    if (!order) {
-        exchange->push_answer(to_response(order.error()));
+    auto command = parse_key_command(body);
+    if (!command) {
+        exchange->push_answer(to_response(command.error()));
         co_return;
     }
-    const auto change = co_await deps_.change_keys(std::move(order).value());
+    const auto change = co_await deps_.change_keys(std::move(command).value());
     exchange->push_answer(change ? json_response(key_change_json(change.value()))
                                  : to_response(key_refusal(change.error())));
 }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "app/access/gate.h"
-#include "app/access/key_order.h"
+#include "app/access/key_command.h"
 #include "app/access/routes.h"
 #include "app/admin/admin_json.h"
 #include "app/admin/kv_admin.h"
@@ -32,7 +32,7 @@ struct GatewayDeps {
     std::function<void(std::vector<std::string>)> join;
     std::function<void()> leave;
     std::function<void()> confirm_dead;
-    std::function<boost::asio::awaitable<Result<KeyChange>>(KeyOrder)> change_keys;
+    std::function<boost::asio::awaitable<Result<KeyChange>>(KeyCommand)> change_keys;
     std::uint32_t drain_seconds = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/test/unit_test.hpp>
+#include <variant>
 
 #include "base/base64.h"
 #include "node/errc.h"
@@ -10,7 +11,6 @@
 namespace {
 
 using namespace exa;
-using app::KeyAction;
 using membership::Liveness;
 
 KeySecret secret() {
@@ -69,29 +69,30 @@ BOOST_AUTO_TEST_CASE(a_peer_without_keys_says_so_and_shows_its_alarms) {
                R"("replayed":0}})");
 }
 
-BOOST_AUTO_TEST_CASE(orders_are_read_whole) {
-    const auto fresh = app::parse_key_order(R"({"action":"add"})").value();
-    BOOST_TEST((fresh.action == KeyAction::add && !fresh.secret));
-    const auto given = app::parse_key_order(R"({"action":"add","secret":")" + to_base64(secret()) + R"("})").value();
-    BOOST_TEST((given.secret == secret()));
-    const auto use = app::parse_key_order(R"({"action":"use","id":"0000000a"})").value();
-    BOOST_TEST((use.action == KeyAction::use && use.id == KeyId{10} && !use.insist));
-    const auto remove = app::parse_key_order(R"({"action":"remove","id":"0000000a","force":true})").value();
-    BOOST_TEST((remove.action == KeyAction::remove && remove.insist));
+BOOST_AUTO_TEST_CASE(commands_are_read_whole) {
+    const auto fresh = app::parse_key_command(R"({"action":"add"})").value();
+    BOOST_TEST(!std::get<app::AddKey>(fresh).secret);
+    const auto given = app::parse_key_command(R"({"action":"add","secret":")" + to_base64(secret()) + R"("})").value();
+    BOOST_TEST((std::get<app::AddKey>(given).secret == secret()));
+    const auto use = app::parse_key_command(R"({"action":"use","id":"0000000a"})").value();
+    BOOST_TEST((std::get<app::UseKey>(use).id == KeyId{10}));
+    BOOST_TEST(!std::get<app::UseKey>(use).insist);
+    const auto remove = app::parse_key_command(R"({"action":"remove","id":"0000000a","force":true})").value();
+    BOOST_TEST(std::get<app::RemoveKey>(remove).insist);
 }
 
-BOOST_AUTO_TEST_CASE(half_orders_are_refused_and_no_secret_is_shown) {
+BOOST_AUTO_TEST_CASE(half_commands_are_refused_and_no_secret_is_shown) {
     for (const char* bad : {"", "[]", "{}", R"({"action":"dance"})", R"({"action":"use"})",
                             R"({"action":"use","id":"1"})", R"({"action":"use","id":"00000000"})",
                             R"({"action":"use","id":"0000000a","force":1})", R"({"action":"add","secret":7})"})
-        BOOST_TEST(app::parse_key_order(bad).has_error(), bad);
-    const auto refused = app::parse_key_order(R"({"action":"add","secret":"c2VjcmV0"})");
+        BOOST_TEST(app::parse_key_command(bad).has_error(), bad);
+    const auto refused = app::parse_key_command(R"({"action":"add","secret":"c2VjcmV0"})");
     BOOST_TEST_REQUIRE(refused.has_error());
     BOOST_TEST(refused.error().status == 400);
     BOOST_TEST(refused.error().body().find("c2VjcmV0") == std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_refused_order_is_a_conflict_and_an_unknown_key_is_not_found) {
+BOOST_AUTO_TEST_CASE(a_refused_command_is_a_conflict_and_an_unknown_key_is_not_found) {
     BOOST_TEST(app::key_refusal(error(node::errc::would_cut_off, "b")).status == 409);
     BOOST_TEST(app::key_refusal(error(node::errc::unknown_key, "x")).status == 404);
     BOOST_TEST(app::key_refusal(error(node::errc::would_cut_off, "b")).message == "b: it could cut peers off");

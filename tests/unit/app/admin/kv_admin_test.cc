@@ -24,10 +24,10 @@ struct Fixture {
     }
 
     openai::ApiResult<json::value> run(const std::string& body) {
-        auto order = parse_kv_order(body);
-        BOOST_TEST_REQUIRE(order.has_value());
+        auto command = parse_kv_command(body);
+        BOOST_TEST_REQUIRE(command.has_value());
         std::promise<openai::ApiResult<json::value>> done;
-        admin->run(std::move(order).value(), [&](auto result) { done.set_value(std::move(result)); });
+        admin->run(std::move(command).value(), [&](auto result) { done.set_value(std::move(result)); });
         return done.get_future().get();
     }
     std::string text(const std::string& body) { return json::serialize(run(body).value()); }
@@ -65,7 +65,7 @@ class FakePeers final : public FakeKvPeers {
 
 const std::string key = kv::to_string(key_of(1));
 
-std::string order(const std::string& action, const std::string& more = {}) {
+std::string command(const std::string& action, const std::string& more = {}) {
     return R"({"action":")" + action + R"(","key":")" + key + "\"" + more + "}";
 }
 
@@ -75,17 +75,17 @@ BOOST_AUTO_TEST_SUITE(kv_admin)
 
 BOOST_AUTO_TEST_CASE(a_value_can_be_put_found_read_and_deleted) {
     Fixture f;
-    BOOST_TEST(f.text(order("put", R"(,"payload":"aGVsbG8=")")) == R"({"key":")" + key + R"(","outcome":"stored"})");
-    const json::value place = f.run(order("locate")).value();
+    BOOST_TEST(f.text(command("put", R"(,"payload":"aGVsbG8=")")) == R"({"key":")" + key + R"(","outcome":"stored"})");
+    const json::value place = f.run(command("locate")).value();
     BOOST_TEST(!place.at("memory").as_bool());
     BOOST_TEST(place.at("disk").at("bytes").as_uint64() == kv::segment_header_size + 5);
-    const json::value got = f.run(order("get")).value();
+    const json::value got = f.run(command("get")).value();
     BOOST_TEST(got.at("payload").as_string() == "aGVsbG8=");
     BOOST_TEST(got.at("kind").as_string() == "value");
-    BOOST_TEST(f.text(order("delete")) == R"({"key":")" + key + R"(","deleted":true})");
-    BOOST_TEST(f.text(order("delete")) == R"({"key":")" + key + R"(","deleted":false})");
-    BOOST_TEST(f.text(order("locate")) == R"({"key":")" + key + R"(","memory":false,"disk":null})");
-    BOOST_TEST(f.run(order("get")).error().status == 404);
+    BOOST_TEST(f.text(command("delete")) == R"({"key":")" + key + R"(","deleted":true})");
+    BOOST_TEST(f.text(command("delete")) == R"({"key":")" + key + R"(","deleted":false})");
+    BOOST_TEST(f.text(command("locate")) == R"({"key":")" + key + R"(","memory":false,"disk":null})");
+    BOOST_TEST(f.run(command("get")).error().status == 404);
 }
 
 BOOST_AUTO_TEST_CASE(the_segments_of_a_request_are_located_one_by_one) {
@@ -105,7 +105,6 @@ BOOST_AUTO_TEST_CASE(the_segments_of_a_request_are_located_one_by_one) {
     BOOST_TEST(other.at("segments").at(0).at("key").as_string() == kv::to_string(key_of(2)));
     BOOST_TEST(f.run(R"({"action":"locate","tenant":"acme","request":{"model":"n"}})").error().status == 409);
     BOOST_TEST(f.run(R"({"action":"locate","request":{"model":"m"}})").error().status == 409);
-    BOOST_TEST(!parse_kv_order(R"({"action":"locate","request":"m"})").has_value());
 }
 
 BOOST_AUTO_TEST_CASE(a_list_of_keys_is_located_without_a_replica) {
@@ -131,8 +130,6 @@ BOOST_AUTO_TEST_CASE(what_a_session_or_a_replica_has_answered_is_located) {
     const auto of_replica = f.run(R"({"action":"locate","replica":")" + to_string(replica) + R"("})").value();
     BOOST_TEST((of_replica.at("segments") == of_session.at("segments")));
     BOOST_TEST(of_replica.at("next").is_null());
-    BOOST_TEST(!parse_kv_order(R"({"action":"locate","session":"alice"})").has_value());
-    BOOST_TEST(!parse_kv_order(R"({"action":"locate","replica":"r0"})").has_value());
 }
 
 BOOST_AUTO_TEST_CASE(what_a_replica_has_answered_is_located_in_parts) {
@@ -145,16 +142,14 @@ BOOST_AUTO_TEST_CASE(what_a_replica_has_answered_is_located_in_parts) {
     };
     for (std::uint32_t i = 1; i <= 5000; ++i)
         f.service->sessions().note(replica, 0xab + i / 3000, key_number(i), key_number(i - 1));
-    const std::string order = R"({"action":"locate","replica":")" + to_string(replica) + R"(")";
-    const auto first = f.run(order + "}").value();
+    const std::string command = R"({"action":"locate","replica":")" + to_string(replica) + R"(")";
+    const auto first = f.run(command + "}").value();
     BOOST_TEST(first.at("segments").as_array().size() == 4096U);
     BOOST_TEST(first.at("next").as_string() == "00000000000000ac-1097");
-    const auto rest = f.run(order + R"(,"after":"00000000000000ac-1097"})").value();
+    const auto rest = f.run(command + R"(,"after":"00000000000000ac-1097"})").value();
     BOOST_TEST(rest.at("segments").as_array().size() == 904U);
     BOOST_TEST(rest.at("segments").at(903).at("key").as_string() == kv::to_string(key_number(5000)));
     BOOST_TEST(rest.at("next").is_null());
-    for (const std::string after : {"", "-", "1-1", "00000000000000ac", "00000000000000ac-", "00000000000000ac-1x"})
-        BOOST_TEST(!parse_kv_order(order + R"(,"after":")" + after + R"("})").has_value());
 }
 
 BOOST_AUTO_TEST_CASE(of_a_migration_it_is_told_how_much_is_on_its_way) {
@@ -195,35 +190,11 @@ BOOST_AUTO_TEST_CASE(a_quota_is_told_and_set_for_the_tenants_tag) {
     BOOST_TEST(f.text(R"({"action":"quota","all":true})") == R"({"gib":0,"tenants":[]})");
 }
 
-BOOST_AUTO_TEST_CASE(what_an_order_lacks_is_named) {
-    const auto refused = [](const std::string& body) { return parse_kv_order(body).error().message; };
-    const auto mentions = [](const std::string& text, const char* part) { return text.find(part) != text.npos; };
-    BOOST_TEST(mentions(refused("{}"), "action"));
-    BOOST_TEST(mentions(refused(R"({"action":"burn"})"), "burn"));
-    BOOST_TEST(mentions(refused(R"({"action":"get"})"), "key"));
-    BOOST_TEST(mentions(refused(R"({"action":"get","key":"12"})"), "64 hexadecimal"));
-    BOOST_TEST(mentions(refused(order("put")), "payload"));
-    BOOST_TEST(mentions(refused(order("put", R"(,"payload":"?")")), "base64"));
-    const std::string migrate = R"({"action":"migrate","to":"0000000000000007")";
-    BOOST_TEST(mentions(refused(migrate + "}"), "keys"));
-    BOOST_TEST(mentions(refused(migrate + R"(,"keys":[]})"), "at least one"));
-    BOOST_TEST(mentions(refused(migrate + R"(,"keys":"ab"})"), "an array"));
-    BOOST_TEST(mentions(refused(migrate + R"(,"keys":[1]})"), "a string"));
-    BOOST_TEST(mentions(refused(migrate + R"(,"keys":["ab"]})"), "64 hexadecimal"));
-    BOOST_TEST(mentions(refused(R"({"action":"migrate","keys":[")" + key + "\"]}"), "to"));
-    BOOST_TEST(mentions(refused(R"({"action":"migrate","to":"me","keys":[")" + key + "\"]}"), "16 hexadecimal"));
-    std::string many = R"({"action":"locate","keys":[")" + key + "\"";
-    for (int i = 0; i < 4096; ++i) many += ",\"" + key + "\"";
-    BOOST_TEST(mentions(refused(many + "]}"), "4097"));
-    for (const char* gib : {"-1", "1.5", "\"2\"", "1048577"})
-        BOOST_TEST(mentions(refused(R"({"action":"quota","gib":)" + std::string(gib) + "}"), "gib"));
-}
-
-BOOST_AUTO_TEST_CASE(without_a_cache_orders_are_refused) {
+BOOST_AUTO_TEST_CASE(without_a_cache_commands_are_refused) {
     const KvAdmin admin(crypto, secret, nullptr, std::make_shared<LocalReplicas>());
     BOOST_TEST(!admin.stats().has_value());
     int status = 0;
-    admin.run({}, [&](const auto& result) { status = result.error().status; });
+    admin.run(ListQuotas{}, [&](const auto& result) { status = result.error().status; });
     BOOST_TEST(status == 409);
     Fixture f;
     f.service->stop();

@@ -1,0 +1,32 @@
+// KeyCommand: what an operator wants of the cluster's keys, and what came of it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "base/cluster_key.h"
+
+namespace exa::app {
+
+struct AddKey {
+    std::optional<KeySecret> secret;  // nothing: the peer makes one
+};
+// Makes it the primary key.
+struct UseKey {
+    KeyId id;
+    bool insist = false;  // although it could cut peers off
+};
+struct RemoveKey {
+    KeyId id;
+    bool insist = false;  // although it could cut peers off
+};
+
+using KeyCommand = std::variant<AddKey, UseKey, RemoveKey>;
+
+struct KeyChange {
+    KeyId id;
+    std::string warning;  // what was insisted against; empty: nothing
+};
+
+}  // namespace exa::app
