@@ -17,8 +17,8 @@ constexpr std::size_t system_segments = 3;
 
 }  // namespace
 
-Chats::Chats(const Crypto& crypto, const ChatShape& shape, const ChatFaults& faults, Rng rng)
-    : crypto_(crypto), shape_(shape), faults_(faults), rng_(rng), chats_(shape.chats) {
+Chats::Chats(const Crypto& crypto, const ChatShape& shape, Mutant mutant, Rng rng)
+    : crypto_(crypto), shape_(shape), mutant_(mutant), rng_(rng), chats_(shape.chats) {
     for (std::uint32_t number = 0; number < chats_.size(); ++number) {
         Chat& chat = chats_[number];
         chat.tenant = static_cast<std::uint32_t>(rng_.below(shape_.tenants));
@@ -31,16 +31,16 @@ void Chats::grow(std::uint32_t number, std::uint32_t most) {
     Chat& chat = chats_[number];
     if (chat.segments.size() >= shape_.segments_max) chat.segments.clear();
     kv::CacheFingerprint fingerprint;
-    fingerprint.version = faults_.one_fingerprint ? 0 : chat.model;
-    const std::string tenant = std::to_string(faults_.one_salt ? 0 : chat.tenant);
-    const Digest salt = kv::tenant_salt(crypto_, as_bytes("root"), tenant);
+    fingerprint.version = chat.model;
+    const Digest salt = kv::tenant_salt(crypto_, as_bytes("root"), std::to_string(chat.tenant));
     for (std::uint64_t more = 1 + rng_.below(most); more > 0; --more) {
         const std::size_t place = chat.segments.size();
         std::array<std::uint32_t, segment_tokens> tokens{};
         for (std::uint32_t i = 0; i < segment_tokens; ++i)
             tokens[i] = chat.shared && place < system_segments ? static_cast<std::uint32_t>(place * 100 + i)
                                                                : static_cast<std::uint32_t>(rng_.next());
-        const kv::SegmentKey parent = place == 0 ? kv::root_key(crypto_, fingerprint, salt) : chat.segments.back().key;
+        const kv::SegmentKey parent =
+            place == 0 ? kv::root_key(crypto_, fingerprint, salt, mutant_) : chat.segments.back().key;
         const std::uint64_t before = place == 0 ? chat.model + 1 : chat.segments.back().content.tokens;
         const ByteView bytes{reinterpret_cast<const std::uint8_t*>(tokens.data()), sizeof(tokens)};
         chat.segments.push_back({kv::child_key(crypto_, parent, tokens), parent, {chat.tenant, hash64(bytes, before)}});

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/crypto.h"
+#include "base/mutant.h"
 #include "base/rng.h"
 #include "kv/segment.h"
 #include "kv/segment_key.h"
@@ -20,11 +21,6 @@ struct ChatShape {
     std::uint32_t models = 2;
     std::uint32_t segments_max = 40;  // then the chat begins anew
     double shared = 0.3;              // of chats, which begin with the same tokens (a system prompt)
-};
-
-struct ChatFaults {
-    bool one_salt = false;         // all tenants' keys are the same: a mutant
-    bool one_fingerprint = false;  // all models' keys are the same: a mutant
 };
 
 class Chats {
@@ -48,7 +44,7 @@ class Chats {
     };
 
     // `crypto` outlives it.
-    Chats(const Crypto& crypto, const ChatShape& shape, const ChatFaults& faults, Rng rng);
+    Chats(const Crypto& crypto, const ChatShape& shape, Mutant mutant, Rng rng);
 
     std::uint32_t pick() { return static_cast<std::uint32_t>(rng_.below(chats_.size())); }
     const Chat& chat(std::uint32_t number) const { return chats_[number]; }
@@ -63,7 +59,7 @@ class Chats {
   private:
     const Crypto& crypto_;
     const ChatShape shape_;
-    const ChatFaults faults_;
+    const Mutant mutant_;
     Rng rng_;
     std::vector<Chat> chats_;
 };

@@ -10,22 +10,17 @@ namespace exa::sim {
 
 namespace {
 
-// Segments, with every look.
+// Segments, with every poll.
 constexpr std::size_t scrubbed_at_once = 4;
 // As an hour of production is to a day.
 constexpr std::chrono::seconds repair_period{100};
 // A second loss sooner than this after the first one is not held against repair.
 constexpr std::chrono::seconds repair_time{90};
-// Of an item in a question or an answer.
-constexpr std::size_t item_bytes = 44;
 
-ChatFaults chat_faults(Mutant mutant) {
-    return {.one_salt = mutant == Mutant::tenants_share_salt, .one_fingerprint = mutant == Mutant::models_share_keys};
-}
-
-kv::ExchangeConfig exchange_config() {
-    kv::ExchangeConfig config;
-    config.repair.period = repair_period;
+node::KvReplicatorConfig replicator_config(Mutant mutant) {
+    node::KvReplicatorConfig config;
+    config.exchange.repair.period = repair_period;
+    config.exchange.mutant = mutant;
     return config;
 }
 
@@ -35,91 +30,80 @@ KvCluster::KvCluster(const Scenario& scenario, Cluster& cluster, Oracles& oracle
     : scenario_(scenario),
       cluster_(cluster),
       oracles_(oracles),
-      mutant_(mutant),
-      sealer_(crypto, as_bytes("root")),
+      sealer_(crypto, as_bytes("root"), mutant),
       rng_(cluster.streams().stream("kv")),
-      chats_(crypto, scenario.kv.chats, chat_faults(mutant), cluster.streams().stream("chats")),
-      exchanges_(cluster, *this, {EventKind::kv, LinkPool::bulk, item_bytes, scenario.kv.segment_bytes},
-                 exchange_config()) {
+      chats_(crypto, scenario.kv.chats, mutant, cluster.streams().stream("chats")),
+      replicators_(cluster, *this, sealer_, {EventKind::kv, LinkPool::bulk, scenario.kv.segment_bytes},
+                   replicator_config(mutant)) {
     for (Host host = 0; host < cluster.size(); ++host)
         stores_.push_back(std::make_unique<KvStore>(sealer_, cluster.peer(host).disk,
                                                     std::uint64_t{scenario.kv.capacity_segments} * kv::segment_block,
                                                     cluster.streams().stream("kv store", host)));
     cluster.handle_with(EventKind::kv, [this](const Event& event) {
-        if (event.arg == Exchanges::user_arg) return begin_turn();
-        exchanges_.handle(event);
+        if (event.arg == Replicators::user_arg) return begin_turn();
+        replicators_.handle(event);
     });
 }
 
 void KvCluster::start() {
     if (scenario_.kv.rate <= 0) return;
-    cluster_.push(WorldTime{scenario_.kv.from}, EventKind::kv, 0, Exchanges::user_arg);
-    exchanges_.start();
+    cluster_.push(WorldTime{scenario_.kv.from}, EventKind::kv, 0, Replicators::user_arg);
+    replicators_.start();
 }
 
 void KvCluster::on_crash(Host host) {
     stores_[host]->crash();
+    // The next process numbers its fetches from one again.
+    std::erase_if(turns_, [host](const auto& turn) { return turn.first.first == host; });
 }
 
 void KvCluster::begin_turn() {
     if (stopped_) return;
     cluster_.push(cluster_.now() + duration_of(-std::log(1 - rng_.unit()) / scenario_.kv.rate), EventKind::kv, 0,
-                  Exchanges::user_arg);
+                  Replicators::user_arg);
     const Host host = static_cast<Host>(rng_.below(cluster_.size()));
     const std::uint32_t chat = chats_.pick();
-    kv::Exchange* exchange = exchanges_.find(host);
-    if (exchange == nullptr || cluster_.peer(host).paused) return;
+    node::KvReplicator* replicator = replicators_.find(host);
+    if (replicator == nullptr || cluster_.peer(host).paused) return;
     ++counters_.turns;
     chats_.grow(chat, scenario_.kv.turn_segments);
-    Turn turn{host, exchanges_.boot(host), chat, chats_.chat(chat).segments, {}};
+    Turn turn{host, replicators_.boot(host), chat, chats_.chat(chat).segments, {}};
     std::vector<kv::SegmentKey> keys;
     for (std::uint32_t place = 0; place < turn.segments.size(); ++place) {
         const kv::SegmentKey& key = turn.segments[place].key;
         keys.push_back(key);
-        const auto held = stores_[host]->get(exchanges_.wall(host), key, mutant_ == Mutant::mac_unchecked);
+        const auto held = stores_[host]->get(replicators_.wall(host), key);
         turn.held.push_back(held != nullptr);
         if (held) check(host, turn, place, *held);
         counters_.held += held != nullptr ? 1 : 0;
     }
-    const kv::LoadId id{exchanges_.number()};
-    std::vector<bool> held = turn.held;
+    const kv::LoadId id = replicator->fetch_chain(replicators_.now(host), std::move(keys), turn.held);
     turns_.emplace(std::pair(host, id), std::move(turn));
-    exchange->load(exchanges_.now(host), id, std::move(keys), std::move(held));
-    exchanges_.pump(host);
+    replicators_.pump(host);
 }
 
 // As app/kv/scrubber reads the disk, somewhat faster, so that a round ends within a run.
-void KvCluster::on_look(Host host) {
-    if (mutant_ == Mutant::mac_unchecked) return;
+void KvCluster::on_poll(Host host) {
     for (const kv::SegmentKey& key : stores_[host]->scrub(scrubbed_at_once))
-        exchanges_.last(host)->recover(exchanges_.now(host), key);
+        replicators_.last(host)->handle_lost(replicators_.now(host), key);
 }
 
-kv::Item KvCluster::look(Host host, const kv::SegmentKey& key) {
+kv::Item KvCluster::lookup(Host host, const kv::SegmentKey& key) {
     return stores_[host]->find(key).value_or(kv::Item{key});
 }
 
-kv::SealedSegment KvCluster::fetch(Host host, const kv::Item& item) {
-    const bool was_here = stores_[host]->find(item.key).has_value();
-    auto segment = stores_[host]->get(exchanges_.wall(host), item.key, mutant_ == Mutant::mac_unchecked);
-    if (was_here && !segment) exchanges_.last(host)->recover(exchanges_.now(host), item.key);
+kv::SealedSegment KvCluster::read(Host host, const kv::SegmentKey& key) {
+    const bool was_here = stores_[host]->find(key).has_value();
+    auto segment = stores_[host]->get(replicators_.wall(host), key);
+    if (was_here && !segment) replicators_.last(host)->handle_lost(replicators_.now(host), key);
     return segment;
 }
 
-bool KvCluster::verify(const kv::SegmentKey& key, const kv::SegmentBuffer& segment) {
-    if (mutant_ == Mutant::mac_unchecked || sealer_.verify(key, segment.view())) return true;
-    ++counters_.corrupt;
-    return false;
-}
-
-bool KvCluster::is_forgotten(Host host, const kv::Question& question) {
-    return mutant_ == Mutant::lost_repair && question.kind == kv::QuestionKind::offer &&
-           exchanges_.last(host)->repair().is_running;
-}
-
-void KvCluster::on_written(Host host, const kv::Item& item, bool own) {
+void KvCluster::on_written(Host host, const kv::Item& item) {
     KvStore& store = *stores_[host];
-    store.finish(exchanges_.wall(host), item.key);
+    store.finish(replicators_.wall(host), item.key);
+    // A second write of it may have come after its eviction.
+    if (!store.find(item.key)) return;
     Track& track = tracks_[item.key];
     track.on.insert(host);
     track.refused.erase(host);
@@ -127,58 +111,57 @@ void KvCluster::on_written(Host host, const kv::Item& item, bool own) {
     if (store.physical_bytes() > store.capacity())
         oracles_.violate("K5", fmt::format("the store of peer {} takes {} bytes of {}", host, store.physical_bytes(),
                                            store.capacity()));
-    if (own)
-        exchanges_.last(host)->add(exchanges_.now(host), item);
-    else if (mutant_ != Mutant::early_publish)
-        exchanges_.last(host)->handle_stored(exchanges_.now(host), item, kv::OfferOutcome::held);
 }
 
-void KvCluster::give(Host host, const kv::Exchange::Give& give) {
+// What was handed out is kept as it came, and no peer is told.
+void KvCluster::deliver(Host host, const kv::Exchange::Give& give) {
     const auto turn = turns_.find({host, give.id});
     if (turn == turns_.end()) return;
     ++counters_.handed_out;
     check(host, turn->second, give.place, *give.segment);
+    const kv::SegmentKey& key = turn->second.segments[give.place].key;
+    write(host, give.segment, {key, 0, static_cast<std::uint32_t>(give.segment->size())}, WriteOrigin::fetched);
 }
 
-void KvCluster::end_load(Host host, const kv::Exchange::LoadOver& over) {
+void KvCluster::end_fetch(Host host, const kv::Exchange::LoadOver& over) {
     const auto turn = turns_.extract({host, over.id});
     if (!turn.empty()) end_turn(turn.mapped(), over.given);
 }
 
 void KvCluster::store(Host host, const kv::Exchange::Store& store) {
-    write(host, store.segment, store.item, false);
+    write(host, store.segment, store.item, WriteOrigin::offered);
 }
 
-void KvCluster::on_kept(const kv::Exchange::Kept& kept) {
+void KvCluster::on_acked(const kv::Exchange::Kept& acked) {
     ++counters_.acknowledged;
-    const auto by = exchanges_.host_of(kept.by);
+    const auto by = replicators_.host_of(acked.by);
     if (!by) return;
-    const Track& track = tracks_[kept.item.key];
+    const Track& track = tracks_[acked.item.key];
     const bool lost_since = track.last_loss > WorldTime{} && cluster_.now() - track.last_loss < repair_time;
     if (track.on.contains(*by) || track.excused || lost_since) return;
     oracles_.violate(
-        "K2", fmt::format("peer {} says that it has segment {}, which is not on its disk", *by, name(kept.item.key)));
+        "K2", fmt::format("peer {} says that it has segment {}, which is not on its disk", *by, name(acked.item.key)));
 }
 
-void KvCluster::write(Host host, const kv::SealedSegment& segment, const kv::Item& item, bool own) {
-    kv::Exchange& exchange = *exchanges_.last(host);
-    const TimePoint now = exchanges_.now(host);
+void KvCluster::write(Host host, const kv::SealedSegment& segment, const kv::Item& item, WriteOrigin origin) {
+    node::KvReplicator& replicator = *replicators_.last(host);
+    const TimePoint now = replicators_.now(host);
     std::vector<kv::SegmentKey> gone;
-    const auto begun = stores_[host]->begin(exchanges_.wall(host), segment, gone);
+    const auto begun = stores_[host]->begin(replicators_.wall(host), segment, gone);
     for (const kv::SegmentKey& key : gone) {
         tracks_[key].evicted = true;
         lose(host, key, true);
     }
     switch (begun) {
         case KvStore::Begun::writing:
-            if (mutant_ == Mutant::early_publish && !own) exchange.handle_stored(now, item, kv::OfferOutcome::held);
-            return exchanges_.write_later(host, item, own);
+            return replicators_.write_later(host, item, origin);
         case KvStore::Begun::present:
-            if (!own) exchange.handle_stored(now, item, kv::OfferOutcome::later);
+            if (origin == WriteOrigin::made) replicator.handle_written(now, item);
+            if (origin == WriteOrigin::offered) replicator.handle_stored(now, item, kv::OfferOutcome::held);
             return;
         case KvStore::Begun::refused:
             tracks_[item.key].refused.insert(host);
-            if (!own) exchange.handle_stored(now, item, kv::OfferOutcome::refused);
+            if (origin == WriteOrigin::offered) replicator.handle_stored(now, item, kv::OfferOutcome::refused);
             return;
     }
 }
@@ -195,15 +178,14 @@ void KvCluster::check(Host host, const Turn& turn, std::uint32_t place, const kv
                                            host, name(wanted.key)));
 }
 
-// What was handed out goes to the peer's own store too; the rest is computed.
+// What did not come is computed.
 void KvCluster::end_turn(const Turn& turn, std::uint32_t given) {
-    if (exchanges_.find(turn.host) == nullptr || exchanges_.boot(turn.host) != turn.boot) return;
-    for (std::uint32_t place = 0; place < turn.segments.size(); ++place) {
-        if (place < given && turn.held[place]) continue;
+    if (replicators_.find(turn.host) == nullptr || replicators_.boot(turn.host) != turn.boot) return;
+    for (std::uint32_t place = given; place < turn.segments.size(); ++place) {
         const Chats::Segment& segment = turn.segments[place];
-        counters_.made += place >= given ? 1 : 0;
-        const auto sealed = chats_.make(sealer_, segment, exchanges_.number());
-        write(turn.host, sealed, {segment.key, 0, static_cast<std::uint32_t>(sealed->size())}, true);
+        ++counters_.made;
+        const auto sealed = chats_.make(sealer_, segment, replicators_.number());
+        write(turn.host, sealed, {segment.key, 0, static_cast<std::uint32_t>(sealed->size())}, WriteOrigin::made);
     }
 }
 
@@ -244,11 +226,11 @@ void KvCluster::wipe(Host host) {
 
 // Whether an owner, in somebody's eyes, is one of the core and has not what it should have.
 bool KvCluster::lacks(const std::vector<Host>& core, PeerId owner, const kv::SegmentKey& key) {
-    const auto at = exchanges_.host_of(owner);
+    const auto at = replicators_.host_of(owner);
     if (!at || !std::ranges::binary_search(core, *at) || stores_[*at]->find(key)) return false;
     // Who lived there before, under another identity, is dead. Who has come since that one died may never have heard of
     // it, and then names other owners for as long as it is not lost.
-    const kv::Exchange* there = exchanges_.find(*at);
+    const node::KvReplicator* there = replicators_.find(*at);
     if (cluster_.peer(*at).id != owner || there == nullptr || !there->placement().owns(owner, key)) return false;
     const Track& track = tracks_[key];
     return !track.evicted && !track.refused.contains(*at) && !cluster_.peer(*at).disk.faults().full;
@@ -258,21 +240,21 @@ bool KvCluster::is_settled(const std::vector<Host>& core, std::string& why) {
     if (scenario_.kv.rate <= 0) return true;
     // What was not in order at the last look is most likely not yet.
     if (lack_) {
-        const kv::Exchange* holder = exchanges_.find(lack_->holder);
+        const node::KvReplicator* holder = replicators_.find(lack_->holder);
         if (holder != nullptr && stores_[lack_->holder]->find(lack_->key) &&
             holder->placement().owns(lack_->owner, lack_->key) && lacks(core, lack_->owner, lack_->key))
             return false;
         lack_.reset();
     }
     for (const Host host : core) {
-        const kv::Exchange* exchange = exchanges_.find(host);
-        if (exchange == nullptr) continue;
-        if (exchange->repair().is_running) {
+        const node::KvReplicator* replicator = replicators_.find(host);
+        if (replicator == nullptr) continue;
+        if (replicator->repair().is_running) {
             why = fmt::format("K4: peer {} is still repairing", host);
             return false;
         }
         for (const kv::Item& item : stores_[host]->list(std::nullopt, SIZE_MAX)) {
-            for (const PeerId owner : exchange->placement().owners(item.key)) {
+            for (const PeerId owner : replicator->placement().owners(item.key)) {
                 if (!lacks(core, owner, item.key)) continue;
                 lack_ = {host, owner, item.key};
                 why = fmt::format("K4: peer {} has segment {}, and its owner {} has not", host, name(item.key),
@@ -286,12 +268,13 @@ bool KvCluster::is_settled(const std::vector<Host>& core, std::string& why) {
 
 KvCounters KvCluster::counters() const {
     KvCounters counters = counters_;
+    counters.corrupt = replicators_.corrupt();
     for (Host host = 0; host < cluster_.size(); ++host) {
-        const kv::Exchange* exchange = exchanges_.last(host);
-        if (exchange == nullptr) continue;
-        counters.repaired += exchange->repair().offered;
-        counters.passes += exchange->repair().passes;
-        counters.healed += exchange->recovery().recovered();
+        const node::KvReplicator* replicator = replicators_.last(host);
+        if (replicator == nullptr) continue;
+        counters.repaired += replicator->repair().offered;
+        counters.passes += replicator->repair().passes;
+        counters.healed += replicator->recovered();
     }
     return counters;
 }

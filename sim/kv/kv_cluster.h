@@ -1,5 +1,5 @@
-// KvCluster: the KV service of every peer, without engines: exchanges over a model of a disk store, and chats that load
-// what is there and store what they add.
+// KvCluster: the KV service of every peer, without engines: replicators over a model of a disk store, and chats that
+// load what is there and store what they add.
 //
 // Oracles: K1 what is handed out is what the chat's tokens say; K2 what a peer acknowledges is wholly on its disk; K3
 // what two owners had outlives one rack; K4 in the end every owner in the core has what it shall have; K5 no store is
@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "sim/checks/mutants.h"
+#include "base/mutant.h"
 #include "sim/checks/oracles.h"
 #include "sim/cluster/cluster.h"
 #include "sim/kv/chats.h"
-#include "sim/kv/exchanges.h"
+#include "sim/kv/replicators.h"
 #include "sim/kv/store.h"
 #include "sim/scenarios/scenario.h"
 
@@ -36,7 +36,7 @@ struct KvCounters {
     std::uint64_t healed = 0;  // that were bad on the disk and came from other peers
 };
 
-class KvCluster final : private ExchangeUser {
+class KvCluster final : private ReplicatorUser {
   public:
     // All outlive it.
     KvCluster(const Scenario& scenario, Cluster& cluster, Oracles& oracles, const Crypto& crypto, Mutant mutant);
@@ -75,19 +75,17 @@ class KvCluster final : private ExchangeUser {
 
     const kv::Holdings& on_start(Host host) override { return *stores_[host]; }
     void on_crash(Host host) override;
-    void on_look(Host host) override;
-    kv::Item look(Host host, const kv::SegmentKey& key) override;
-    kv::SealedSegment fetch(Host host, const kv::Item& item) override;
-    bool verify(const kv::SegmentKey& key, const kv::SegmentBuffer& segment) override;
-    bool is_forgotten(Host host, const kv::Question& question) override;
-    void on_written(Host host, const kv::Item& item, bool own) override;
-    void give(Host host, const kv::Exchange::Give& give) override;
-    void end_load(Host host, const kv::Exchange::LoadOver& over) override;
+    void on_poll(Host host) override;
+    kv::Item lookup(Host host, const kv::SegmentKey& key) override;
+    kv::SealedSegment read(Host host, const kv::SegmentKey& key) override;
+    void on_written(Host host, const kv::Item& item) override;
+    void deliver(Host host, const kv::Exchange::Give& give) override;
+    void end_fetch(Host host, const kv::Exchange::LoadOver& over) override;
     void store(Host host, const kv::Exchange::Store& store) override;
-    void on_kept(const kv::Exchange::Kept& kept) override;
+    void on_acked(const kv::Exchange::Kept& acked) override;
 
     void begin_turn();
-    void write(Host host, const kv::SealedSegment& segment, const kv::Item& item, bool own);
+    void write(Host host, const kv::SealedSegment& segment, const kv::Item& item, WriteOrigin origin);
     void check(Host host, const Turn& turn, std::uint32_t place, const kv::SegmentBuffer& segment);
     void end_turn(const Turn& turn, std::uint32_t given);
     void lose(Host host, const kv::SegmentKey& key, bool excused);
@@ -97,12 +95,11 @@ class KvCluster final : private ExchangeUser {
     const Scenario& scenario_;
     Cluster& cluster_;
     Oracles& oracles_;
-    const Mutant mutant_;
     const kv::SegmentSealer sealer_;
     Rng rng_;
     Chats chats_;
     std::vector<std::unique_ptr<KvStore>> stores_;  // by host
-    Exchanges exchanges_;
+    Replicators replicators_;
     std::map<std::pair<Host, kv::LoadId>, Turn> turns_;
     std::map<kv::SegmentKey, Track> tracks_;
     // What a peer of the core holds and that owner of it lacked at the last look.

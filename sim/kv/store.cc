@@ -53,7 +53,8 @@ std::vector<kv::Item> KvStore::list(const std::optional<kv::SegmentKey>& after, 
 
 KvStore::Begun KvStore::begin(WallTime now, const kv::SealedSegment& segment, std::vector<kv::SegmentKey>& gone) {
     const kv::StoreEntry entry = entry_of(*segment);
-    if (stored_.contains(entry.key) || writing_.contains(entry.key)) return Begun::present;
+    if (stored_.contains(entry.key)) return Begun::present;
+    if (writing_.contains(entry.key)) return Begun::writing;
     if (!disk_.takes_writes()) {
         ++effects_.refused_full;
         return Begun::refused;
@@ -86,11 +87,11 @@ void KvStore::finish(WallTime, const kv::SegmentKey& key) {
     stored_.insert(std::move(written));
 }
 
-kv::SealedSegment KvStore::get(WallTime now, const kv::SegmentKey& key, bool trusts) {
+kv::SealedSegment KvStore::get(WallTime now, const kv::SegmentKey& key) {
     const auto at = stored_.find(key);
     if (at == stored_.end()) return nullptr;
     index_.use(now, key);
-    if (trusts || sealer_.verify(key, at->second->view())) return at->second;
+    if (sealer_.verify(key, at->second->view())) return at->second;
     ++effects_.dropped;
     drop(key);
     return nullptr;

@@ -37,12 +37,12 @@ class KvStore final : public kv::Holdings {
     std::vector<kv::Item> list(const std::optional<kv::SegmentKey>& after, std::size_t limit) const override;
 
     enum class Begun : std::uint8_t { writing, present, refused };
-    // A write that begins is on the disk when finish() is called, and lost when a crash comes first. What had to go for
-    // it is added to `gone`.
+    // A write that begins is on the disk when finish() is called, and lost when a crash comes first; so is a second
+    // one of the same segment, which is one with it. What had to go for it is added to `gone`.
     Begun begin(WallTime now, const kv::SealedSegment& segment, std::vector<kv::SegmentKey>& gone);
     void finish(WallTime now, const kv::SegmentKey& key);
-    // Verified, unless `trusts`. Null is a miss; what does not verify is dropped.
-    kv::SealedSegment get(WallTime now, const kv::SegmentKey& key, bool trusts);
+    // Verified. Null is a miss; what does not verify is dropped.
+    kv::SealedSegment get(WallTime now, const kv::SegmentKey& key);
 
     // Verifies the next `count` in the order of keys, round and round; those that were bad, and are dropped.
     std::vector<kv::SegmentKey> scrub(std::size_t count);

@@ -25,17 +25,10 @@ kv::Item told(const kv::Item& stored) {
     return {stored.key, stored.stamp, stored.bytes == removal_bytes ? 0 : stored.bytes};
 }
 
-kv::SealedSegment body(const kv::Item& item) {
-    auto buffer = std::make_shared<kv::SegmentBuffer>(item.bytes == 0 ? removal_bytes : value_bytes);
-    std::ranges::fill(buffer->bytes(), std::uint8_t{0});
-    std::memcpy(buffer->bytes().data(), &item.stamp, sizeof item.stamp);
-    return buffer;
-}
-
-std::uint64_t stamp_in(const kv::SegmentBuffer& segment) {
-    std::uint64_t stamp = 0;
-    std::memcpy(&stamp, segment.view().data(), sizeof stamp);
-    return stamp;
+node::KvReplicatorConfig replicator_config(Mutant mutant) {
+    node::KvReplicatorConfig config;
+    config.exchange.mutant = mutant;
+    return config;
 }
 
 }  // namespace
@@ -52,14 +45,16 @@ std::vector<kv::Item> ValueCluster::Disk::list(const std::optional<kv::SegmentKe
     return page;
 }
 
-ValueCluster::ValueCluster(const Scenario& scenario, Cluster& cluster, Oracles& oracles, Mutant mutant)
+ValueCluster::ValueCluster(const Scenario& scenario, Cluster& cluster, Oracles& oracles, const Crypto& crypto,
+                           Mutant mutant)
     : scenario_(scenario),
       cluster_(cluster),
       oracles_(oracles),
-      mutant_(mutant),
+      sealer_(crypto, as_bytes("root"), mutant),
       rng_(cluster.streams().stream("values")),
       services_(cluster.size()),
-      exchanges_(cluster, *this, {EventKind::values, LinkPool::data, 0, value_message}, kv::ExchangeConfig{}),
+      replicators_(cluster, *this, sealer_, {EventKind::values, LinkPool::data, value_message},
+                   replicator_config(mutant)),
       acknowledged_(scenario.values.keys),
       survey_(scenario.values.keys) {
     for (std::uint64_t number = 0; number < scenario.values.keys; ++number) {
@@ -70,15 +65,15 @@ ValueCluster::ValueCluster(const Scenario& scenario, Cluster& cluster, Oracles& 
         }
     }
     cluster.handle_with(EventKind::values, [this](const Event& event) {
-        if (event.arg == Exchanges::user_arg) return begin_operation();
-        exchanges_.handle(event);
+        if (event.arg == Replicators::user_arg) return begin_operation();
+        replicators_.handle(event);
     });
 }
 
 void ValueCluster::start() {
     if (scenario_.values.rate <= 0) return;
-    cluster_.push(WorldTime{scenario_.values.from}, EventKind::values, 0, Exchanges::user_arg);
-    exchanges_.start();
+    cluster_.push(WorldTime{scenario_.values.from}, EventKind::values, 0, Replicators::user_arg);
+    replicators_.start();
 }
 
 void ValueCluster::wipe(Host host) {
@@ -91,45 +86,44 @@ const kv::Holdings& ValueCluster::on_start(Host host) {
     return service.disk;
 }
 
+void ValueCluster::on_crash(Host host) {
+    services_[host].memory.clear();
+    // The next process numbers its searches from one again.
+    std::erase_if(operations_, [host](const auto& operation) { return operation.first.first == host; });
+}
+
 void ValueCluster::begin_operation() {
     if (stopped_) return;
     cluster_.push(cluster_.now() + duration_of(-std::log(1 - rng_.unit()) / scenario_.values.rate), EventKind::values,
-                  0, Exchanges::user_arg);
+                  0, Replicators::user_arg);
     const Host host = static_cast<Host>(rng_.below(cluster_.size()));
     const auto number = static_cast<std::uint32_t>(rng_.below(keys_.size()));
     const std::uint64_t what = rng_.below(10);
-    kv::Exchange* exchange = exchanges_.find(host);
-    if (exchange == nullptr || cluster_.peer(host).paused) return;
+    node::KvReplicator* replicator = replicators_.find(host);
+    if (replicator == nullptr || cluster_.peer(host).paused) return;
     if (what < 3) {
         ++counters_.sets;
         write(host, number, false, 0);
-        return exchanges_.pump(host);
+        return replicators_.pump(host);
     }
     Operation operation{
-        what == 3 ? Purpose::remove : Purpose::get, host, exchanges_.boot(host), number, cluster_.now(), {}, {}};
+        what == 3 ? Purpose::remove : Purpose::get, host, replicators_.boot(host), number, cluster_.now(), {}, {}};
     for (const Acknowledged& one : acknowledged_[number])
         if (in_reach(host, one, number)) operation.before.push_back(one);
-    begin(*exchange, std::move(operation));
+    begin(*replicator, std::move(operation));
 }
 
-void ValueCluster::begin(kv::Exchange& exchange, Operation operation) {
+void ValueCluster::begin(node::KvReplicator& replicator, Operation operation) {
     const Host host = operation.host;
-    const kv::KnownValue value = known(host, keys_[operation.number]);
-    const kv::FindId id{exchanges_.number()};
-    const auto at = operations_.emplace(std::pair(host, id.value), std::move(operation)).first;
-    if (mutant_ == Mutant::values_unasked && value.item.stamp != 0) {
-        Operation unasked = std::move(at->second);
-        operations_.erase(at);
-        return end(std::move(unasked), value.item.bytes == 0 ? 0 : value.item.stamp);
-    }
-    exchange.find(exchanges_.now(host), id, {value});
-    exchanges_.pump(host);
+    const kv::FindId id = replicator.find(replicators_.now(host), {known(host, keys_[operation.number])});
+    operations_.emplace(std::pair(host, id.value), std::move(operation));
+    replicators_.pump(host);
 }
 
 // Whoever acknowledged still runs, is an owner as the reader sees it, and both reach one another.
 bool ValueCluster::in_reach(Host from, const Acknowledged& one, std::uint32_t number) {
     const Peer& by = cluster_.peer(one.by);
-    const kv::Exchange* reader = exchanges_.find(from);
+    const node::KvReplicator* reader = replicators_.find(from);
     if (reader == nullptr || !by.is_up() || by.boot != one.boot || by.paused || cluster_.peer(from).paused)
         return false;
     const kv::Placement& placement = reader->placement();
@@ -139,33 +133,40 @@ bool ValueCluster::in_reach(Host from, const Acknowledged& one, std::uint32_t nu
            cluster_.fabric().reaches(one.by, from, false);
 }
 
-// As its receiver sees to it: not another version than was asked for, but a later one.
-kv::SealedSegment ValueCluster::fetch(Host host, const kv::Item& item) {
-    const kv::Item there = known(host, item.key).item;
-    return there.stamp != 0 && there.stamp >= item.stamp ? body(there) : nullptr;
+kv::SealedSegment ValueCluster::read(Host host, const kv::SegmentKey& key) {
+    const kv::Item there = known(host, key).item;
+    if (there.stamp == 0) return nullptr;
+    const bool is_removal = there.bytes == 0;
+    auto buffer = std::make_shared<kv::SegmentBuffer>(is_removal ? removal_bytes : value_bytes);
+    std::ranges::fill(buffer->bytes().subspan(kv::segment_header_size), std::uint8_t{0});
+    kv::SegmentHead head;
+    head.key = key;
+    head.stamp = there.stamp;
+    head.kind = is_removal ? kv::SegmentKind::tombstone : kv::SegmentKind::value;
+    const std::uint64_t nonce = replicators_.number();
+    std::memcpy(head.nonce.data(), &nonce, sizeof nonce);
+    sealer_.seal(head, *buffer);
+    return buffer;
 }
 
-void ValueCluster::on_offer(Host host, const std::vector<kv::Item>& items) {
-    for (const kv::Item& item : items) services_[host].clock.observe(exchanges_.wall(host), item.stamp);
+void ValueCluster::observe(Host host, std::uint64_t stamp) {
+    services_[host].clock.observe(replicators_.wall(host), stamp);
 }
 
-void ValueCluster::on_written(Host host, const kv::Item& item, bool own) {
+void ValueCluster::on_written(Host host, const kv::Item& item) {
     Disk& disk = services_[host].disk;
     const auto there = disk.find(item.key);
     if (!there || there->stamp < item.stamp) disk.items[item.key] = item;
-    if (own)
-        exchanges_.last(host)->add(exchanges_.now(host), item);
-    else
-        exchanges_.last(host)->handle_stored(exchanges_.now(host), item, kv::OfferOutcome::held);
 }
 
-void ValueCluster::give(Host host, const kv::Exchange::Give& give) {
+void ValueCluster::deliver(Host host, const kv::Exchange::Give& give) {
     const auto operation = operations_.find({host, give.id.value});
     if (operation == operations_.end()) return;
-    operation->second.fetched = give.segment->size() == removal_bytes ? 0 : stamp_in(*give.segment);
+    const auto head = kv::parse_segment(give.segment->view());
+    operation->second.fetched = head && head.value().kind == kv::SegmentKind::value ? head.value().stamp : 0;
 }
 
-void ValueCluster::end_load(Host host, const kv::Exchange::LoadOver& over) {
+void ValueCluster::end_fetch(Host host, const kv::Exchange::LoadOver& over) {
     auto operation = operations_.extract({host, over.id.value});
     if (operation.empty()) return;
     const std::uint64_t stamp = operation.mapped().fetched;
@@ -177,17 +178,18 @@ void ValueCluster::end_load(Host host, const kv::Exchange::LoadOver& over) {
 }
 
 void ValueCluster::store(Host host, const kv::Exchange::Store& store) {
-    if (cluster_.peer(host).disk.takes_writes()) return exchanges_.write_later(host, store.item, false);
-    exchanges_.last(host)->handle_stored(exchanges_.now(host), store.item, kv::OfferOutcome::refused);
+    if (cluster_.peer(host).disk.takes_writes())
+        return replicators_.write_later(host, store.item, WriteOrigin::offered);
+    replicators_.last(host)->handle_stored(replicators_.now(host), store.item, kv::OfferOutcome::refused);
 }
 
-void ValueCluster::on_spare(Host host, const kv::Exchange::Spare& spare) {
+void ValueCluster::on_surplus(Host host, const kv::Exchange::Spare& surplus) {
     Service& service = services_[host];
-    const auto memory = service.memory.find(spare.item.key);
-    if (memory != service.memory.end() && memory->second.item.stamp == spare.item.stamp)
+    const auto memory = service.memory.find(surplus.item.key);
+    if (memory != service.memory.end() && memory->second.item.stamp == surplus.item.stamp)
         memory->second.is_unsettled = false;
-    const auto stored = service.disk.find(spare.item.key);
-    if (stored && stored->stamp == spare.item.stamp) service.disk.items.erase(spare.item.key);
+    const auto stored = service.disk.find(surplus.item.key);
+    if (stored && stored->stamp == surplus.item.stamp) service.disk.items.erase(surplus.item.key);
 }
 
 void ValueCluster::on_found(Host host, const kv::Exchange::Found& found) {
@@ -196,7 +198,7 @@ void ValueCluster::on_found(Host host, const kv::Exchange::Found& found) {
     Operation& operation = at.mapped();
     const kv::ValueVerdict& verdict = operation.verdict = found.verdicts[0];
     counters_.unsure += verdict.is_sure ? 0 : 1;
-    services_[host].clock.observe(exchanges_.wall(host), verdict.stamp);
+    services_[host].clock.observe(replicators_.wall(host), verdict.stamp);
     if (operation.purpose == Purpose::remove) {
         if (verdict.is_found() || !verdict.is_sure) {
             ++counters_.removed;
@@ -206,11 +208,9 @@ void ValueCluster::on_found(Host host, const kv::Exchange::Found& found) {
     }
     if (!verdict.is_found()) return end(std::move(operation), 0);
     if (verdict.is_local) return end(std::move(operation), verdict.stamp);
-    const kv::LoadId id{exchanges_.number()};
     const kv::Item item{keys_[operation.number], verdict.stamp, 0};
-    const std::vector<PeerId> holders = verdict.holders;
+    const kv::LoadId id = replicators_.last(host)->fetch_value(replicators_.now(host), item, verdict.holders);
     operations_.emplace(std::pair(host, id.value), std::move(operation));
-    exchanges_.last(host)->fetch(exchanges_.now(host), id, item, holders);
 }
 
 // `stamp` 0: a miss, which is legal at any time.
@@ -227,7 +227,7 @@ void ValueCluster::end(Operation operation, std::uint64_t stamp) {
         oracles_.violate(
             "V1", fmt::format("peer {} answers key {} with what nobody has set", operation.host, operation.number));
     // Whom it could not ask all the while says nothing.
-    if (exchanges_.boot(operation.host) != operation.boot ||
+    if (replicators_.boot(operation.host) != operation.boot ||
         services_[operation.host].trouble + trouble_time > operation.began)
         return;
     for (const Acknowledged& one : operation.before) {
@@ -247,35 +247,37 @@ void ValueCluster::end(Operation operation, std::uint64_t stamp) {
 std::uint64_t ValueCluster::write(Host host, std::uint32_t number, bool is_removal, std::uint64_t after) {
     Service& service = services_[host];
     const kv::SegmentKey& key = keys_[number];
-    const std::uint64_t stamp = service.clock.next(exchanges_.wall(host), std::max(after, known(host, key).item.stamp));
+    const std::uint64_t stamp =
+        service.clock.next(replicators_.wall(host), std::max(after, known(host, key).item.stamp));
     const kv::Item stored{key, stamp, is_removal ? removal_bytes : value_bytes};
     service.memory[key] = {told(stored), true};
-    acknowledged_[number].push_back({stamp, host, exchanges_.boot(host), is_removal});
-    if (cluster_.peer(host).disk.takes_writes())
-        exchanges_.write_later(host, stored, true);
-    else
-        exchanges_.last(host)->add(exchanges_.now(host), stored);
+    acknowledged_[number].push_back({stamp, host, replicators_.boot(host), is_removal});
+    if (cluster_.peer(host).disk.takes_writes()) {
+        replicators_.write_later(host, stored, WriteOrigin::made);
+    } else {
+        // An older version must not come back in its place, and the disks of its owners may take it.
+        service.disk.items.erase(key);
+        replicators_.last(host)->handle_written(replicators_.now(host), stored);
+    }
     return stamp;
 }
 
 kv::KnownValue ValueCluster::known(Host host, const kv::SegmentKey& key) const {
     const Service& service = services_[host];
-    kv::KnownValue known{{key, 0, 0}};
-    if (const auto stored = service.disk.find(key)) known = {told(*stored), true};
+    std::optional<kv::Item> stored = service.disk.find(key);
+    if (stored) stored = told(*stored);
     const auto memory = service.memory.find(key);
-    if (memory == service.memory.end() || memory->second.item.stamp < known.item.stamp) return known;
-    known.is_unsettled = memory->second.is_unsettled || memory->second.item.stamp == known.item.stamp;
-    known.item = memory->second.item;
-    return known;
+    if (memory == service.memory.end()) return kv::known_value(key, stored, std::nullopt, false);
+    return kv::known_value(key, stored, memory->second.item, memory->second.is_unsettled);
 }
 
 // All of the core see its owners there. Others may reach some of the core only, and answer them.
 bool ValueCluster::is_of(const std::vector<Host>& core, std::uint32_t number) {
     return std::ranges::all_of(core, [&](Host host) {
-        const kv::Exchange* exchange = exchanges_.find(host);
-        if (exchange == nullptr) return false;
-        return std::ranges::all_of(exchange->placement().owners(keys_[number]), [&](PeerId owner) {
-            const auto at = exchanges_.host_of(owner);
+        const node::KvReplicator* replicator = replicators_.find(host);
+        if (replicator == nullptr) return false;
+        return std::ranges::all_of(replicator->placement().owners(keys_[number]), [&](PeerId owner) {
+            const auto at = replicators_.host_of(owner);
             return at && cluster_.peer(*at).id == owner && std::ranges::binary_search(core, *at);
         });
     });
@@ -315,8 +317,9 @@ bool ValueCluster::is_settled(const std::vector<Host>& core, std::string& why) {
     for (auto& answers : survey_) answers.clear();
     for (const Host host : core)
         for (std::uint32_t number = 0; number < keys_.size(); ++number)
-            if (kv::Exchange* exchange = exchanges_.find(host); exchange != nullptr && !cluster_.peer(host).paused)
-                begin(*exchange, {Purpose::survey, host, exchanges_.boot(host), number, cluster_.now(), {}, {}});
+            if (node::KvReplicator* replicator = replicators_.find(host);
+                replicator != nullptr && !cluster_.peer(host).paused)
+                begin(*replicator, {Purpose::survey, host, replicators_.boot(host), number, cluster_.now(), {}, {}});
     return why.empty();
 }
 

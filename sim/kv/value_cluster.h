@@ -1,5 +1,5 @@
-// ValueCluster: the values of the Redis port at every peer: exchanges and the very kv::HybridClock of production, with
-// a model of a peer's memory and disk, and clients that set, get and remove the same keys at any peer.
+// ValueCluster: the values of the Redis port at every peer: replicators and the very kv::HybridClock of production,
+// with a model of a peer's memory and disk, and clients that set, get and remove the same keys at any peer.
 //
 // Oracles: V1 what a get answers was set under that key; V2 it is not older than what was acknowledged before it by an
 // owner in reach; V3 in the end all peers of the core answer the same of what its own peers keep, and nothing older
@@ -13,12 +13,14 @@
 #include <string>
 #include <vector>
 
+#include "base/crypto.h"
+#include "base/mutant.h"
 #include "kv/holdings.h"
 #include "kv/hybrid_clock.h"
-#include "sim/checks/mutants.h"
+#include "kv/segment.h"
 #include "sim/checks/oracles.h"
 #include "sim/cluster/cluster.h"
-#include "sim/kv/exchanges.h"
+#include "sim/kv/replicators.h"
 #include "sim/scenarios/scenario.h"
 
 namespace exa::sim {
@@ -34,10 +36,10 @@ struct ValueCounters {
     std::uint64_t agreed = 0;   // keys of which V3 holds in the end
 };
 
-class ValueCluster final : private ExchangeUser {
+class ValueCluster final : private ReplicatorUser {
   public:
     // All outlive it.
-    ValueCluster(const Scenario& scenario, Cluster& cluster, Oracles& oracles, Mutant mutant);
+    ValueCluster(const Scenario& scenario, Cluster& cluster, Oracles& oracles, const Crypto& crypto, Mutant mutant);
 
     void start();
     // No operation begins any more.
@@ -87,20 +89,20 @@ class ValueCluster final : private ExchangeUser {
     };
 
     const kv::Holdings& on_start(Host host) override;
-    void on_crash(Host host) override { services_[host].memory.clear(); }
-    kv::Item look(Host host, const kv::SegmentKey& key) override { return known(host, key).item; }
-    kv::SealedSegment fetch(Host host, const kv::Item& item) override;
-    void on_offer(Host host, const std::vector<kv::Item>& items) override;
+    void on_crash(Host host) override;
+    kv::Item lookup(Host host, const kv::SegmentKey& key) override { return known(host, key).item; }
+    kv::SealedSegment read(Host host, const kv::SegmentKey& key) override;
+    void observe(Host host, std::uint64_t stamp) override;
     void on_trouble(Host host) override { services_[host].trouble = cluster_.now(); }
-    void on_written(Host host, const kv::Item& item, bool own) override;
-    void give(Host host, const kv::Exchange::Give& give) override;
-    void end_load(Host host, const kv::Exchange::LoadOver& over) override;
+    void on_written(Host host, const kv::Item& item) override;
+    void deliver(Host host, const kv::Exchange::Give& give) override;
+    void end_fetch(Host host, const kv::Exchange::LoadOver& over) override;
     void store(Host host, const kv::Exchange::Store& store) override;
-    void on_spare(Host host, const kv::Exchange::Spare& spare) override;
+    void on_surplus(Host host, const kv::Exchange::Spare& surplus) override;
     void on_found(Host host, const kv::Exchange::Found& found) override;
 
     void begin_operation();
-    void begin(kv::Exchange& exchange, Operation operation);
+    void begin(node::KvReplicator& replicator, Operation operation);
     void end(Operation operation, std::uint64_t stamp);
     std::uint64_t write(Host host, std::uint32_t number, bool is_removal, std::uint64_t after);
     kv::KnownValue known(Host host, const kv::SegmentKey& key) const;
@@ -110,12 +112,12 @@ class ValueCluster final : private ExchangeUser {
     const Scenario& scenario_;
     Cluster& cluster_;
     Oracles& oracles_;
-    const Mutant mutant_;
+    const kv::SegmentSealer sealer_;
     Rng rng_;
     std::vector<kv::SegmentKey> keys_;
     std::vector<Service> services_;
-    Exchanges exchanges_;
-    std::map<std::pair<Host, std::uint64_t>, Operation> operations_;  // by the number of its search, then of its fetch
+    Replicators replicators_;
+    std::map<std::pair<Host, std::uint64_t>, Operation> operations_;  // by the id of its search, then of its fetch
     std::vector<std::vector<Acknowledged>> acknowledged_;             // by key
     std::vector<std::map<Host, std::uint64_t>> survey_;               // by key, what each answered last
     ValueCounters counters_;

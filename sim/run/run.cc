@@ -161,7 +161,7 @@ Outcome run(const Scenario& scenario, const RunOptions& options) {
     Director director(scenario, cluster, oracles, options.mutant);
     Workload traffic(scenario, cluster, oracles);
     KvCluster kv(scenario, cluster, oracles, crypto, options.mutant);
-    ValueCluster values(scenario, cluster, oracles, options.mutant);
+    ValueCluster values(scenario, cluster, oracles, crypto, options.mutant);
     director.drive_kv(
         [&](Host host, const Fault& fault) {
             return fault.kind == FaultKind::kv_rot ? kv.rot(host, fault.chance) : kv.misdirect(host);

@@ -44,7 +44,7 @@ struct DataPlaneShared {
     io::LinkSealing sealing;                     // as it is at the start
     std::shared_ptr<const io::TlsSettings> tls;  // of the gateway, as it is at the start; null: plain HTTP
     AccessLog* access_log = nullptr;             // null: none
-    KvMesh* kv = nullptr;                        // null: this peer keeps no KV cache for others
+    KvReplicatorThread* kv = nullptr;            // null: this peer keeps no KV cache for others
     // Into the control strand; thread-safe.
     std::function<void(PeerId from, Bytes message)> on_sync;
     std::function<void(PeerId peer, Generation life)> on_link_broken;

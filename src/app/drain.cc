@@ -51,7 +51,7 @@ class Drainer {
     // How many segments wait for other owners; nothing when none does.
     std::optional<std::size_t> kv_alone() const {
         const auto peers = deps_.kv != nullptr ? deps_.kv->stats().peers : std::nullopt;
-        if (!peers || peers->given_away) return std::nullopt;
+        if (!peers || peers->handed_over) return std::nullopt;
         return peers->waiting;
     }
 

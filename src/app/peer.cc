@@ -22,7 +22,7 @@
 #include "app/drain.h"
 #include "app/foundation.h"
 #include "app/guards.h"
-#include "app/kv/mesh.h"
+#include "app/kv/replicator_thread.h"
 #include "app/kv/scrubber.h"
 #include "app/kv_start.h"
 #include "app/memory.h"
@@ -113,17 +113,17 @@ class KvStop {
 };
 
 // Ends what the KV service does with other peers while the views that it reads are there.
-class MeshStop {
+class ReplicatorStop {
   public:
-    explicit MeshStop(KvMesh* mesh) : mesh_(mesh) {}
-    MeshStop(const MeshStop&) = delete;
-    MeshStop& operator=(const MeshStop&) = delete;
-    ~MeshStop() {
-        if (mesh_ != nullptr) mesh_->stop();
+    explicit ReplicatorStop(KvReplicatorThread* replicator) : replicator_(replicator) {}
+    ReplicatorStop(const ReplicatorStop&) = delete;
+    ReplicatorStop& operator=(const ReplicatorStop&) = delete;
+    ~ReplicatorStop() {
+        if (replicator_ != nullptr) replicator_->stop();
     }
 
   private:
-    KvMesh* mesh_;
+    KvReplicatorThread* replicator_;
 };
 
 // Joins the threads of the data planes while the control strand, to which they hand messages, is there. The planes
@@ -207,8 +207,8 @@ class Peer {
     StatsBoard stats_;
     StopSwitch stop_;
     const KvAdmin kv_admin_;
-    std::unique_ptr<KvMesh> mesh_;
-    const MeshStop stop_mesh_;
+    std::unique_ptr<KvReplicatorThread> replicator_;
+    const ReplicatorStop stop_replicator_;
     std::optional<KvScrubber> scrubber_;
     std::vector<std::unique_ptr<DataPlane>> planes_;
     Control control_;
@@ -222,17 +222,18 @@ class Peer {
 };
 
 // Null without a service.
-std::unique_ptr<KvMesh> make_mesh(const Foundation& base, KvService* kv, const SharedView& view, Log& log) {
+std::unique_ptr<KvReplicatorThread> make_replicator(const Foundation& base, KvService* kv, const SharedView& view,
+                                                    Log& log) {
     if (kv == nullptr) return nullptr;
-    auto mesh = std::make_unique<KvMesh>(KvMeshParts{.identity = base.identity,
-                                                     .sealing = base.sealing,
-                                                     .service = *kv,
-                                                     .sealer = base.sealer,
-                                                     .view = view,
-                                                     .clock = base.clock,
-                                                     .log = log});
-    kv->set_peers(*mesh);
-    return mesh;
+    auto replicator = std::make_unique<KvReplicatorThread>(KvReplicatorDeps{.identity = base.identity,
+                                                                            .sealing = base.sealing,
+                                                                            .service = *kv,
+                                                                            .sealer = base.sealer,
+                                                                            .view = view,
+                                                                            .clock = base.clock,
+                                                                            .log = log});
+    kv->set_peers(*replicator);
+    return replicator;
 }
 
 Peer::Peer(const PeerConfig& config, std::string_view software, const Foundation& base, Guards& guards,
@@ -249,8 +250,8 @@ Peer::Peer(const PeerConfig& config, std::string_view software, const Foundation
       totals_(config.http.threads),
       stats_(config.http.threads),
       kv_admin_(base.crypto, base.root_secret, kv_, replicas_, config.kv.tenant_quota_gib),
-      mesh_(make_mesh(base, kv_.get(), view_, log)),
-      stop_mesh_(mesh_.get()),
+      replicator_(make_replicator(base, kv_.get(), view_, log)),
+      stop_replicator_(replicator_.get()),
       control_(make_control()),
       shared_(make_shared_parts()) {
     if (kv_)
@@ -269,7 +270,7 @@ Control Peer::make_control() {
                     .on_keys =
                         [this](std::shared_ptr<const LinkKeys> keys) {
                             for (const auto& plane : planes_) plane->set_keys(keys);
-                            if (mesh_) mesh_->set_keys(keys);
+                            if (replicator_) replicator_->set_keys(keys);
                         },
                     .first_keys = base_.sealing.keys});
 }
@@ -293,7 +294,7 @@ DataPlaneShared Peer::make_shared_parts() {
             .sealing = base_.sealing,
             .tls = guards_.certificates() != nullptr ? guards_.certificates()->serving() : nullptr,
             .access_log = guards_.access_log(),
-            .kv = mesh_.get(),
+            .kv = replicator_.get(),
             .on_sync = [this](PeerId from, Bytes message) { control_.handle_sync(from, std::move(message)); },
             .on_link_broken = [this](PeerId peer, Generation life) { control_.handle_link_broken(peer, life); },
             .gateway = {.facts = [this] { return facts(); },
@@ -365,7 +366,7 @@ void Peer::run() {
                                      first_record(config_, base_.identity, advertise_, *replicas_->all(), kv_.get()),
                                      io::random_u64(), base_.clock.now()));
     for (const auto& plane : planes_) plane->run();
-    if (mesh_) mesh_->run();
+    if (replicator_) replicator_->run();
     control_.join(config_.seeds);
     log_.info("peer", "serving",
               {{"id", to_string(base_.identity.peer)},

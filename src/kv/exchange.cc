@@ -75,6 +75,14 @@ void Exchange::find(TimePoint now, FindId id, std::vector<KnownValue> values) {
         outputs_.push_back(Found{id, std::vector<ValueVerdict>(values.size())});
         return;
     }
+    if (config_.mutant == Mutant::values_unasked &&
+        std::ranges::all_of(values, [](const KnownValue& value) { return value.item.stamp != 0; })) {
+        Found found{id, {}};
+        for (const KnownValue& value : values)
+            found.verdicts.push_back({value.item.stamp, value.item.bytes == 0, true, true, {}, 0});
+        outputs_.push_back(std::move(found));
+        return;
+    }
     std::erase_if(avoided_, [now](const auto& one) { return one.second <= now; });
     const auto is_avoided = [this](PeerId peer) { return avoided_.contains(peer); };
     const auto [at, is_new] = finds_.try_emplace(id, std::move(values), self_, *placement_, is_avoided);
@@ -156,10 +164,10 @@ void Exchange::handle_segment(TimePoint now, AskId id, SealedSegment segment) {
     } else if (auto* taken = std::get_if<IntakeFetch>(&ask.purpose)) {
         handle_progress(now, ask.to);
         const Item item = taken->items[ask.arrived];
-        if (segment != nullptr)
-            outputs_.push_back(Store{item, std::move(segment)});
-        else
-            intake_.settle(item, OfferOutcome::failed);
+        const bool is_here = segment != nullptr;
+        if (is_here) outputs_.push_back(Store{item, std::move(segment)});
+        if (!is_here || config_.mutant == Mutant::early_publish)
+            intake_.settle(item, is_here ? OfferOutcome::held : OfferOutcome::failed);
         if (++ask.arrived == taken->items.size()) {
             intake_.fetch_ended(ask.to);
             end(at);
@@ -184,12 +192,16 @@ void Exchange::handle_outcomes(TimePoint now, AskId id, std::span<const OfferOut
     if (offering == nullptr || outcomes.size() != offering->items) return fail(now, at);
     const PeerId from = at->second.to;
     end(at);
+    take_outcomes(now, from, outcomes);
+    pump_spread(now);
+}
+
+void Exchange::take_outcomes(TimePoint now, PeerId from, std::span<const OfferOutcome> outcomes) {
     for (const Item& item : spread_.answered(now, from, outcomes)) {
         outputs_.push_back(Kept{from, item});
         const bool is_value = item.stamp != 0 && placement_->owns(from, item.key);
         if (is_value && !placement_->owns(self_, item.key) && !spread_.waits(item)) outputs_.push_back(Spare{item});
     }
-    pump_spread(now);
 }
 
 void Exchange::handle_failed(TimePoint now, AskId id) {
@@ -364,6 +376,10 @@ void Exchange::pump_spread(TimePoint now) {
     if (std::exchange(refused_, counters.refused) != counters.refused) repair_.remind(now + config_.refused_reminder);
     while (auto offer = spread_.next(now, *placement_)) {
         const std::size_t items = offer->question.items.size();
+        if (config_.mutant == Mutant::lost_repair && repair_.progress().is_running) {
+            take_outcomes(now, offer->to, std::vector(items, OfferOutcome::held));
+            continue;
+        }
         ask(now, offer->to, std::move(offer->question), Offering{items}, config_.offer_patience);
     }
 }

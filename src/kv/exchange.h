@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/mutant.h"
 #include "base/time.h"
 #include "kv/cold_cost.h"
 #include "kv/holdings.h"
@@ -79,6 +80,7 @@ struct ExchangeConfig {
     // From offers that were given up, or refused, to a pass of repair.
     Duration reminder = std::chrono::seconds{60};
     Duration refused_reminder = std::chrono::minutes{10};
+    Mutant mutant = Mutant::none;
 };
 
 class Exchange {
@@ -248,6 +250,7 @@ class Exchange {
     void end_find(FindId id);
     void pump_intake(TimePoint now);
     void pump_spread(TimePoint now);
+    void take_outcomes(TimePoint now, PeerId from, std::span<const OfferOutcome> outcomes);
     void pump_recovery(TimePoint now);
 
     const PeerId self_;

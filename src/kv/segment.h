@@ -29,6 +29,7 @@
 #include <span>
 
 #include "base/crypto.h"
+#include "base/mutant.h"
 #include "base/result.h"
 #include "kv/segment_buffer.h"
 #include "kv/segment_key.h"
@@ -75,7 +76,7 @@ inline ByteView payload_of(ByteView sealed) {
 class SegmentSealer {
   public:
     // `crypto` outlives the sealer.
-    SegmentSealer(const Crypto& crypto, ByteView root_secret);
+    SegmentSealer(const Crypto& crypto, ByteView root_secret, Mutant mutant = Mutant::none);
 
     // Writes the header before a payload that stands in `buffer` already, behind segment_header_size bytes: nothing is
     // copied. Of `head` the size and the checksum are computed here. The nonce is fresh and random for each call.
@@ -90,6 +91,7 @@ class SegmentSealer {
 
     const Crypto* crypto_;
     Digest mac_secret_;
+    Mutant mutant_;
 };
 
 }  // namespace exa::kv

@@ -24,7 +24,9 @@ void put_sized(Bytes& out, ByteView bytes) {
 
 }  // namespace
 
-SegmentKey root_key(const Crypto& crypto, const CacheFingerprint& fingerprint, ByteView tenant_salt) {
+SegmentKey root_key(const Crypto& crypto, const CacheFingerprint& fingerprint, ByteView tenant_salt, Mutant mutant) {
+    if (mutant == Mutant::models_share_keys) return root_key(crypto, {}, tenant_salt);
+    if (mutant == Mutant::tenants_share_salt) return root_key(crypto, fingerprint, {});
     Bytes message;
     put(message, as_bytes("exaserve segment root 1"));
     put(message, fingerprint.weights);

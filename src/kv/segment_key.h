@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/crypto.h"
+#include "base/mutant.h"
 
 namespace exa::kv {
 
@@ -47,7 +48,8 @@ struct CacheFingerprint {
 
 inline constexpr std::uint32_t segment_tokens_default = 64;
 
-SegmentKey root_key(const Crypto& crypto, const CacheFingerprint& fingerprint, ByteView tenant_salt);
+SegmentKey root_key(const Crypto& crypto, const CacheFingerprint& fingerprint, ByteView tenant_salt,
+                    Mutant mutant = Mutant::none);
 
 SegmentKey child_key(const Crypto& crypto, const SegmentKey& parent, std::span<const std::uint32_t> tokens);
 

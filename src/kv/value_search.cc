@@ -7,6 +7,14 @@
 
 namespace exa::kv {
 
+KnownValue known_value(const SegmentKey& key, const std::optional<Item>& stored, const std::optional<Item>& in_memory,
+                       bool is_unsettled) {
+    KnownValue known{{key, 0, 0}};
+    if (stored) known = {*stored, true};
+    if (!in_memory || in_memory->stamp < known.item.stamp) return known;
+    return {*in_memory, is_unsettled || in_memory->stamp == known.item.stamp};
+}
+
 void ValueSearch::add_owner(std::uint32_t place, PeerId owner, bool is_self, bool in_reach) {
     Finding& finding = findings_[place];
     if (is_self) {

@@ -26,6 +26,11 @@ struct KnownValue {
     bool operator==(const KnownValue&) const = default;
 };
 
+// From what the disk and the memory here have of one value; the memory's version counts unless the disk's is later.
+// What is on a disk of no owner is there only until the owners have it. `is_unsettled` of what is in memory.
+KnownValue known_value(const SegmentKey& key, const std::optional<Item>& stored, const std::optional<Item>& in_memory,
+                       bool is_unsettled);
+
 struct ValueVerdict {
     std::uint64_t stamp = 0;  // of the last version that is known of; 0: of none
     bool is_removal = false;

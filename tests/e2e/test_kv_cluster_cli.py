@@ -98,10 +98,10 @@ def test_repair_is_not_done_while_somebody_dead_may_come_back(talked, tmp_path):
     for liveness in ("suspect", "dead"):
         wait_for(lambda: entry.member(name)["liveness"] in (liveness, "dead"), 30, liveness)
         shown = run(entry, "kv", "repair")
-        assert not shown["settled"]
+        assert not shown["converged"]
     assert f"What {name} had" in exaserve("kv", "repair", "--peer", entry.url).stdout
     waited = exaserve("kv", "repair", "--wait", "--peer", entry.url, "--json", timeout=120)
-    assert json.loads(waited.stdout)["settled"]
+    assert json.loads(waited.stdout)["converged"]
     assert entry.member(name)["liveness"] == "lost"
     held = holders(entry, "--request", str(request))
     assert len(held) >= 16 and all(len(names) >= 2 for names in held)
@@ -116,4 +116,4 @@ def test_a_peer_is_drained_from_another_one(talked):
     assert server.wait(30) == 0
     chat.ask(entry, question(3))
     assert chat.cached_share >= 0.9
-    assert run(entry, "kv", "repair", "--wait")["settled"]
+    assert run(entry, "kv", "repair", "--wait")["converged"]

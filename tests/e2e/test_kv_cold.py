@@ -24,8 +24,8 @@ def sharing(directory, model, cold, peers=3):
         yield cluster
 
 
-def settled(peer) -> bool:
-    return peer.admin("kv")["peers"]["settled"]
+def converged(peer) -> bool:
+    return peer.admin("kv")["peers"]["converged"]
 
 
 def resp_port(peer) -> int:
@@ -48,7 +48,7 @@ def age_out(peers, port, segments) -> None:
             client.set(f"filler {number} of {port}", value)
             for peer, count in zip(peers, segments):
                 if peer.admin("kv")["disk"]["physical_bytes"] > 850 * MIB:
-                    wait_for(lambda: settled(peer), 30, "what was written is where it shall be")
+                    wait_for(lambda: converged(peer), 30, "what was written is where it shall be")
                 if peer.admin("kv")["disk"]["physical_bytes"] > 920 * MIB:
                     wait_for(lambda: kept_pace(peer, count), 30, "what ages is written")
             if peers[0].admin("kv")["disk"]["evicted"] > segments[0]:
@@ -80,7 +80,7 @@ def test_a_chat_that_has_left_every_disk_goes_on_from_the_shared_directory(tmp_p
         cluster.wait_ready()
         chat = Chat(cluster.model, session="a long chat")
         assert [chat.ask(cluster.peers[0], question(turn)) for turn in range(TURNS)] == undisturbed[:TURNS]
-        wait_for(lambda: all(settled(peer) for peer in cluster.peers), 60, "everything is where it shall be")
+        wait_for(lambda: all(converged(peer) for peer in cluster.peers), 60, "everything is where it shall be")
         assert files(cold) == []
         # All of them before the first value is there: those go to other peers, too.
         on_disk = [peer.admin("kv")["disk"]["segments"] for peer in cluster.peers]

@@ -15,8 +15,8 @@ def four(tmp_path, long_model):
         yield cluster
 
 
-def settled(peer) -> bool:
-    return peer.admin("kv")["peers"]["settled"]
+def converged(peer) -> bool:
+    return peer.admin("kv")["peers"]["converged"]
 
 
 def talk(cluster, undisturbed) -> tuple[Chat, int]:
@@ -24,7 +24,7 @@ def talk(cluster, undisturbed) -> tuple[Chat, int]:
     chat = Chat(cluster.model, session="a long chat")
     assert [chat.ask(cluster.peers[0], question(turn)) for turn in range(TURNS)] == undisturbed[:TURNS]
     by_id = {peer.admin("status")["self"]["id"]: number for number, peer in enumerate(cluster.peers)}
-    wait_for(lambda: all(settled(peer) for peer in cluster.peers), 60, "everything is where it shall be")
+    wait_for(lambda: all(converged(peer) for peer in cluster.peers), 60, "everything is where it shall be")
     return chat, by_id[chat.replica.split(".")[0]]
 
 
@@ -63,7 +63,7 @@ def test_after_a_loss_every_segment_is_held_twice_again(four, undisturbed):
     passes = [peer.admin("kv")["peers"]["repair"]["passes"] for peer in alive]
     wait_for(lambda: all(peer.admin("kv")["peers"]["repair"]["passes"] > before
                          for peer, before in zip(alive, passes)), 90, "the lost peer's segments are made up for")
-    wait_for(lambda: all(settled(peer) for peer in alive), 30, "repair ends")
+    wait_for(lambda: all(converged(peer) for peer in alive), 30, "repair ends")
     # Whichever goes next, the rest has everything.
     alive[0].kill()
     go_on(chat, alive[1], undisturbed)

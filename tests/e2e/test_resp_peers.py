@@ -35,12 +35,12 @@ class Ports:
                 found.add(number)
         return found
 
-    def settled(self) -> bool:
-        return all(peer.metric("resp_queued_values") == 0 and peer.admin("kv")["peers"]["settled"]
+    def converged(self) -> bool:
+        return all(peer.metric("resp_queued_values") == 0 and peer.admin("kv")["peers"]["converged"]
                    for peer in self.cluster.peers if peer.process.poll() is None)
 
     def owners(self, key: str) -> set[int]:
-        wait_for(lambda: self.settled() and len(self.on_disk(key)) == 2, 20, f"two peers keep {key}")
+        wait_for(lambda: self.converged() and len(self.on_disk(key)) == 2, 20, f"two peers keep {key}")
         return self.on_disk(key)
 
 
@@ -153,7 +153,7 @@ def test_the_setter_may_die_once_its_values_are_spread(tmp_path, tiny_model):
         ports.everywhere("removed", b"x")
         ports.clients[3].delete("removed")
         values["key 0"] = b"newer"
-        wait_for(ports.settled, 30, "all values are with their owners")
+        wait_for(ports.converged, 30, "all values are with their owners")
         ports.cluster.peers[0].kill()
         began = time.monotonic()
         for client in ports.clients[1:]:
@@ -178,7 +178,7 @@ def test_what_a_peer_missed_it_learns_when_it_is_back(tmp_path, tiny_model):
     with started(tmp_path, tiny_model) as ports:
         for number in range(20):
             ports.clients[number % PEERS].set(f"key {number}", "old")
-        wait_for(ports.settled, 30, "all values are with their owners")
+        wait_for(ports.converged, 30, "all values are with their owners")
         ports.cluster.peers[2].kill()
         wait_for(lambda: all(peer.member("peer-3")["liveness"] == "dead" for peer in ports.cluster.peers
                              if peer.process.poll() is None), 30, "the others see that it is dead")

@@ -107,7 +107,7 @@ struct Repair {
     };
     std::vector<Row> rows;
     std::size_t waiting = 0;
-    bool settled = true;
+    bool converged = true;
     std::string holders;  // how many there are, as the peer asked last says
     std::string missing;  // who is dead and may come back: until they are lost, their copies are not made up for
 };
@@ -122,7 +122,7 @@ Outcome<Repair> look_at_repair(const Target& target) {
         repair.rows.push_back(
             {peer.id, peer.name, peer.liveness, reply.has_value(), peers == nullptr ? json::value() : *peers});
         if (!reply) {
-            repair.settled = false;
+            repair.converged = false;
             repair.missing += (repair.missing.empty() ? "" : ", ") + printable(peer.name);
             continue;
         }
@@ -132,7 +132,7 @@ Outcome<Repair> look_at_repair(const Target& target) {
         const std::string holders = field_text(*peers, "holders");
         const bool is_first = repair.holders.empty();
         const bool agrees = std::exchange(repair.holders, holders) == holders || is_first;
-        repair.settled = repair.settled && agrees && field_text(*peers, "settled") == "true";
+        repair.converged = repair.converged && agrees && field_text(*peers, "converged") == "true";
         json::error_code unknown;
         if (const auto* waiting = member(*peers, "waiting")) repair.waiting += waiting->to_number<std::size_t>(unknown);
     }
@@ -145,7 +145,7 @@ std::string repair_json(const Repair& repair) {
         peers.push_back(
             json::object{{"id", row.id}, {"name", row.name}, {"liveness", row.liveness}, {"peers", row.peers}});
     return json::serialize(
-               json::object{{"settled", repair.settled}, {"waiting", repair.waiting}, {"peers", std::move(peers)}}) +
+               json::object{{"converged", repair.converged}, {"waiting", repair.waiting}, {"peers", std::move(peers)}}) +
            "\n";
 }
 
@@ -165,7 +165,7 @@ std::string repair_text(const Repair& repair, Style style) {
             continue;
         }
         table.add_row(
-            {row.name, field_text(row.peers, "settled") == "true" ? "yes" : "no", field_text(row.peers, "waiting"),
+            {row.name, field_text(row.peers, "converged") == "true" ? "yes" : "no", field_text(row.peers, "waiting"),
              field_text(*progress, "running") == "true" ? "running" : "at rest", field_text(*progress, "looked_at"),
              field_text(*progress, "offered"), field_text(*progress, "passes")});
     }
@@ -178,7 +178,7 @@ std::string repair_text(const Repair& repair, Style style) {
 Outcome<std::string> repair(const KvOptions& options, Style style) {
     BOOST_OUTCOME_TRY(Repair repair, look_at_repair(options.target));
     Progress progress;
-    while (options.wait && !repair.settled) {
+    while (options.wait && !repair.converged) {
         progress.show(repair.missing.empty() ? std::to_string(repair.waiting) + " segments wait for a peer to take them"
                                              : repair.missing + " does not answer: until it is back, or lost");
         std::this_thread::sleep_for(repair_poll_interval);

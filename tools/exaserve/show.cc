@@ -321,7 +321,7 @@ std::string kv_text(const json::value& reply, Style) {
     const json::value& peers = at(reply, "peers");
     if (!peers.is_null()) {
         const json::value& repair = at(peers, "repair");
-        out += line("at owners", text(peers, "settled") == "true"
+        out += line("at owners", text(peers, "converged") == "true"
                                      ? "all that is on disk, as far as they are in reach"
                                      : text(peers, "waiting") + " segments wait for a peer to take them");
         out += line("given", text(peers, "held") + " segments, " + text(peers, "refused") + " refused, " +

@@ -25,9 +25,9 @@ json::value disk_json(const io::StoreStats& disk) {
                         {"leases", disk.leases}};
 }
 
-json::value peers_json(const KvPeersStats& peers) {
+json::value peers_json(const node::KvReplicatorStatus& peers) {
     return json::object{{"holders", peers.holders},
-                        {"settled", peers.settled},
+                        {"converged", peers.converged},
                         {"waiting", peers.waiting},
                         {"offered", peers.spread.offered},
                         {"held", peers.spread.held},

@@ -12,7 +12,7 @@ namespace exa::app {
 //  "misses","hits":{"memory","disk","peers","cold"},"disk":null or
 //  {"segments","bytes","physical_bytes","capacity_bytes",
 //  "hits","misses","stored","refused","evicted","expired","unsettled","corrupt","errors","leases"},"peers":null or
-//  {"settled",
+//  {"converged",
 //  "waiting","offered","held","refused","dropped","fetched","fetched_bytes","corrupt","repair":{"running","passes",
 //  "looked_at","offered","bytes"}},"cold":null or {"closed_off","full","trouble","files","bytes","share_bytes","looks",
 //  "found","declined","reads","read_bytes","bytes_per_s","missing","refused","corrupt","written","written_bytes",

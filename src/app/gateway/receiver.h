@@ -13,7 +13,7 @@
 
 #include "app/gateway/ready_queue.h"
 #include "app/gateway/reply_writer.h"
-#include "app/kv/mesh.h"
+#include "app/kv/replicator_thread.h"
 #include "app/replica/backend.h"
 #include "app/replica/local_replicas.h"
 #include "app/replica/reply.h"
@@ -26,7 +26,7 @@ namespace exa::app {
 class Receiver {
   public:
     // Null `kv`: this peer keeps no KV cache for others.
-    Receiver(std::shared_ptr<LocalReplicas> replicas, KvMesh* kv, ReadyQueue& ready,
+    Receiver(std::shared_ptr<LocalReplicas> replicas, KvReplicatorThread* kv, ReadyQueue& ready,
              const boost::asio::any_io_executor& executor)
         : replicas_(std::move(replicas)),
           kv_(kv),
@@ -48,7 +48,7 @@ class Receiver {
     std::shared_ptr<ReplyReader> answer_kv(const wire::Open& open, io::LinkStream& stream);
 
     std::shared_ptr<LocalReplicas> replicas_;
-    KvMesh* kv_;
+    KvReplicatorThread* kv_;
     ReadyQueue& ready_;
     ReplyContext context_;
     std::atomic<std::uint32_t> kv_answers_now_ = 0;

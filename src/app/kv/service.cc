@@ -196,7 +196,7 @@ KvStats KvService::stats() const {
     }
     if (peers_ == nullptr) return stats;
     // After what waits here, which they are told of before it waits no more.
-    stats.peers = peers_->stats();
+    stats.peers = peers_->status();
     stats.peers->await(stats.queued_segments + (stats.values ? stats.values->queued_values : 0));
     return stats;
 }

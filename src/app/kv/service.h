@@ -57,7 +57,7 @@ struct KvStats {
     std::uint64_t scrub_dropped = 0;
     std::uint64_t scrub_rounds = 0;
     std::optional<io::StoreStats> disk{};
-    std::optional<KvPeersStats> peers{};
+    std::optional<node::KvReplicatorStatus> peers{};
     std::optional<KvValuesStats> values{};
     std::optional<io::ColdStats> cold{};
 };

@@ -9,38 +9,17 @@
 
 #include "kv/cold_cost.h"
 #include "kv/messages.h"
-#include "kv/repair.h"
 #include "kv/segment.h"
 #include "kv/segment_buffer.h"
 #include "kv/segment_key.h"
-#include "kv/spread.h"
 #include "kv/value_search.h"
+#include "node/kv_replicator.h"
 
 namespace exa::app {
 
 // Hears of one segment after the other, in the order in which they were asked for, from any thread; at last of a null
 // one: there are no more. Returns whether it wants more; if not, it hears nothing more. Must not block.
 using KvSink = std::function<bool(kv::SealedSegment)>;
-
-struct KvPeersStats {
-    std::uint64_t holders = 0;  // that keep KV, this one among them
-    bool settled = false;       // all that is here is where it shall be, as far as that can be
-    bool given_away = false;    // and this peer owns nothing
-    std::uint64_t waiting = 0;  // offers to others that are not settled
-    kv::SpreadCounters spread{};
-    kv::RepairProgress repair{};
-    std::uint64_t fetched = 0;  // segments that came from others
-    std::uint64_t fetched_bytes = 0;
-    std::uint64_t corrupt = 0;    // of these, those that did not verify
-    std::uint64_t recovered = 0;  // that the disk here had lost
-
-    // So many segments more are yet to be offered.
-    void await(std::uint64_t segments) {
-        waiting += segments;
-        settled = settled && segments == 0;
-        given_away = given_away && segments == 0;
-    }
-};
 
 // Other peers.
 class KvPeers {
@@ -81,7 +60,7 @@ class KvPeers {
     using Fetched = std::function<void(kv::SealedSegment)>;
     virtual void fetch(const kv::Item& item, std::vector<PeerId> holders, Fetched done) = 0;
     // Thread-safe.
-    virtual KvPeersStats stats() const = 0;
+    virtual node::KvReplicatorStatus status() const = 0;
 };
 
 struct KvValuesStats {

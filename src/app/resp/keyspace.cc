@@ -472,19 +472,14 @@ std::optional<std::string> RespKeyspace::listed_key(const kv::SegmentKey& key, s
 }
 
 kv::KnownValue RespKeyspace::known(const kv::SegmentKey& key) {
-    kv::KnownValue known{{key, 0, 0}};
-    // What an owner has stored counts anyway; of others it is on the disk only until the owners have it.
-    if (const auto stored = disk_ == nullptr ? std::nullopt : disk_->find(key))
-        known = {{key, stored->stamp, stored->kind == kv::SegmentKind::value ? stored->bytes : 0}, true};
+    std::optional<kv::Item> stored;
+    if (const auto found = disk_ == nullptr ? std::nullopt : disk_->find(key))
+        stored = {key, found->stamp, found->kind == kv::SegmentKind::value ? found->bytes : 0};
     const std::lock_guard lock(mutex_);
     const auto* entry = memory_.find(key);
-    if (entry == nullptr) return known;
-    if (entry->version.stamp < known.item.stamp) {
-        memory_.forget(key);
-        return known;
-    }
-    known.is_unsettled = entry->is_unsettled || entry->version.stamp == known.item.stamp;
-    known.item = entry->version.told(now_ms());
+    if (entry == nullptr) return kv::known_value(key, stored, std::nullopt, false);
+    const auto known = kv::known_value(key, stored, entry->version.told(now_ms()), entry->is_unsettled);
+    if (entry->version.stamp < known.item.stamp) memory_.forget(key);
     return known;
 }
 

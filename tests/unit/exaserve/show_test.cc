@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(the_kv_cache_is_shown_by_tier) {
         "evicted":1,"expired":2,"unsettled":22,"corrupt":3,"errors":0},"cold":{"closed_off":false,"full":true,
         "trouble":"No space left on device","files":23,"bytes":2048,"share_bytes":4096,"reads":24,"read_bytes":1024,
         "bytes_per_s":1048576,"declined":25,"refused":26,"corrupt":27,"written":28,"written_bytes":512,"present":29,
-        "evicted":30,"errors":31},"peers":{"settled":false,"waiting":11,"held":12,"refused":0,
+        "evicted":30,"errors":31},"peers":{"converged":false,"waiting":11,"held":12,"refused":0,
         "dropped":13,"fetched":14,"fetched_bytes":2048,"corrupt":0,
         "repair":{"running":true,"passes":15,"looked_at":16,"offered":17}}})"),
                                      Style::plain);
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(the_kv_cache_is_shown_by_tier) {
         kv_text(reply(R"({"enabled":true,"cold":{"closed_off":true,"trouble":"Stale file handle"}})"), Style::plain),
         "closed off: Stale file handle"));
     BOOST_TEST(
-        has(kv_text(reply(R"({"enabled":true,"peers":{"settled":true}})"), Style::plain), "all that is on disk"));
+        has(kv_text(reply(R"({"enabled":true,"peers":{"converged":true}})"), Style::plain), "all that is on disk"));
     BOOST_TEST(has(kv_text(reply(R"({"enabled":false})"), Style::plain), "keeps no KV"));
     BOOST_TEST(has(kv_text(reply(R"({"enabled":true})"), Style::plain), "memory"));
 }

@@ -11,7 +11,8 @@ using namespace exa::sim;
 namespace {
 
 struct World {
-    explicit World(std::uint64_t segments = 100) : store(sealer, disk, segments * kv::segment_block, Rng(1)) {
+    explicit World(std::uint64_t segments = 100, Mutant mutant = Mutant::none)
+        : sealer(crypto, as_bytes("secret"), mutant), store(sealer, disk, segments * kv::segment_block, Rng(1)) {
         while (chats.chat(0).segments.size() < 200) chats.grow(0, 10);
         all = chats.chat(0).segments;
     }
@@ -22,13 +23,13 @@ struct World {
         store.finish(now, all[number].key);
         return true;
     }
-    bool has(std::size_t number) { return store.get(now, all[number].key, false) != nullptr; }
+    bool has(std::size_t number) { return store.get(now, all[number].key) != nullptr; }
 
     io::OpenSslCrypto crypto;
-    kv::SegmentSealer sealer{crypto, as_bytes("secret")};
+    kv::SegmentSealer sealer;
     Disk disk{Rng(2)};
     KvStore store;
-    Chats chats{crypto, {.chats = 1, .segments_max = 500}, {}, Rng(3)};
+    Chats chats{crypto, {.chats = 1, .segments_max = 500}, Mutant::none, Rng(3)};
     std::vector<Chats::Segment> all;
     std::vector<kv::SegmentKey> gone;
     WallTime now{1'000'000'000};
@@ -69,13 +70,31 @@ BOOST_AUTO_TEST_CASE(a_full_disk_refuses) {
     BOOST_TEST(world.disk.effects().writes_refused == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_rotten_bit_is_a_miss_for_who_verifies_and_a_block_for_who_does_not) {
+BOOST_AUTO_TEST_CASE(a_rotten_bit_is_a_miss_unless_nothing_is_verified) {
+    const auto held_after_rot = [](Mutant mutant) {
+        World world(100, mutant);
+        for (std::size_t number = 0; number < 20; ++number) world.put(number);
+        for (std::size_t times = 0; times < 60; ++times) BOOST_TEST(world.store.rot());
+        std::size_t held = 0;
+        for (std::size_t number = 0; number < 20; ++number) {
+            held += world.has(number) ? 1 : 0;
+            BOOST_TEST(world.has(number) == world.store.find(world.all[number].key).has_value());
+        }
+        return held;
+    };
+    BOOST_TEST(held_after_rot(Mutant::none) < 5U);
+    BOOST_TEST(held_after_rot(Mutant::mac_unchecked) > 5U);
+}
+
+BOOST_AUTO_TEST_CASE(a_second_write_of_a_segment_joins_the_first_one) {
     World world;
-    world.put(0);
-    BOOST_TEST(world.store.rot());
-    BOOST_TEST((world.store.get(world.now, world.all[0].key, true) != nullptr));
-    BOOST_TEST(!world.has(0));
-    BOOST_TEST(!world.store.find(world.all[0].key).has_value());
+    BOOST_TEST((world.begin(0) == KvStore::Begun::writing));
+    BOOST_TEST((world.begin(0) == KvStore::Begun::writing));
+    world.store.finish(world.now, world.all[0].key);
+    world.store.finish(world.now, world.all[0].key);
+    BOOST_TEST(world.has(0));
+    BOOST_TEST(world.store.effects().stored == 1U);
+    BOOST_TEST((world.begin(0) == KvStore::Begun::present));
 }
 
 BOOST_AUTO_TEST_CASE(a_misdirected_write_spoils_another_segment) {

@@ -3,7 +3,7 @@
 //   exa-kv-fetch-bench serve memory|disk plain|sealed SEALED_BYTES COUNT DIRECTORY   prints {"port"}, ends with its
 //   input exa-kv-fetch-bench fetch PORT plain|sealed SEALED_BYTES COUNT ROUNDS [CHAINS]
 //
-// The way is that of peers: KvMesh, kv::Exchange, LinkPool and Receiver on one side, LinkServer and Receiver on the
+// The way is that of peers: KvReplicatorThread, kv::Exchange, LinkPool and Receiver on one side, LinkServer and Receiver on the
 // other, every segment verified when it arrives. A round fetches all segments, as CHAINS chains at a time. Prints
 // {"mb_s": [megabytes (10^6) a second of each round], "cpu_ms_per_mb": processor time of this process}.
 #include <sys/resource.h>
@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "app/gateway/receiver.h"
-#include "app/kv/mesh.h"
+#include "app/kv/replicator_thread.h"
 #include "app/kv/service.h"
 #include "app/memory.h"
 #include "base/rng.h"
@@ -101,10 +101,10 @@ void serve(const std::string& tier, const std::string& how, std::size_t bytes, s
         if (service.put(head, std::move(buffer)) != io::PutOutcome::stored) fail("a segment was not stored");
     }
     app::SharedView view;
-    app::KvMesh mesh({identity(server_id), sealing(how), service, sealer, view, clock_, no_log});
+    app::KvReplicatorThread replicator({identity(server_id), sealing(how), service, sealer, view, clock_, no_log});
     asio::io_context context{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO};
     app::ReadyQueue ready;
-    app::Receiver serving(std::make_shared<app::LocalReplicas>(), &mesh, ready, context.get_executor());
+    app::Receiver serving(std::make_shared<app::LocalReplicas>(), &replicator, ready, context.get_executor());
     io::LinkServer server(context, {}, identity(server_id), no_log, sealing(how));
     server.on_open([&](std::shared_ptr<io::LinkStream> stream, wire::Open open) {
         serving.serve(std::move(open), std::move(stream));
@@ -146,8 +146,8 @@ void fetch(const std::string& port, const std::string& how, std::size_t bytes, s
     now->members = std::move(members);
     app::SharedView view;
     view.store(std::move(now));
-    app::KvMesh mesh({identity(client_id), sealing(how), service, sealer, view, clock_, no_log});
-    mesh.run();
+    app::KvReplicatorThread replicator({identity(client_id), sealing(how), service, sealer, view, clock_, no_log});
+    replicator.run();
     std::vector<double> rates;
     const double cpu_before = cpu_s();
     for (std::size_t round = 0; round < rounds; ++round) {
@@ -157,7 +157,7 @@ void fetch(const std::string& port, const std::string& how, std::size_t bytes, s
             std::vector<kv::SegmentKey> keys;
             for (std::uint64_t n = chain; n < count; n += chains) keys.push_back(key_of(n));
             const std::vector<bool> held(keys.size());
-            mesh.load(std::move(keys), held, {}, [&promise = ended[chain]](app::KvPeers::Arrival arrival) {
+            replicator.load(std::move(keys), held, {}, [&promise = ended[chain]](app::KvPeers::Arrival arrival) {
                 if (!arrival.segment) promise.set_value(arrival.place);
                 return true;
             });
@@ -169,7 +169,7 @@ void fetch(const std::string& port, const std::string& how, std::size_t bytes, s
         rates.push_back(static_cast<double>(bytes * count) / 1e6 / took.count());
     }
     const double cpu_ms = (cpu_s() - cpu_before) * 1e3;
-    mesh.stop();
+    replicator.stop();
     std::printf("{\"mb_s\": [");
     for (std::size_t i = 0; i < rates.size(); ++i) std::printf("%s%.1f", i == 0 ? "" : ", ", rates[i]);
     std::printf("], \"cpu_ms_per_mb\": %.4f}\n", cpu_ms / (static_cast<double>(bytes * count * rounds) / 1e6));

@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(every_count_stands_under_its_name) {
     BOOST_TEST(value.at("disk").at("physical_bytes").as_uint64() == 3U);
     BOOST_TEST(value.at("disk").at("capacity_bytes").as_uint64() == 4U);
     BOOST_TEST(value.at("disk").at("errors").as_uint64() == 5U);
-    stats.peers = exa::app::KvPeersStats{.recovered = 16};
+    stats.peers = exa::node::KvReplicatorStatus{.recovered = 16};
     BOOST_TEST(kv_json(stats).at("scrub").at("recovered").as_uint64() == 16U);
     stats.cold = exa::io::ColdStats{
         .is_closed_off = true, .trouble = "Input/output error", .files = 2, .reads = 3, .present = 4, .errors = 5};

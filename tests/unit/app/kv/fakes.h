@@ -205,7 +205,7 @@ class FakeKvPeers : public KvPeers {
     bool has_others() const override { return false; }
     void find(std::vector<kv::KnownValue>, Found) override {}
     void fetch(const kv::Item&, std::vector<PeerId>, Fetched) override {}
-    KvPeersStats stats() const override { return {}; }
+    node::KvReplicatorStatus status() const override { return {}; }
 };
 
 // What one load brought.

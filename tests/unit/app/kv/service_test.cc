@@ -65,7 +65,7 @@ class FakePeers final : public FakeKvPeers {
     }
     void handle_stored(const kv::SegmentHead& head, kv::SealedSegment) override { stored.push_back(head.key); }
     void recover(const kv::SegmentKey& key) override { recovered.push_back(key); }
-    KvPeersStats stats() const override { return {.settled = true, .given_away = true}; }
+    node::KvReplicatorStatus status() const override { return {.converged = true, .handed_over = true}; }
 
     std::set<int> have;
     std::set<int> cold;  // of these, what is read from the cold tier
@@ -177,16 +177,16 @@ BOOST_AUTO_TEST_CASE(what_waits_for_the_disk_is_not_where_it_shall_be) {
     Fixture f;
     FakePeers peers;
     f.service->set_peers(peers);
-    BOOST_TEST(f.service->stats().peers->settled);
+    BOOST_TEST(f.service->stats().peers->converged);
     f.disk->hold_writes(true);
     f.offer(1);
-    const KvPeersStats stats = f.service->stats().peers.value();
-    BOOST_TEST(!stats.settled);
-    BOOST_TEST(!stats.given_away);
+    const node::KvReplicatorStatus stats = f.service->stats().peers.value();
+    BOOST_TEST(!stats.converged);
+    BOOST_TEST(!stats.handed_over);
     BOOST_TEST(stats.waiting == 1U);
     f.disk->hold_writes(false);
-    while (!f.service->stats().peers->settled) std::this_thread::yield();
-    BOOST_TEST(f.service->stats().peers->given_away);
+    while (!f.service->stats().peers->converged) std::this_thread::yield();
+    BOOST_TEST(f.service->stats().peers->handed_over);
 }
 
 BOOST_AUTO_TEST_CASE(what_neither_memory_nor_disk_has_peers_are_asked_for_and_it_is_kept) {

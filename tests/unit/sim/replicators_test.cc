@@ -1,4 +1,4 @@
-#include "sim/kv/exchanges.h"
+#include "sim/kv/replicators.h"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -28,66 +28,60 @@ struct Disk final : kv::Holdings {
     std::map<kv::SegmentKey, kv::Item> items;
 };
 
-struct User final : ExchangeUser {
+struct User final : ReplicatorUser {
     const kv::Holdings& on_start(Host host) override {
         ++starts[host];
         return disks[host];
     }
     void on_crash(Host host) override { ++crashes[host]; }
-    kv::Item look(Host host, const kv::SegmentKey& key) override {
+    kv::Item lookup(Host host, const kv::SegmentKey& key) override {
         return disks[host].find(key).value_or(kv::Item{key});
     }
-    kv::SealedSegment fetch(Host host, const kv::Item& item) override {
-        ++fetched;
-        const auto there = disks[host].find(item.key);
-        return there ? std::make_shared<kv::SegmentBuffer>(there->bytes) : nullptr;
+    kv::SealedSegment read(Host host, const kv::SegmentKey& key) override {
+        ++read_count;
+        if (!disks[host].find(key)) return nullptr;
+        auto buffer = std::make_shared<kv::SegmentBuffer>(4096);
+        kv::SegmentHead head;
+        head.key = key;
+        sealer.seal(head, *buffer);
+        if (are_bad) buffer->bytes().back() ^= 1;
+        return buffer;
     }
-    bool verify(const kv::SegmentKey&, const kv::SegmentBuffer&) override {
-        ++verified;
-        return !are_bad;
-    }
-    bool is_forgotten(Host, const kv::Question&) override { return forgets; }
     void on_trouble(Host) override { ++troubles; }
-    void on_written(Host host, const kv::Item& item, bool own) override {
-        disks[host].items[item.key] = item;
-        if (own)
-            exchanges->last(host)->add(exchanges->now(host), item);
-        else
-            exchanges->last(host)->handle_stored(exchanges->now(host), item, kv::OfferOutcome::held);
-    }
-    void give(Host, const kv::Exchange::Give&) override { ++given; }
-    void end_load(Host, const kv::Exchange::LoadOver& over) override { over_at = over.given; }
+    void on_written(Host host, const kv::Item& item) override { disks[host].items[item.key] = item; }
+    void deliver(Host, const kv::Exchange::Give&) override { ++delivered; }
+    void end_fetch(Host, const kv::Exchange::LoadOver& over) override { over_at = over.given; }
     void store(Host host, const kv::Exchange::Store& store) override {
-        exchanges->write_later(host, store.item, false);
+        replicators->write_later(host, store.item, WriteOrigin::offered);
     }
-    void on_kept(const kv::Exchange::Kept& one) override { kept.insert(one.by); }
+    void on_acked(const kv::Exchange::Kept& one) override { acked.insert(one.by); }
 
-    Exchanges* exchanges = nullptr;
+    io::OpenSslCrypto crypto;
+    kv::SegmentSealer sealer{crypto, as_bytes("secret")};
+    Replicators* replicators = nullptr;
     std::map<Host, Disk> disks;
     std::map<Host, int> starts;
     std::map<Host, int> crashes;
     bool are_bad = false;
-    bool forgets = false;
-    int fetched = 0;
-    int verified = 0;
-    int given = 0;
+    int read_count = 0;
+    int delivered = 0;
     int troubles = 0;
     std::optional<std::uint32_t> over_at;
-    std::set<PeerId> kept;
+    std::set<PeerId> acked;
 };
 
 // Four hosts that know one another.
 struct World {
-    explicit World(const kv::ExchangeConfig& patience = {})
-        : exchanges(cluster, user, {EventKind::kv, LinkPool::bulk, 44, 100'000}, patience) {
-        user.exchanges = &exchanges;
-        cluster.handle_with(EventKind::kv, [this](const Event& event) { exchanges.handle(event); });
+    explicit World(const node::KvReplicatorConfig& config = {})
+        : replicators(cluster, user, user.sealer, {EventKind::kv, LinkPool::bulk, 100'000}, config) {
+        user.replicators = &replicators;
+        cluster.handle_with(EventKind::kv, [this](const Event& event) { replicators.handle(event); });
         for (Host host = 0; host < cluster.size(); ++host) cluster.boot(host, WorldTime{});
-        exchanges.start();
+        replicators.start();
         run(std::chrono::seconds{15});
     }
 
-    static ClusterConfig config() {
+    static ClusterConfig cluster_config() {
         ClusterConfig config;
         config.peers = 4;
         config.replicas = 1;
@@ -97,11 +91,11 @@ struct World {
     void run(Duration wait) { cluster.run_until(cluster.now() + wait); }
     std::vector<Host> owners() {
         std::vector<Host> hosts;
-        for (const PeerId owner : exchanges.find(0)->placement().owners(item.key))
-            hosts.push_back(exchanges.host_of(owner).value());
+        for (const PeerId owner : replicators.find(0)->placement().owners(item.key))
+            hosts.push_back(replicators.host_of(owner).value());
         return hosts;
     }
-    Host stranger() {
+    Host outsider() {
         const auto owners = this->owners();
         Host host = 0;
         while (std::ranges::find(owners, host) != owners.end()) ++host;
@@ -109,9 +103,8 @@ struct World {
     }
     void load(Host host) { load(host, {item.key}, std::chrono::seconds{2}); }
     void load(Host host, const std::vector<kv::SegmentKey>& chain, Duration wait) {
-        exchanges.find(host)->load(exchanges.now(host), kv::LoadId{exchanges.number()}, chain,
-                                   std::vector<bool>(chain.size(), false));
-        exchanges.pump(host);
+        replicators.find(host)->fetch_chain(replicators.now(host), chain, std::vector<bool>(chain.size(), false));
+        replicators.pump(host);
         run(wait);
     }
     // Ten seconds for a segment, from now on.
@@ -124,72 +117,71 @@ struct World {
         cluster.fabric().add(std::move(rule), &effects);
     }
 
-    io::OpenSslCrypto crypto;
-    Cluster cluster{config(), 1, crypto};
     User user;
-    Exchanges exchanges;
+    Cluster cluster{cluster_config(), 1, user.crypto};
+    Replicators replicators;
     kv::Item item{{}, 0, 4096};
     std::uint64_t effects = 0;
 };
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(exchanges_)
+BOOST_AUTO_TEST_SUITE(replicators_)
 
 BOOST_AUTO_TEST_CASE(what_one_host_writes_its_owners_get_and_say_so) {
     World world;
-    const Host writer = world.stranger();
-    world.exchanges.write_later(writer, world.item, true);
+    const Host writer = world.outsider();
+    world.replicators.write_later(writer, world.item, WriteOrigin::made);
     world.run(std::chrono::seconds{10});
     const auto owners = world.owners();
     BOOST_TEST(owners.size() >= 2U);
     for (const Host owner : owners) {
         BOOST_TEST(world.user.disks[owner].items.contains(world.item.key));
-        BOOST_TEST(world.user.kept.contains(world.cluster.peer(owner).id));
+        BOOST_TEST(world.user.acked.contains(world.cluster.peer(owner).id));
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_forgotten_offer_is_kept_by_nobody_and_taken_for_kept) {
+BOOST_AUTO_TEST_CASE(what_was_fetched_is_offered_to_nobody) {
     World world;
-    world.user.forgets = true;
-    world.exchanges.write_later(world.stranger(), world.item, true);
+    world.replicators.write_later(world.outsider(), world.item, WriteOrigin::fetched);
     world.run(std::chrono::seconds{10});
+    BOOST_TEST(world.user.disks[world.outsider()].items.contains(world.item.key));
     for (const Host owner : world.owners()) BOOST_TEST(!world.user.disks[owner].items.contains(world.item.key));
-    BOOST_TEST(world.user.kept.size() == world.owners().size());
+    BOOST_TEST(world.user.acked.empty());
 }
 
-BOOST_AUTO_TEST_CASE(what_an_owner_has_is_given_and_what_does_not_verify_is_not) {
+BOOST_AUTO_TEST_CASE(what_an_owner_has_is_delivered_unless_it_is_corrupt) {
     World world;
     for (const Host owner : world.owners()) world.user.disks[owner].items[world.item.key] = world.item;
-    world.load(world.stranger());
-    BOOST_TEST(world.user.given == 1);
+    world.load(world.outsider());
+    BOOST_TEST(world.user.delivered == 1);
     BOOST_TEST(world.user.over_at.value() == 1U);
 
     world.user.are_bad = true;
-    world.load(world.stranger());
-    BOOST_TEST(world.user.verified >= 2);
-    BOOST_TEST(world.user.given == 1);
+    world.load(world.outsider());
+    BOOST_TEST(world.replicators.corrupt() >= 1U);
+    BOOST_TEST(world.user.delivered == 1);
     BOOST_TEST(world.user.over_at.value() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(a_process_that_is_gone_takes_its_exchange_and_its_writes_once) {
+BOOST_AUTO_TEST_CASE(a_crash_takes_the_replicator_and_the_writes_of_a_process) {
     World world;
-    const Host host = world.stranger();
-    const std::uint32_t boot = world.exchanges.boot(host);
+    const Host host = world.outsider();
+    const std::uint32_t boot = world.replicators.boot(host);
     DiskFaults& faults = world.cluster.peer(host).disk.faults();
     const Duration sync_time = std::exchange(faults.sync_time, std::chrono::seconds{20});
-    world.exchanges.write_later(host, world.item, true);
+    world.replicators.write_later(host, world.item, WriteOrigin::made);
     faults.sync_time = sync_time;
     world.cluster.crash(host);
-    BOOST_TEST(world.exchanges.find(host) == nullptr);
-    BOOST_TEST(world.exchanges.find(host) == nullptr);
+    BOOST_TEST(world.replicators.find(host) == nullptr);
+    BOOST_TEST(world.replicators.find(host) == nullptr);
     BOOST_TEST(world.user.crashes[host] == 1);
-    BOOST_TEST(world.exchanges.boot(host) == 0U);
+    BOOST_TEST(world.replicators.boot(host) == 0U);
 
     world.cluster.boot(host, world.cluster.now());
     world.run(std::chrono::seconds{15});
-    BOOST_TEST(world.exchanges.find(host) != nullptr);
-    BOOST_TEST(world.exchanges.boot(host) != boot);
+    BOOST_TEST(world.replicators.find(host) != nullptr);
+    BOOST_TEST(world.replicators.boot(host) != boot);
     BOOST_TEST(world.user.starts[host] == 2);
     world.run(std::chrono::seconds{10});
     BOOST_TEST(world.user.disks[host].items.empty());
@@ -197,25 +189,25 @@ BOOST_AUTO_TEST_CASE(a_process_that_is_gone_takes_its_exchange_and_its_writes_on
 
 BOOST_AUTO_TEST_CASE(a_question_to_a_peer_that_is_gone_is_trouble) {
     World world;
-    const Host asker = world.stranger();
+    const Host asker = world.outsider();
     for (const Host owner : world.owners()) world.cluster.crash(owner);
     world.load(asker);
     BOOST_TEST(world.user.troubles > 0);
     BOOST_TEST(world.user.over_at.value() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(a_segment_that_takes_longer_than_patience_comes_all_the_same) {
+BOOST_AUTO_TEST_CASE(a_segment_that_takes_longer_than_the_timeout_arrives) {
     World world;
     world.narrow_lines();
-    world.exchanges.write_later(world.stranger(), world.item, true);
+    world.replicators.write_later(world.outsider(), world.item, WriteOrigin::made);
     world.run(std::chrono::seconds{60});
     for (const Host owner : world.owners()) BOOST_TEST(world.user.disks[owner].items.contains(world.item.key));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_given_up_does_not_go_on_the_line) {
-    kv::ExchangeConfig patience;
-    patience.look_patience = std::chrono::seconds{10};
-    World world(patience);
+    node::KvReplicatorConfig config;
+    config.exchange.look_patience = std::chrono::seconds{10};
+    World world(config);
     const Host asker = 0;
     std::vector<kv::SegmentKey> chain(40);
     for (std::size_t i = 0; i < chain.size(); ++i) {
@@ -226,10 +218,10 @@ BOOST_AUTO_TEST_CASE(what_is_given_up_does_not_go_on_the_line) {
     world.narrow_lines();
     world.load(asker, chain, std::chrono::seconds{60});
     BOOST_TEST(world.user.over_at.value() == 0U);
-    const int sent = world.user.fetched;
+    const int sent = world.user.read_count;
     BOOST_TEST(sent > 0);
     world.run(std::chrono::seconds{600});
-    BOOST_TEST(world.user.fetched == sent);
+    BOOST_TEST(world.user.read_count == sent);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,5 +1,5 @@
-// KvMesh: this peer's KV service among those of other peers. It drives kv::Exchange on a thread of its own, with links
-// of its own, so that segments on their way hold up no token.
+// KvReplicatorThread: the KV replicator (node/kv_replicator.h) on a thread of its own, with links of its own, so that
+// segments on their way hold up no token. It carries actions over links and to the store, and decides nothing.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -15,15 +15,15 @@
 #include "base/log.h"
 #include "io/clock/system_clock.h"
 #include "io/link/config.h"
-#include "kv/exchange.h"
+#include "node/kv_replicator.h"
 #include "wire/link_messages.h"
 
 namespace exa::app {
 
-struct KvMeshParts {
+struct KvReplicatorDeps {
     io::LinkIdentity identity;
     io::LinkSealing sealing;  // as it is at the start
-    // All outlive the mesh.
+    // All outlive the thread.
     KvService& service;
     const kv::SegmentSealer& sealer;
     const SharedView& view;
@@ -31,14 +31,14 @@ struct KvMeshParts {
     Log& log;
 };
 
-class KvMesh final : public KvPeers {
+class KvReplicatorThread final : public KvPeers {
   public:
-    explicit KvMesh(KvMeshParts parts, const kv::ExchangeConfig& config = {});
-    ~KvMesh() override;  // stops
+    explicit KvReplicatorThread(KvReplicatorDeps deps, const node::KvReplicatorConfig& config = {});
+    ~KvReplicatorThread() override;  // stops
 
     // Starts the thread. A view must have been published.
     void run();
-    // What is being loaded ends; then the thread does. Idempotent.
+    // Ends what is being fetched, and joins. Idempotent.
     void stop();
 
     // The rest is thread-safe.
@@ -57,7 +57,7 @@ class KvMesh final : public KvPeers {
                                         const boost::asio::any_io_executor& executor);
 
     void set_keys(std::shared_ptr<const LinkKeys> keys);
-    KvPeersStats stats() const override;
+    node::KvReplicatorStatus status() const override;
 
   private:
     struct State;

@@ -1,5 +1,5 @@
 // One KV service among others, over links.
-#include "app/kv/mesh.h"
+#include "app/kv/replicator_thread.h"
 
 #include <algorithm>
 #include <functional>
@@ -101,17 +101,17 @@ struct Fetching {
         auto now = std::make_shared<ControlView>();
         now->members = std::move(members);
         view.store(std::move(now));
-        kv::ExchangeConfig config;
-        config.fetch_patience = patience;
-        KvMesh mesh({identity(self_id), {}, service, sealer, view, clock, log}, config);
-        mesh.run();
-        mesh.recover(key);
+        node::KvReplicatorConfig config;
+        config.exchange.fetch_patience = patience;
+        KvReplicatorThread replicator({identity(self_id), {}, service, sealer, view, clock, log}, config);
+        replicator.run();
+        replicator.recover(key);
         drive(io, [&]() -> Awaitable<void> {
-            co_await eventually([&] { return mesh.stats().fetched > 0 || peer.was_cancelled(); },
+            co_await eventually([&] { return replicator.status().fetched > 0 || peer.was_cancelled(); },
                                 "the segment neither came nor was given up");
         });
-        fetched = mesh.stats().fetched;
-        mesh.stop();
+        fetched = replicator.status().fetched;
+        replicator.stop();
     }
 
     asio::io_context io{1};
@@ -125,7 +125,7 @@ struct Fetching {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(kv_mesh)
+BOOST_AUTO_TEST_SUITE(kv_replicator)
 
 BOOST_AUTO_TEST_CASE(a_segment_that_takes_longer_than_patience_comes_over_a_slow_line) {
     const Fetching fetching(40, milliseconds(50), seconds(1));

@@ -1,0 +1,37 @@
+// KvReply: the answer to another peer's question about KV, as a reply for a link. What it says is node::KvAnswer's
+// decision; here it meets the store, the replicator and the frames of a link.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "app/kv/service.h"
+#include "app/replica/reply.h"
+#include "base/ids.h"
+#include "kv/intake.h"
+#include "node/kv_answer.h"
+
+namespace exa::app {
+
+// Whoever decides about offers, on a thread of its own. Thread-safe.
+class KvOffers {
+  public:
+    using Done = std::function<void(std::string body)>;
+
+    virtual ~KvOffers() = default;
+
+    // Calls `done` at most once, from another thread.
+    virtual kv::OfferId begin(PeerId from, kv::Question question, Done done) = 0;
+    // Nobody awaits that any more.
+    virtual void forget(kv::OfferId id) = 0;
+};
+
+// `question` as it came from that peer; `service` outlives the reply, which belongs to `executor`.
+std::shared_ptr<ReplyReader> answer_kv(std::string_view question, PeerId from, KvService& service,
+                                       std::shared_ptr<KvOffers> offers, const boost::asio::any_io_executor& executor);
+
+}  // namespace exa::app

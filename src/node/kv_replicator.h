@@ -1,0 +1,184 @@
+// KvReplicator: everything a peer decides about KV among peers, as one machine: who is asked for what and when, what an
+// answer is worth, what is offered after a change of the view, what counts as converged. Production (app/kv) carries
+// its actions over links and to the store, the simulator over its network and model disks; neither decides anything.
+//
+// It drives kv::Exchange, the protocol itself, and adds what lies between that and a transport: the view, the bytes of
+// answers, segments that are verified out of order, what a move may take, and the state of it all.
+//
+// Sans-IO. Polling order: handle_*() and commands at any time, then poll_action() until it is empty, then
+// next_timeout(). A question of this peer (Send) is answered by handle_bytes() and handle_end() for a lookup, an offer
+// or a move, by handle_segment() once for each place for a fetch, in any order, or ends in handle_failed(). After that,
+// and after a Drop, its id means nothing any more, and late answers change nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "kv/exchange.h"
+#include "kv/segment.h"
+#include "membership/view.h"
+
+namespace exa::node {
+
+struct KvReplicatorConfig {
+    kv::ExchangeConfig exchange;
+    // How often handle_view() is to be called. A new owner that is known so much later costs nothing.
+    Duration view_period = std::chrono::milliseconds{200};
+    // While segments come in, their progress counts so often: a fraction of the timeout that it holds off.
+    Duration progress_period = std::chrono::milliseconds{100};
+};
+
+// A segment that came from a peer or the cold tier, after it was checked.
+struct ReceivedSegment {
+    kv::SealedSegment segment;      // null: it was not there, or is not what was asked for
+    std::size_t arrived_bytes = 0;  // sealed, from a peer; 0: it was not there
+};
+
+// Whether what came is what was asked for: sealed under the key, and of no earlier stamp. Any number of threads at a
+// time; takes about 0.17 ms a megabyte.
+ReceivedSegment check_received(const kv::SegmentSealer& sealer, const kv::Item& asked, kv::SealedSegment segment);
+
+struct KvReplicatorStatus {
+    std::uint64_t holders = 0;  // peers that keep KV, this one among them
+    bool converged = false;     // all that is here is where it should be, as far as that can be
+    bool handed_over = false;   // and this peer owns nothing
+    std::uint64_t waiting = 0;  // offers to others without an outcome
+    kv::SpreadCounters spread{};
+    kv::RepairProgress repair{};
+    std::uint64_t fetched = 0;  // segments that came from others
+    std::uint64_t fetched_bytes = 0;
+    std::uint64_t corrupt = 0;    // of these, those that did not verify
+    std::uint64_t recovered = 0;  // that the disk here had lost
+
+    // So many segments more are yet to be offered.
+    void await(std::uint64_t segments) {
+        waiting += segments;
+        converged = converged && segments == 0;
+        handed_over = handed_over && segments == 0;
+    }
+};
+
+class KvReplicator {
+  public:
+    using Exchange = kv::Exchange;
+    // To an offer of another peer: the bytes of its answer.
+    struct Answer {
+        kv::OfferId id;
+        std::string body;
+    };
+    // Which peers share the upkeep of the cold tier.
+    struct ColdPeers {
+        std::vector<PeerId> peers;
+    };
+    using Action = std::variant<Exchange::Send, Exchange::Drop, Exchange::Give, Exchange::LoadOver, Exchange::Store,
+                                Answer, Exchange::Kept, Exchange::Spare, Exchange::Found, Exchange::LookCold,
+                                Exchange::ReadCold, ColdPeers>;
+
+    // `holdings` outlives it.
+    KvReplicator(PeerId self, const kv::Holdings& holdings, const KvReplicatorConfig& config);
+
+    // -- commands --------------------------------------------------------------------------------------------------
+
+    // Brings what is missing of `chain`: `held` says, place by place, what is not. Ends with a LoadOver.
+    kv::LoadId fetch_chain(TimePoint now, std::vector<kv::SegmentKey> chain, std::vector<bool> held,
+                           const kv::LoadTerms& terms = {});
+    // Brings one segment of this stamp or a later one from whichever holder has it. As a chain of one place.
+    kv::LoadId fetch_value(TimePoint now, const kv::Item& item, std::vector<PeerId> holders);
+    // Of either: no LoadOver follows.
+    void cancel(TimePoint now, kv::LoadId id) { exchange_.cancel(now, id); }
+    // Which version of each value is the last one, and who has it. Ends with a Found.
+    kv::FindId find(TimePoint now, std::vector<kv::KnownValue> values);
+    // Gives what is stored here under `keys` to that peer, whoever their owners are. How many are on their way: what is
+    // not here, is a value, or has no room in the queue, is left out. Nothing: that peer is out of reach, or keeps no
+    // KV.
+    std::optional<std::size_t> move(TimePoint now, PeerId to, std::span<const kv::SegmentKey> keys);
+
+    // -- what happens here -----------------------------------------------------------------------------------------
+
+    // The view of the cluster, new or not.
+    void handle_view(TimePoint now, const std::shared_ptr<const membership::View>& view);
+    // New, and stored here: it goes to its owners.
+    void handle_written(TimePoint now, const kv::Item& item) { exchange_.add(now, item); }
+    // The disk listed it and could not give it: if this peer owns it, it is brought back, and ends in a Store.
+    void handle_lost(TimePoint now, const kv::SegmentKey& key) { exchange_.recover(now, key); }
+    // What became of a Store.
+    void handle_stored(TimePoint now, const kv::Item& item, kv::OfferOutcome outcome) {
+        exchange_.handle_stored(now, item, outcome);
+    }
+    // The sizes of what a LookCold asked for, 0 for what is not there.
+    void handle_cold_sizes(TimePoint now, kv::AskId id, std::span<const std::uint32_t> sizes);
+
+    // -- what comes from other peers -------------------------------------------------------------------------------
+
+    // An offer or a move. Ends with an Answer, unless it is forgotten.
+    void handle_offer(TimePoint now, kv::OfferId id, PeerId from, const kv::Question& question) {
+        exchange_.handle_offer(now, id, from, question);
+    }
+    void forget_offer(kv::OfferId id) { exchange_.forget_offer(id); }
+    // A part of the answer to a lookup, an offer or a move. False for what no honest peer sends: the question has
+    // failed.
+    bool handle_bytes(TimePoint now, kv::AskId id, std::string_view bytes);
+    // The other side said that its answer is whole.
+    void handle_end(TimePoint now, kv::AskId id);
+    // Bytes of a fetch have come.
+    void handle_progress(TimePoint now, kv::AskId id);
+    // The segment at that place of a fetch, or of a ReadCold.
+    void handle_segment(TimePoint now, kv::AskId id, std::size_t place, ReceivedSegment segment);
+    // The other side cannot be asked, or its answer ended early.
+    void handle_failed(TimePoint now, kv::AskId id);
+
+    // -- what is due -----------------------------------------------------------------------------------------------
+
+    void handle_timeout(TimePoint now) { exchange_.handle_timeout(now); }
+    TimePoint next_timeout() const { return exchange_.next_timeout(); }
+    std::optional<Action> poll_action();
+
+    // -- getters ---------------------------------------------------------------------------------------------------
+
+    const kv::Placement& placement() const { return exchange_.placement(); }
+    // Somebody else keeps KV and is in reach.
+    bool has_others() const { return has_others_; }
+    KvReplicatorStatus status() const;
+    const kv::RepairProgress& repair() const { return exchange_.repair(); }
+    std::uint64_t recovered() const { return exchange_.recovery().recovered(); }
+
+  private:
+    // A question whose answer is not whole yet.
+    struct Asked {
+        kv::QuestionKind kind{};
+        PeerId to;
+        std::vector<kv::SegmentKey> cold_keys;  // of a LookCold
+        std::size_t items = 0;
+        std::string body;                                       // of a lookup, an offer or a move
+        std::vector<std::optional<kv::SealedSegment>> arrived;  // of a fetch, by place
+        std::size_t next = 0;                                   // place to be handed on
+    };
+
+    void note(const Exchange::Output& output);
+
+    const PeerId self_;
+    const kv::Holdings& holdings_;
+    const KvReplicatorConfig config_;
+    Exchange exchange_;
+    std::map<kv::AskId, Asked> asked_;
+    std::map<PeerId, TimePoint> progress_;  // when the exchange heard of it last
+    std::deque<ColdPeers> cold_;            // at most one
+    std::shared_ptr<const membership::View> view_;
+    std::vector<PeerId> cold_peers_;
+    bool has_others_ = false;
+    std::uint64_t last_id_ = 0;  // of fetches and searches
+    std::uint64_t fetched_ = 0;
+    std::uint64_t fetched_bytes_ = 0;
+    std::uint64_t corrupt_ = 0;
+};
+
+}  // namespace exa::node
