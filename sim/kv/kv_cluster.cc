@@ -32,7 +32,7 @@ KvCluster::KvCluster(const Scenario& scenario, Cluster& cluster, Oracles& oracle
       oracles_(oracles),
       sealer_(crypto, as_bytes("root"), mutant),
       rng_(cluster.streams().stream("kv")),
-      chats_(crypto, scenario.kv.chats, mutant, cluster.streams().stream("chats")),
+      conversations_(crypto, scenario.kv.conversations, mutant, cluster.streams().stream("chats")),
       replicators_(cluster, *this, sealer_, {EventKind::kv, LinkPool::bulk, scenario.kv.segment_bytes},
                    replicator_config(mutant)) {
     for (Host host = 0; host < cluster.size(); ++host)
@@ -62,12 +62,12 @@ void KvCluster::begin_turn() {
     cluster_.push(cluster_.now() + duration_of(-std::log(1 - rng_.unit()) / scenario_.kv.rate), EventKind::kv, 0,
                   Replicators::user_arg);
     const Host host = static_cast<Host>(rng_.below(cluster_.size()));
-    const std::uint32_t chat = chats_.pick();
+    const std::uint32_t conversation = conversations_.pick();
     node::KvReplicator* replicator = replicators_.find(host);
     if (replicator == nullptr || cluster_.peer(host).paused) return;
     ++counters_.turns;
-    chats_.grow(chat, scenario_.kv.turn_segments);
-    Turn turn{host, replicators_.boot(host), chat, chats_.chat(chat).segments, {}};
+    conversations_.grow(conversation, scenario_.kv.turn_segments);
+    Turn turn{host, replicators_.boot(host), conversation, conversations_.conversation(conversation).segments, {}};
     std::vector<kv::SegmentKey> keys;
     for (std::uint32_t place = 0; place < turn.segments.size(); ++place) {
         const kv::SegmentKey& key = turn.segments[place].key;
@@ -77,7 +77,7 @@ void KvCluster::begin_turn() {
         if (held) check(host, turn, place, *held);
         counters_.held += held != nullptr ? 1 : 0;
     }
-    const kv::LoadId id = replicator->fetch_chain(replicators_.now(host), std::move(keys), turn.held);
+    const kv::FetchId id = replicator->fetch_chain(replicators_.now(host), std::move(keys), turn.held);
     turns_.emplace(std::pair(host, id), std::move(turn));
     replicators_.pump(host);
 }
@@ -114,25 +114,25 @@ void KvCluster::on_written(Host host, const kv::Item& item) {
 }
 
 // What was handed out is kept as it came, and no peer is told.
-void KvCluster::deliver(Host host, const kv::Exchange::Give& give) {
-    const auto turn = turns_.find({host, give.id});
+void KvCluster::deliver(Host host, const kv::Exchange::Deliver& deliver) {
+    const auto turn = turns_.find({host, deliver.id});
     if (turn == turns_.end()) return;
     ++counters_.handed_out;
-    check(host, turn->second, give.place, *give.segment);
-    const kv::SegmentKey& key = turn->second.segments[give.place].key;
-    write(host, give.segment, {key, 0, static_cast<std::uint32_t>(give.segment->size())}, WriteOrigin::fetched);
+    check(host, turn->second, deliver.place, *deliver.segment);
+    const kv::SegmentKey& key = turn->second.segments[deliver.place].key;
+    write(host, deliver.segment, {key, 0, static_cast<std::uint32_t>(deliver.segment->size())}, WriteOrigin::fetched);
 }
 
-void KvCluster::end_fetch(Host host, const kv::Exchange::LoadOver& over) {
+void KvCluster::end_fetch(Host host, const kv::Exchange::FetchOver& over) {
     const auto turn = turns_.extract({host, over.id});
-    if (!turn.empty()) end_turn(turn.mapped(), over.given);
+    if (!turn.empty()) end_turn(turn.mapped(), over.prefix);
 }
 
 void KvCluster::store(Host host, const kv::Exchange::Store& store) {
     write(host, store.segment, store.item, WriteOrigin::offered);
 }
 
-void KvCluster::on_acked(const kv::Exchange::Kept& acked) {
+void KvCluster::on_acked(const kv::Exchange::Acked& acked) {
     ++counters_.acknowledged;
     const auto by = replicators_.host_of(acked.by);
     if (!by) return;
@@ -167,8 +167,8 @@ void KvCluster::write(Host host, const kv::SealedSegment& segment, const kv::Ite
 }
 
 void KvCluster::check(Host host, const Turn& turn, std::uint32_t place, const kv::SegmentBuffer& segment) {
-    const Chats::Segment& wanted = turn.segments[place];
-    const auto content = Chats::read(segment);
+    const Conversations::Segment& wanted = turn.segments[place];
+    const auto content = Conversations::read(segment);
     if (content == wanted.content) return;
     if (content && content->tenant != wanted.content.tenant)
         oracles_.violate("K6", fmt::format("peer {} hands tenant {} what tenant {} has sent", host,
@@ -182,9 +182,9 @@ void KvCluster::check(Host host, const Turn& turn, std::uint32_t place, const kv
 void KvCluster::end_turn(const Turn& turn, std::uint32_t given) {
     if (replicators_.find(turn.host) == nullptr || replicators_.boot(turn.host) != turn.boot) return;
     for (std::uint32_t place = given; place < turn.segments.size(); ++place) {
-        const Chats::Segment& segment = turn.segments[place];
+        const Conversations::Segment& segment = turn.segments[place];
         ++counters_.made;
-        const auto sealed = chats_.make(sealer_, segment, replicators_.number());
+        const auto sealed = conversations_.make(sealer_, segment, replicators_.number());
         write(turn.host, sealed, {segment.key, 0, static_cast<std::uint32_t>(sealed->size())}, WriteOrigin::made);
     }
 }

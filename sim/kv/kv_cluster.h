@@ -1,9 +1,9 @@
-// KvCluster: the KV service of every peer, without engines: replicators over a model of a disk store, and chats that
-// load what is there and store what they add.
+// KvCluster: the KV service of every peer, without engines: replicators over a model of a disk store, and conversations
+// that load what is there and store what they add.
 //
-// Oracles: K1 what is handed out is what the chat's tokens say; K2 what a peer acknowledges is wholly on its disk; K3
-// what two owners had outlives one rack; K4 in the end every owner in the core has what it shall have; K5 no store is
-// over its capacity; K6 nobody is handed what another tenant's tokens made.
+// Oracles: K1 what is handed out is what the conversation's tokens say; K2 what a peer acknowledges is wholly on its
+// disk; K3 what two owners had outlives one rack; K4 in the end every owner in the core has what it shall have; K5 no
+// store is over its capacity; K6 nobody is handed what another tenant's tokens made.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 #include "base/mutant.h"
 #include "sim/checks/oracles.h"
 #include "sim/cluster/cluster.h"
-#include "sim/kv/chats.h"
+#include "sim/kv/conversations.h"
 #include "sim/kv/replicators.h"
 #include "sim/kv/store.h"
 #include "sim/scenarios/scenario.h"
@@ -60,8 +60,8 @@ class KvCluster final : private ReplicatorUser {
     struct Turn {
         Host host = 0;
         std::uint32_t boot = 0;
-        std::uint32_t chat = 0;
-        std::vector<Chats::Segment> segments;
+        std::uint32_t conversation = 0;
+        std::vector<Conversations::Segment> segments;
         std::vector<bool> held;
     };
     struct Track {
@@ -79,10 +79,10 @@ class KvCluster final : private ReplicatorUser {
     kv::Item lookup(Host host, const kv::SegmentKey& key) override;
     kv::SealedSegment read(Host host, const kv::SegmentKey& key) override;
     void on_written(Host host, const kv::Item& item) override;
-    void deliver(Host host, const kv::Exchange::Give& give) override;
-    void end_fetch(Host host, const kv::Exchange::LoadOver& over) override;
+    void deliver(Host host, const kv::Exchange::Deliver& deliver) override;
+    void end_fetch(Host host, const kv::Exchange::FetchOver& over) override;
     void store(Host host, const kv::Exchange::Store& store) override;
-    void on_acked(const kv::Exchange::Kept& acked) override;
+    void on_acked(const kv::Exchange::Acked& acked) override;
 
     void begin_turn();
     void write(Host host, const kv::SealedSegment& segment, const kv::Item& item, WriteOrigin origin);
@@ -97,10 +97,10 @@ class KvCluster final : private ReplicatorUser {
     Oracles& oracles_;
     const kv::SegmentSealer sealer_;
     Rng rng_;
-    Chats chats_;
+    Conversations conversations_;
     std::vector<std::unique_ptr<KvStore>> stores_;  // by host
     Replicators replicators_;
-    std::map<std::pair<Host, kv::LoadId>, Turn> turns_;
+    std::map<std::pair<Host, kv::FetchId>, Turn> turns_;
     std::map<kv::SegmentKey, Track> tracks_;
     // What a peer of the core holds and that owner of it lacked at the last look.
     struct Lack {

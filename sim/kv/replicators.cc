@@ -158,8 +158,8 @@ void Replicators::carry_out(Host host, node::KvReplicator::Action& action) {
     using Exchange = kv::Exchange;
     std::visit(Overloaded{[&](Exchange::Send& send) { ask(host, send); },
                           [&](const Exchange::Drop& dropped) { drop(host, dropped.id); },
-                          [&](const Exchange::Give& give) { user_.deliver(host, give); },
-                          [&](const Exchange::LoadOver& over) { user_.end_fetch(host, over); },
+                          [&](const Exchange::Deliver& deliver) { user_.deliver(host, deliver); },
+                          [&](const Exchange::FetchOver& over) { user_.end_fetch(host, over); },
                           [&](const Exchange::Store& store) { user_.store(host, store); },
                           [&](node::KvReplicator::Answer& answer) {
                               auto offer = processes_[host].offers.extract(answer.id);
@@ -168,10 +168,10 @@ void Replicators::carry_out(Host host, node::KvReplicator::Action& action) {
                               send_body(host, offer.mapped());
                           },
                           // Nobody has a cold tier here.
-                          [](const Exchange::LookCold&) {}, [](const Exchange::ReadCold&) {},
+                          [](const Exchange::LookupCold&) {}, [](const Exchange::ReadCold&) {},
                           [](const node::KvReplicator::ColdPeers&) {},
-                          [&](const Exchange::Kept& kept) { user_.on_acked(kept); },
-                          [&](const Exchange::Spare& spare) { user_.on_surplus(host, spare); },
+                          [&](const Exchange::Acked& acked) { user_.on_acked(acked); },
+                          [&](const Exchange::Surplus& surplus) { user_.on_surplus(host, surplus); },
                           [&](const Exchange::Found& found) { user_.on_found(host, found); }},
                action);
 }

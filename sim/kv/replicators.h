@@ -58,11 +58,11 @@ class ReplicatorUser {
     virtual void on_written(Host host, const kv::Item& item) = 0;
 
     // Actions of the replicator.
-    virtual void deliver(Host host, const kv::Exchange::Give& give) = 0;
-    virtual void end_fetch(Host host, const kv::Exchange::LoadOver& over) = 0;
+    virtual void deliver(Host host, const kv::Exchange::Deliver& deliver) = 0;
+    virtual void end_fetch(Host host, const kv::Exchange::FetchOver& over) = 0;
     virtual void store(Host host, const kv::Exchange::Store& store) = 0;
-    virtual void on_acked(const kv::Exchange::Kept&) {}
-    virtual void on_surplus(Host, const kv::Exchange::Spare&) {}
+    virtual void on_acked(const kv::Exchange::Acked&) {}
+    virtual void on_surplus(Host, const kv::Exchange::Surplus&) {}
     virtual void on_found(Host, const kv::Exchange::Found&) {}
 };
 

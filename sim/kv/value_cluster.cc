@@ -159,14 +159,14 @@ void ValueCluster::on_written(Host host, const kv::Item& item) {
     if (!there || there->stamp < item.stamp) disk.items[item.key] = item;
 }
 
-void ValueCluster::deliver(Host host, const kv::Exchange::Give& give) {
-    const auto operation = operations_.find({host, give.id.value});
+void ValueCluster::deliver(Host host, const kv::Exchange::Deliver& deliver) {
+    const auto operation = operations_.find({host, deliver.id.value});
     if (operation == operations_.end()) return;
-    const auto head = kv::parse_segment(give.segment->view());
+    const auto head = kv::parse_segment(deliver.segment->view());
     operation->second.fetched = head && head.value().kind == kv::SegmentKind::value ? head.value().stamp : 0;
 }
 
-void ValueCluster::end_fetch(Host host, const kv::Exchange::LoadOver& over) {
+void ValueCluster::end_fetch(Host host, const kv::Exchange::FetchOver& over) {
     auto operation = operations_.extract({host, over.id.value});
     if (operation.empty()) return;
     const std::uint64_t stamp = operation.mapped().fetched;
@@ -183,7 +183,7 @@ void ValueCluster::store(Host host, const kv::Exchange::Store& store) {
     replicators_.last(host)->handle_stored(replicators_.now(host), store.item, kv::OfferOutcome::refused);
 }
 
-void ValueCluster::on_surplus(Host host, const kv::Exchange::Spare& surplus) {
+void ValueCluster::on_surplus(Host host, const kv::Exchange::Surplus& surplus) {
     Service& service = services_[host];
     const auto memory = service.memory.find(surplus.item.key);
     if (memory != service.memory.end() && memory->second.item.stamp == surplus.item.stamp)
@@ -209,7 +209,7 @@ void ValueCluster::on_found(Host host, const kv::Exchange::Found& found) {
     if (!verdict.is_found()) return end(std::move(operation), 0);
     if (verdict.is_local) return end(std::move(operation), verdict.stamp);
     const kv::Item item{keys_[operation.number], verdict.stamp, 0};
-    const kv::LoadId id = replicators_.last(host)->fetch_value(replicators_.now(host), item, verdict.holders);
+    const kv::FetchId id = replicators_.last(host)->fetch_value(replicators_.now(host), item, verdict.holders);
     operations_.emplace(std::pair(host, id.value), std::move(operation));
 }
 

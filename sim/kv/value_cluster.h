@@ -95,10 +95,10 @@ class ValueCluster final : private ReplicatorUser {
     void observe(Host host, std::uint64_t stamp) override;
     void on_trouble(Host host) override { services_[host].trouble = cluster_.now(); }
     void on_written(Host host, const kv::Item& item) override;
-    void deliver(Host host, const kv::Exchange::Give& give) override;
-    void end_fetch(Host host, const kv::Exchange::LoadOver& over) override;
+    void deliver(Host host, const kv::Exchange::Deliver& deliver) override;
+    void end_fetch(Host host, const kv::Exchange::FetchOver& over) override;
     void store(Host host, const kv::Exchange::Store& store) override;
-    void on_surplus(Host host, const kv::Exchange::Spare& surplus) override;
+    void on_surplus(Host host, const kv::Exchange::Surplus& surplus) override;
     void on_found(Host host, const kv::Exchange::Found& found) override;
 
     void begin_operation();

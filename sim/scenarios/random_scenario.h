@@ -9,7 +9,7 @@
 
 namespace exa::sim {
 
-// What is mixed: everything, or chats with a KV cache and what troubles that, in every scenario.
+// What is mixed: everything, or conversations with a KV cache and what troubles that, in every scenario.
 enum class RandomMix : std::uint8_t { all, kv };
 
 // The TOML text of scenario number `number`; the same number is always the same text.

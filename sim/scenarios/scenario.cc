@@ -295,11 +295,11 @@ Result<void> read_kv(const toml::table& table, KvLoad& kv) {
     Reader reader(table, "kv.");
     reader.number("rate", kv.rate, 0, 1e4);
     reader.time("from_s", kv.from, s);
-    reader.integer("chats", kv.chats.chats, 1, 100'000);
-    reader.integer("tenants", kv.chats.tenants, 1, 1000);
-    reader.integer("models", kv.chats.models, 1, 1000);
-    reader.integer("segments_max", kv.chats.segments_max, 1, 500);
-    reader.number("shared", kv.chats.shared, 0, 1);
+    reader.integer("conversations", kv.conversations.conversations, 1, 100'000);
+    reader.integer("tenants", kv.conversations.tenants, 1, 1000);
+    reader.integer("models", kv.conversations.models, 1, 1000);
+    reader.integer("segments_max", kv.conversations.segments_max, 1, 500);
+    reader.number("shared", kv.conversations.shared, 0, 1);
     reader.integer("turn_segments", kv.turn_segments, 1, 100);
     reader.integer("segment_bytes", kv.segment_bytes, 1, 1 << 26);
     reader.integer("capacity_segments", kv.capacity_segments, 8, 1 << 20);

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "sim/cluster/cluster.h"
-#include "sim/kv/chats.h"
+#include "sim/kv/conversations.h"
 
 namespace exa::sim {
 
@@ -93,9 +93,9 @@ struct Load {
 };
 
 struct KvLoad {
-    double rate = 0;  // turns of chats a second; 0: no KV services
+    double rate = 0;  // turns of conversations a second; 0: no KV services
     Duration from{0};
-    ChatShape chats;
+    ConversationShape conversations;
     std::uint32_t turn_segments = 4;           // at most, that a turn adds
     std::uint32_t segment_bytes = 200'000;     // on a link
     std::uint32_t capacity_segments = 16'384;  // of one store

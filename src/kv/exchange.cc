@@ -31,37 +31,47 @@ void Exchange::handle_placement(TimePoint now, std::shared_ptr<const Placement> 
     repair_.handle_placement(now, placement_);
 }
 
-void Exchange::load(TimePoint now, LoadId id, std::vector<SegmentKey> chain, std::vector<bool> held,
-                    const LoadTerms& terms) {
-    LoadConfig config = config_.load;
+void Exchange::fetch_chain(TimePoint now, FetchId id, std::vector<SegmentKey> keys, std::vector<bool> held,
+                           const FetchTerms& terms) {
+    ChainFetchConfig config = config_.chain;
     config.has_cold = config.has_cold && terms.may_be_cold;
     const auto [at, is_new] =
-        loads_.try_emplace(id, Loading{Load(std::move(chain), std::move(held), self_, *placement_, config), terms});
+        chains_.try_emplace(id, Chain{ChainFetch(std::move(keys), std::move(held), self_, *placement_, config), terms});
     EXA_CHECK(is_new);
-    Load& load = at->second.load;
-    while (auto look = load.next_look()) {
-        Question question{QuestionKind::look, {}};
-        for (const std::uint32_t place : look->places) question.items.push_back({load.key(place)});
-        const PeerId to = look->to;
-        ask(now, to, std::move(question), LoadLook{id, std::move(*look)}, config_.look_patience);
+    ChainFetch& chain = at->second.fetch;
+    while (auto lookup = chain.next_lookup()) {
+        Question question{QuestionKind::lookup, {}};
+        for (const std::uint32_t place : lookup->places) question.items.push_back({chain.key(place)});
+        const PeerId to = lookup->to;
+        ask(now, to, std::move(question), ChainLookup{id, std::move(*lookup)}, config_.lookup_timeout);
     }
-    pump_load(now, id);
+    pump_chain(now, id);
 }
 
-void Exchange::fetch(TimePoint now, LoadId id, const Item& item, std::vector<PeerId> holders) {
+void Exchange::fetch_value(TimePoint now, FetchId id, const Item& item, std::vector<PeerId> holders) {
     std::ranges::reverse(holders);
     fetch_next(now, {id, item, std::move(holders)});
 }
 
-void Exchange::cancel(TimePoint, LoadId id) {
-    loads_.erase(id);
+void Exchange::cancel(TimePoint, FetchId id) {
+    end_fetch(id);
+    std::erase_if(outputs_, [id](const Output& output) {
+        const auto* deliver = std::get_if<Deliver>(&output);
+        const auto* over = std::get_if<FetchOver>(&output);
+        return (deliver != nullptr && deliver->id == id) || (over != nullptr && over->id == id);
+    });
+}
+
+// Nothing more is asked for it.
+void Exchange::end_fetch(FetchId id) {
+    chains_.erase(id);
     for (auto at = asks_.begin(); at != asks_.end();) {
-        const auto* look = std::get_if<LoadLook>(&at->second.purpose);
-        const auto* fetch = std::get_if<LoadFetch>(&at->second.purpose);
+        const auto* lookup = std::get_if<ChainLookup>(&at->second.purpose);
+        const auto* fetch = std::get_if<ChainPart>(&at->second.purpose);
         const auto* value = std::get_if<ValueFetch>(&at->second.purpose);
-        const auto* cold = std::get_if<ColdLook>(&at->second.purpose);
-        if ((look == nullptr || look->load != id) && (fetch == nullptr || fetch->load != id) &&
-            (value == nullptr || value->load != id) && (cold == nullptr || cold->load != id)) {
+        const auto* cold = std::get_if<ColdLookup>(&at->second.purpose);
+        if ((lookup == nullptr || lookup->id != id) && (fetch == nullptr || fetch->id != id) &&
+            (value == nullptr || value->id != id) && (cold == nullptr || cold->id != id)) {
             ++at;
             continue;
         }
@@ -88,10 +98,10 @@ void Exchange::find(TimePoint now, FindId id, std::vector<KnownValue> values) {
     const auto [at, is_new] = finds_.try_emplace(id, std::move(values), self_, *placement_, is_avoided);
     EXA_CHECK(is_new);
     while (auto asks = at->second.next_ask()) {
-        Question question{QuestionKind::look, {}};
+        Question question{QuestionKind::lookup, {}};
         for (const std::uint32_t place : asks->places) question.items.push_back({at->second.key(place)});
         const PeerId to = asks->to;
-        ask(now, to, std::move(question), Finding{id, std::move(*asks)}, config_.find_patience);
+        ask(now, to, std::move(question), Finding{id, std::move(*asks)}, config_.find_timeout);
     }
     end_find(id);
 }
@@ -109,7 +119,7 @@ bool Exchange::move(TimePoint now, PeerId to, const Item& item) {
 }
 
 void Exchange::handle_offer(TimePoint now, OfferId id, PeerId from, const Question& question) {
-    intake_.offered(id, from, question, *placement_);
+    intake_.handle_offer(id, from, question, *placement_);
     pump_intake(now);
 }
 
@@ -123,51 +133,53 @@ void Exchange::handle_items(TimePoint now, AskId id, std::span<const Item> items
         end(at);
         return end_find(find);
     }
-    if (const auto* cold = std::get_if<ColdLook>(&at->second.purpose)) {
+    if (const auto* cold = std::get_if<ColdLookup>(&at->second.purpose)) {
         if (items.size() != cold->places.size()) return fail(now, at);
-        const LoadId load = cold->load;
-        if (Load* found = find_load(load)) found->looked_cold(cold->places, items);
+        const FetchId fetch_id = cold->id;
+        if (ChainFetch* found = find_chain(fetch_id)) found->handle_cold_lookup(cold->places, items);
         end(at);
-        return pump_load(now, load);
+        return pump_chain(now, fetch_id);
     }
     if (const auto* recovering = std::get_if<Recovering>(&at->second.purpose)) {
         if (items.size() != recovering->keys.size()) return fail(now, at);
         for (std::size_t i = 0; i < items.size(); ++i)
-            if (items[i].bytes > 0) intake_.found(at->second.to, {recovering->keys[i], items[i].stamp, items[i].bytes});
+            if (items[i].bytes > 0)
+                intake_.handle_found(at->second.to, {recovering->keys[i], items[i].stamp, items[i].bytes});
         end(at);
         return pump_intake(now);
     }
-    const auto* look = std::get_if<LoadLook>(&at->second.purpose);
-    if (look == nullptr || items.size() != look->asks.places.size()) return fail(now, at);
-    const LoadId load = look->load;
-    if (Load* found = find_load(load)) found->looked(look->asks, items);
+    const auto* lookup = std::get_if<ChainLookup>(&at->second.purpose);
+    if (lookup == nullptr || items.size() != lookup->asks.places.size()) return fail(now, at);
+    const FetchId fetch_id = lookup->id;
+    if (ChainFetch* found = find_chain(fetch_id)) found->handle_lookup(lookup->asks, items);
     end(at);
-    pump_load(now, load);
+    pump_chain(now, fetch_id);
 }
 
 void Exchange::handle_segment(TimePoint now, AskId id, SealedSegment segment) {
     const auto at = asks_.find(id);
     if (at == asks_.end()) return;
     Ask& ask = at->second;
-    set_deadline(at, now + config_.fetch_patience);
-    if (auto* fetch = std::get_if<LoadFetch>(&ask.purpose)) {
-        const LoadId load = fetch->load;
-        if (Load* found = find_load(load)) found->arrived(ask.to, fetch->asks.places[ask.arrived], std::move(segment));
+    set_deadline(at, now + config_.fetch_timeout);
+    if (auto* fetch = std::get_if<ChainPart>(&ask.purpose)) {
+        const FetchId fetch_id = fetch->id;
+        if (ChainFetch* found = find_chain(fetch_id))
+            found->arrived(ask.to, fetch->asks.places[ask.arrived], std::move(segment));
         if (++ask.arrived == fetch->asks.places.size()) end(at);
-        pump_load(now, load);
+        pump_chain(now, fetch_id);
     } else if (std::holds_alternative<ValueFetch>(ask.purpose)) {
         if (segment == nullptr) return fail(now, at);
-        const LoadId load = std::get<ValueFetch>(ask.purpose).load;
+        const FetchId fetch_id = std::get<ValueFetch>(ask.purpose).id;
         end(at);
-        outputs_.push_back(Give{load, 0, std::move(segment)});
-        outputs_.push_back(LoadOver{load, 1});
+        outputs_.push_back(Deliver{fetch_id, 0, std::move(segment)});
+        outputs_.push_back(FetchOver{fetch_id, 1});
     } else if (auto* taken = std::get_if<IntakeFetch>(&ask.purpose)) {
         handle_progress(now, ask.to);
         const Item item = taken->items[ask.arrived];
         const bool is_here = segment != nullptr;
         if (is_here) outputs_.push_back(Store{item, std::move(segment)});
         if (!is_here || config_.mutant == Mutant::early_publish)
-            intake_.settle(item, is_here ? OfferOutcome::held : OfferOutcome::failed);
+            intake_.finish(item, is_here ? OfferOutcome::held : OfferOutcome::failed);
         if (++ask.arrived == taken->items.size()) {
             intake_.fetch_ended(ask.to);
             end(at);
@@ -182,7 +194,7 @@ void Exchange::handle_segment(TimePoint now, AskId id, SealedSegment segment) {
 void Exchange::handle_progress(TimePoint now, PeerId from) {
     for (auto at = asks_.begin(); at != asks_.end(); ++at)
         if (at->second.to == from && std::holds_alternative<IntakeFetch>(at->second.purpose))
-            set_deadline(at, now + config_.fetch_patience);
+            set_deadline(at, now + config_.fetch_timeout);
 }
 
 void Exchange::handle_outcomes(TimePoint now, AskId id, std::span<const OfferOutcome> outcomes) {
@@ -198,9 +210,9 @@ void Exchange::handle_outcomes(TimePoint now, AskId id, std::span<const OfferOut
 
 void Exchange::take_outcomes(TimePoint now, PeerId from, std::span<const OfferOutcome> outcomes) {
     for (const Item& item : spread_.answered(now, from, outcomes)) {
-        outputs_.push_back(Kept{from, item});
+        outputs_.push_back(Acked{from, item});
         const bool is_value = item.stamp != 0 && placement_->owns(from, item.key);
-        if (is_value && !placement_->owns(self_, item.key) && !spread_.waits(item)) outputs_.push_back(Spare{item});
+        if (is_value && !placement_->owns(self_, item.key) && !spread_.waits(item)) outputs_.push_back(Surplus{item});
     }
 }
 
@@ -210,7 +222,7 @@ void Exchange::handle_failed(TimePoint now, AskId id) {
 }
 
 void Exchange::handle_stored(TimePoint now, const Item& item, OfferOutcome outcome) {
-    intake_.settle(item, outcome);
+    intake_.finish(item, outcome);
     // Whoever offered it may be gone before the other owners have it, and a pass of repair may have gone by already.
     if (outcome == OfferOutcome::held) {
         recovery_.handle_stored(item.key);
@@ -244,13 +256,13 @@ std::optional<Exchange::Output> Exchange::poll_output() {
     return output;
 }
 
-void Exchange::ask(TimePoint now, PeerId to, Question question, decltype(Ask::purpose) purpose, Duration patience) {
-    outputs_.push_back(Send{begin(now, to, std::move(purpose), patience), to, std::move(question)});
+void Exchange::ask(TimePoint now, PeerId to, Question question, decltype(Ask::purpose) purpose, Duration timeout) {
+    outputs_.push_back(Send{begin(now, to, std::move(purpose), timeout), to, std::move(question)});
 }
 
-AskId Exchange::begin(TimePoint now, PeerId to, decltype(Ask::purpose) purpose, Duration patience) {
+AskId Exchange::begin(TimePoint now, PeerId to, decltype(Ask::purpose) purpose, Duration timeout) {
     const AskId id{++last_ask_};
-    const auto at = asks_.emplace(id, Ask{to, std::move(purpose), 0, now + patience}).first;
+    const auto at = asks_.emplace(id, Ask{to, std::move(purpose), 0, now + timeout}).first;
     deadlines_.emplace(at->second.deadline, id);
     return id;
 }
@@ -271,29 +283,29 @@ void Exchange::fail(TimePoint now, Asks::iterator at) {
     const Ask ask = std::move(at->second);
     deadlines_.erase({ask.deadline, at->first});
     asks_.erase(at);
-    std::visit(Overloaded{[&](const LoadLook& look) {
-                              if (Load* load = find_load(look.load)) load->look_failed();
-                              pump_load(now, look.load);
+    std::visit(Overloaded{[&](const ChainLookup& lookup) {
+                              if (ChainFetch* chain = find_chain(lookup.id)) chain->handle_lookup_failed();
+                              pump_chain(now, lookup.id);
                           },
-                          [&](const LoadFetch& fetch) {
-                              if (Load* load = find_load(fetch.load))
+                          [&](const ChainPart& fetch) {
+                              if (ChainFetch* chain = find_chain(fetch.id))
                                   for (std::size_t i = ask.arrived; i < fetch.asks.places.size(); ++i)
-                                      load->arrived(ask.to, fetch.asks.places[i], nullptr);
-                              pump_load(now, fetch.load);
+                                      chain->arrived(ask.to, fetch.asks.places[i], nullptr);
+                              pump_chain(now, fetch.id);
                           },
                           [&](const ValueFetch& fetch) { fetch_next(now, fetch); },
                           [&](const Finding& finding) {
                               finds_.at(finding.find).failed(finding.asks);
                               end_find(finding.find);
                           },
-                          [&](const ColdLook& look) {
-                              if (Load* load = find_load(look.load)) load->cold_look_failed();
-                              pump_load(now, look.load);
+                          [&](const ColdLookup& lookup) {
+                              if (ChainFetch* chain = find_chain(lookup.id)) chain->handle_cold_lookup_failed();
+                              pump_chain(now, lookup.id);
                           },
                           [](const Recovering&) {},
                           [&](const IntakeFetch& fetch) {
                               for (std::size_t i = ask.arrived; i < fetch.items.size(); ++i)
-                                  intake_.settle(fetch.items[i], OfferOutcome::failed);
+                                  intake_.finish(fetch.items[i], OfferOutcome::failed);
                               intake_.fetch_ended(ask.to);
                               pump_intake(now);
                           },
@@ -304,16 +316,16 @@ void Exchange::fail(TimePoint now, Asks::iterator at) {
                ask.purpose);
 }
 
-Load* Exchange::find_load(LoadId id) {
-    const auto at = loads_.find(id);
-    return at != loads_.end() ? &at->second.load : nullptr;
+ChainFetch* Exchange::find_chain(FetchId id) {
+    const auto at = chains_.find(id);
+    return at != chains_.end() ? &at->second.fetch : nullptr;
 }
 
-void Exchange::begin_fetch(TimePoint now, LoadId id, Load& load, Load::Asks asks) {
+void Exchange::begin_part(TimePoint now, FetchId id, ChainFetch& chain, ChainFetch::Asks asks) {
     std::vector<SegmentKey> keys;
-    for (const std::uint32_t place : asks.places) keys.push_back(load.key(place));
+    for (const std::uint32_t place : asks.places) keys.push_back(chain.key(place));
     const PeerId from = asks.to;
-    const AskId ask = begin(now, from, LoadFetch{id, std::move(asks)}, config_.fetch_patience);
+    const AskId ask = begin(now, from, ChainPart{id, std::move(asks)}, config_.fetch_timeout);
     if (from == self_) {
         outputs_.push_back(ReadCold{ask, std::move(keys)});
         return;
@@ -323,35 +335,35 @@ void Exchange::begin_fetch(TimePoint now, LoadId id, Load& load, Load::Asks asks
     outputs_.push_back(Send{ask, from, std::move(question)});
 }
 
-void Exchange::pump_load(TimePoint now, LoadId id) {
-    Load* load = find_load(id);
-    if (load == nullptr) return;
-    while (auto given = load->next_given())
-        outputs_.push_back(Give{id, given->place, std::move(given->segment), given->is_cold});
-    while (auto asks = load->next_fetch()) begin_fetch(now, id, *load, std::move(*asks));
-    if (auto places = load->next_cold_look()) {
-        LookCold look;
-        for (const std::uint32_t place : *places) look.keys.push_back(load->key(place));
-        look.terms = loads_.at(id).terms;
-        look.id = begin(now, self_, ColdLook{id, std::move(*places)}, config_.cold_look_patience);
-        outputs_.push_back(std::move(look));
+void Exchange::pump_chain(TimePoint now, FetchId id) {
+    ChainFetch* chain = find_chain(id);
+    if (chain == nullptr) return;
+    while (auto delivery = chain->next_delivery())
+        outputs_.push_back(Deliver{id, delivery->place, std::move(delivery->segment), delivery->is_cold});
+    while (auto asks = chain->next_fetch()) begin_part(now, id, *chain, std::move(*asks));
+    if (auto places = chain->next_cold_lookup()) {
+        LookupCold lookup;
+        for (const std::uint32_t place : *places) lookup.keys.push_back(chain->key(place));
+        lookup.terms = chains_.at(id).terms;
+        lookup.id = begin(now, self_, ColdLookup{id, std::move(*places)}, config_.cold_lookup_timeout);
+        outputs_.push_back(std::move(lookup));
     }
-    if (!load->is_over()) return;
-    const std::uint32_t given = load->given();
+    if (!chain->is_over()) return;
+    const std::uint32_t prefix = chain->delivered();
     // What is still asked for lies behind the end of the prefix.
-    cancel(now, id);
-    outputs_.push_back(LoadOver{id, given});
+    end_fetch(id);
+    outputs_.push_back(FetchOver{id, prefix});
 }
 
 void Exchange::fetch_next(TimePoint now, ValueFetch fetch) {
     if (fetch.holders.empty()) {
-        outputs_.push_back(LoadOver{fetch.load, 0});
+        outputs_.push_back(FetchOver{fetch.id, 0});
         return;
     }
     const PeerId to = fetch.holders.back();
     fetch.holders.pop_back();
     Question question{QuestionKind::fetch, {{fetch.item.key, fetch.item.stamp}}};
-    ask(now, to, std::move(question), std::move(fetch), config_.fetch_patience);
+    ask(now, to, std::move(question), std::move(fetch), config_.fetch_timeout);
 }
 
 void Exchange::end_find(FindId id) {
@@ -365,7 +377,7 @@ void Exchange::pump_intake(TimePoint now) {
     while (auto fetch = intake_.next_fetch()) {
         Question question{QuestionKind::fetch, fetch->items};
         for (Item& item : question.items) item.bytes = 0;
-        ask(now, fetch->from, std::move(question), IntakeFetch{std::move(fetch->items)}, config_.fetch_patience);
+        ask(now, fetch->from, std::move(question), IntakeFetch{std::move(fetch->items)}, config_.fetch_timeout);
     }
     while (auto answer = intake_.next_answer()) outputs_.push_back(Answer{answer->id, std::move(answer->outcomes)});
 }
@@ -380,15 +392,15 @@ void Exchange::pump_spread(TimePoint now) {
             take_outcomes(now, offer->to, std::vector(items, OfferOutcome::held));
             continue;
         }
-        ask(now, offer->to, std::move(offer->question), Offering{items}, config_.offer_patience);
+        ask(now, offer->to, std::move(offer->question), Offering{items}, config_.offer_timeout);
     }
 }
 
 void Exchange::pump_recovery(TimePoint now) {
     for (Recovery::Asks& asks : recovery_.handle_timeout(now, holdings_, *placement_)) {
-        Question question{QuestionKind::look, {}};
+        Question question{QuestionKind::lookup, {}};
         for (const SegmentKey& key : asks.keys) question.items.push_back({key});
-        ask(now, asks.to, std::move(question), Recovering{std::move(asks.keys)}, config_.fetch_patience);
+        ask(now, asks.to, std::move(question), Recovering{std::move(asks.keys)}, config_.fetch_timeout);
     }
 }
 

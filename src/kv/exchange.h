@@ -1,13 +1,13 @@
-// Exchange: the KV services of a cluster among themselves. What one peer lacks it looks for at the owners and fetches;
-// what it stores anew it offers to them; what others offer it takes; and when the owners change it repairs. Of values
-// of the Redis port, which change, it finds the last version.
+// Exchange: the protocol by which the KV services of a cluster share segments. What a peer lacks, it looks up at the
+// owners and fetches; what it stores, it offers to them; what others offer, it accepts; and when the owners change, it
+// repairs. Of the values of the Redis port, which change, it finds the last version.
 //
-// Sans-IO. Questions and answers are of kv/messages.h; their bytes, the links they take, and the disk are the owner's.
-// Polling order: handle_*() and the plain calls at any time, then poll_output() until it is empty, then next_timeout().
+// Sans-IO. Questions and answers are those of kv/messages.h; node::KvReplicator connects them to a transport. Polling
+// order: handle_*() and commands at any time, then poll_output() until it is empty, then next_timeout().
 //
-// A question is answered by what belongs to its kind, or fails: handle_items, handle_segment once for each of its items
-// in order, handle_outcomes, or handle_failed at any time. After the last of these, and after a Drop, its id means
-// nothing any more and late answers change nothing.
+// A question is answered by the call that belongs to its kind, or fails: handle_items, handle_segment once for each of
+// its items in order, handle_outcomes; handle_failed at any time. After the last of these, and after a Drop, its id is
+// unknown, and late answers change nothing.
 #pragma once
 
 #include <compare>
@@ -25,10 +25,10 @@
 #include "base/ids.h"
 #include "base/mutant.h"
 #include "base/time.h"
-#include "kv/cold_cost.h"
+#include "kv/chain_fetch.h"
+#include "kv/fetch_cost.h"
 #include "kv/holdings.h"
 #include "kv/intake.h"
-#include "kv/load.h"
 #include "kv/messages.h"
 #include "kv/placement.h"
 #include "kv/recovery.h"
@@ -38,46 +38,46 @@
 
 namespace exa::kv {
 
-// Chosen by the caller, unique among the loads under way.
-struct LoadId {
+// A fetch of a chain or of a value. Chosen by the caller, unique among the fetches under way.
+struct FetchId {
     std::uint64_t value = 0;
-    auto operator<=>(const LoadId&) const = default;
+    auto operator<=>(const FetchId&) const = default;
 };
 
-// Chosen by the caller, unique among the searches under way.
+// A search for values. Chosen by the caller, unique among the searches under way.
 struct FindId {
     std::uint64_t value = 0;
     auto operator<=>(const FindId&) const = default;
 };
 
-// Chosen by the exchange, never twice.
+// A question of this peer. Chosen by the exchange, never twice.
 struct AskId {
     std::uint64_t value = 0;
     auto operator<=>(const AskId&) const = default;
 };
 
 struct ExchangeConfig {
-    LoadConfig load;
+    ChainFetchConfig chain;
     SpreadConfig spread;
     IntakeConfig intake;
     RepairConfig repair;
     RecoveryConfig recovery;
-    // Of a load: for the answers to its looks; what is not answered by then is not there.
-    Duration look_patience = std::chrono::milliseconds{200};
-    // Of a search for values: likewise. Who lets it pass is not asked for as long as `avoidance`, so that a peer which
-    // hangs costs one search in a while and not each.
-    Duration find_patience = std::chrono::milliseconds{200};
+    // For the answer to a lookup of a chain; an owner that has not answered by then has nothing.
+    Duration lookup_timeout = std::chrono::milliseconds{200};
+    // The same for a search for values. An owner that exceeds it is not asked for as long as `avoidance`, so that a
+    // peer that hangs delays one search a second and not each.
+    Duration find_timeout = std::chrono::milliseconds{200};
     Duration avoidance = std::chrono::seconds{1};
-    // More searches at a time find nothing.
+    // Searches at a time; further ones find nothing.
     std::size_t finds_max = 1024;
-    // The same for a look in the cold tier.
-    Duration cold_look_patience = std::chrono::milliseconds{200};
-    // Between two segments of a fetch. Of one for this peer's disk, which nobody waits for at a screen: without any
-    // byte of any fetch from that peer, so that a line on which a segment takes longer passes segments all the same.
-    Duration fetch_patience = std::chrono::seconds{5};
-    // Of an answer to an offer, for which the other side fetches and stores.
-    Duration offer_patience = std::chrono::seconds{60};
-    // From offers that were given up, or refused, to a pass of repair.
+    // For a lookup in the cold tier.
+    Duration cold_lookup_timeout = std::chrono::milliseconds{200};
+    // Between two segments of a fetch for a client. Of a fetch for this peer's disk: without any byte of any such fetch
+    // from that peer, so that segments get through a line on which one takes longer.
+    Duration fetch_timeout = std::chrono::seconds{5};
+    // For the answer to an offer, before which the other peer fetches and stores.
+    Duration offer_timeout = std::chrono::seconds{60};
+    // From the moment that offers were given up, or refused, to the next repair pass.
     Duration reminder = std::chrono::seconds{60};
     Duration refused_reminder = std::chrono::minutes{10};
     Mutant mutant = Mutant::none;
@@ -85,29 +85,29 @@ struct ExchangeConfig {
 
 class Exchange {
   public:
-    // A question for a peer: open a stream to it.
+    // Open a stream to that peer and ask this.
     struct Send {
         AskId id;
         PeerId to;
         Question question;
     };
-    // Nobody needs the rest of the answer.
+    // The rest of the answer is not needed.
     struct Drop {
         AskId id;
     };
-    // For whoever loads; places in ascending order.
-    struct Give {
-        LoadId id;
+    // A segment for whoever fetches; places ascend.
+    struct Deliver {
+        FetchId id;
         std::uint32_t place;
         SealedSegment segment;
-        bool is_cold = false;  // this peer has read it from the cold tier
+        bool is_cold = false;  // this peer read it from the cold tier
     };
-    // Everything below `given` is here or was given.
-    struct LoadOver {
-        LoadId id;
-        std::uint32_t given;
+    // Every place below `prefix` was held or has been delivered.
+    struct FetchOver {
+        FetchId id;
+        std::uint32_t prefix;
     };
-    // To be stored; handle_stored() follows.
+    // Store this; handle_stored() follows.
     struct Store {
         Item item;
         SealedSegment segment;
@@ -117,13 +117,13 @@ class Exchange {
         OfferId id;
         std::vector<OfferOutcome> outcomes;
     };
-    // An owner has it, by its own word.
-    struct Kept {
+    // A peer says that it has stored the item.
+    struct Acked {
         PeerId by;
         Item item;
     };
-    // A version of a value that this peer, which does not own it, has stored: its owners have it or a later one.
-    struct Spare {
+    // A version of a value that this peer stores without owning it: the owners have it or a later one.
+    struct Surplus {
         Item item;
     };
     // A verdict for each value, in order.
@@ -131,42 +131,43 @@ class Exchange {
         FindId id;
         std::vector<ValueVerdict> verdicts;
     };
-    // Which of these are in the cold tier, and worth reading? Answered as a look is.
-    struct LookCold {
+    // Which of these are in the cold tier and worth reading? Answered like a lookup.
+    struct LookupCold {
         AskId id;
         std::vector<SegmentKey> keys;
-        LoadTerms terms;
+        FetchTerms terms;
     };
-    // To be read from the cold tier. Answered as a fetch is.
+    // Read these from the cold tier. Answered like a fetch.
     struct ReadCold {
         AskId id;
         std::vector<SegmentKey> keys;
     };
-    using Output = std::variant<Send, Drop, Give, LoadOver, Store, Answer, Kept, Spare, Found, LookCold, ReadCold>;
+    using Output =
+        std::variant<Send, Drop, Deliver, FetchOver, Store, Answer, Acked, Surplus, Found, LookupCold, ReadCold>;
 
     // `holdings` outlives it.
     Exchange(PeerId self, const Holdings& holdings, const ExchangeConfig& config);
 
     void handle_placement(TimePoint now, std::shared_ptr<const Placement> placement);
 
-    // Brings what is missing of `chain`: `held` says, place by place, what is not. Ends with a LoadOver.
-    void load(TimePoint now, LoadId id, std::vector<SegmentKey> chain, std::vector<bool> held,
-              const LoadTerms& terms = {});
-    // Brings one segment of this stamp or a later one from whichever holder has it, asked one after the other. As of a
-    // load of one place.
-    void fetch(TimePoint now, LoadId id, const Item& item, std::vector<PeerId> holders);
-    // No LoadOver follows. Of either.
-    void cancel(TimePoint now, LoadId id);
+    // Fetches what is missing of the chain `keys`: `held` says, place by place, what is here. Ends with a FetchOver.
+    void fetch_chain(TimePoint now, FetchId id, std::vector<SegmentKey> keys, std::vector<bool> held,
+                     const FetchTerms& terms = {});
+    // Fetches one segment of this stamp or a later one from the first holder that has it. Delivers and ends like a
+    // chain of one place.
+    void fetch_value(TimePoint now, FetchId id, const Item& item, std::vector<PeerId> holders);
+    // Ends either kind of fetch: no Deliver and no FetchOver follows.
+    void cancel(TimePoint now, FetchId id);
 
     // Ends with a Found.
     void find(TimePoint now, FindId id, std::vector<KnownValue> values);
 
-    // The disk has lost it: if this peer owns it, others are asked for it, and it ends in a Store.
-    void recover(TimePoint now, const SegmentKey& key) { recovery_.lost(now, key); }
+    // The disk has lost it: if this peer owns it, other peers are asked for it, and it ends in a Store.
+    void recover(TimePoint now, const SegmentKey& key) { recovery_.handle_lost(now, key); }
 
-    // Stored here, and new: it goes to its owners.
+    // Stored here, and new: it is offered to its owners.
     void add(TimePoint now, const Item& item);
-    // Goes to that peer, whoever its owners are. False when there is no room to remember it.
+    // Offers it to that peer whether or not it owns it. False when the queue for that peer is full.
     bool move(TimePoint now, PeerId to, const Item& item);
 
     // `question` is an offer or a move. Ends with an Answer, unless it is forgotten.
@@ -174,9 +175,9 @@ class Exchange {
     void forget_offer(OfferId id) { intake_.forget(id); }
 
     void handle_items(TimePoint now, AskId id, std::span<const Item> items);
-    // Verified by the caller, or null: not there, or not what it should be.
+    // Verified by the caller, or null: not there, or not what was asked for.
     void handle_segment(TimePoint now, AskId id, SealedSegment segment);
-    // Bytes of a segment, or of several, have come from that peer; to be told every now and then.
+    // Bytes of one or more fetches have come from that peer; call it at least once in a while as long as they do.
     void handle_progress(TimePoint now, PeerId from);
     void handle_outcomes(TimePoint now, AskId id, std::span<const OfferOutcome> outcomes);
     void handle_failed(TimePoint now, AskId id);
@@ -188,32 +189,32 @@ class Exchange {
 
     const Placement& placement() const { return *placement_; }
     const RepairProgress& repair() const { return repair_.progress(); }
-    // Nothing is to be given to others any more: all that is here is where it shall be, as far as that can be.
-    bool is_settled() const { return !repair_.progress().is_running && spread_.is_idle(); }
+    // No repair runs and no offer waits: everything here is where it should be, as far as that can be.
+    bool has_converged() const { return !repair_.progress().is_running && spread_.is_idle(); }
     std::size_t waiting() const { return spread_.waiting(); }
     const SpreadCounters& spread() const { return spread_.counters(); }
     const Recovery& recovery() const { return recovery_; }
 
   private:
-    struct LoadLook {
-        LoadId load;
-        Load::Asks asks;
+    struct ChainLookup {
+        FetchId id;
+        ChainFetch::Asks asks;
     };
-    struct LoadFetch {
-        LoadId load;
-        Load::Asks asks;
+    struct ChainPart {
+        FetchId id;
+        ChainFetch::Asks asks;
     };
     struct ValueFetch {
-        LoadId load;
+        FetchId id;
         Item item;
-        std::vector<PeerId> holders;  // that were not asked yet, the next one last
+        std::vector<PeerId> holders;  // not asked yet, the next one last
     };
     struct Finding {
         FindId find;
         ValueSearch::Asks asks;
     };
-    struct ColdLook {
-        LoadId load;
+    struct ColdLookup {
+        FetchId id;
         std::vector<std::uint32_t> places;
     };
     struct Recovering {
@@ -227,25 +228,27 @@ class Exchange {
     };
     struct Ask {
         PeerId to;
-        std::variant<LoadLook, LoadFetch, ColdLook, ValueFetch, Finding, Recovering, IntakeFetch, Offering> purpose;
+        std::variant<ChainLookup, ChainPart, ColdLookup, ValueFetch, Finding, Recovering, IntakeFetch, Offering>
+            purpose;
         std::size_t arrived = 0;  // items of a fetch
         TimePoint deadline;
     };
     using Asks = std::map<AskId, Ask>;
 
-    struct Loading {
-        Load load;
-        LoadTerms terms;
+    struct Chain {
+        ChainFetch fetch;
+        FetchTerms terms;
     };
 
-    void ask(TimePoint now, PeerId to, Question question, decltype(Ask::purpose) purpose, Duration patience);
-    AskId begin(TimePoint now, PeerId to, decltype(Ask::purpose) purpose, Duration patience);
+    void ask(TimePoint now, PeerId to, Question question, decltype(Ask::purpose) purpose, Duration timeout);
+    AskId begin(TimePoint now, PeerId to, decltype(Ask::purpose) purpose, Duration timeout);
     void set_deadline(Asks::iterator ask, TimePoint deadline);
     Asks::iterator end(Asks::iterator ask);
     void fail(TimePoint now, Asks::iterator ask);
-    Load* find_load(LoadId id);
-    void begin_fetch(TimePoint now, LoadId id, Load& load, Load::Asks asks);
-    void pump_load(TimePoint now, LoadId id);
+    void end_fetch(FetchId id);
+    ChainFetch* find_chain(FetchId id);
+    void begin_part(TimePoint now, FetchId id, ChainFetch& chain, ChainFetch::Asks asks);
+    void pump_chain(TimePoint now, FetchId id);
     void fetch_next(TimePoint now, ValueFetch fetch);
     void end_find(FindId id);
     void pump_intake(TimePoint now);
@@ -257,7 +260,7 @@ class Exchange {
     const Holdings& holdings_;
     const ExchangeConfig config_;
     std::shared_ptr<const Placement> placement_ = std::make_shared<const Placement>();
-    std::map<LoadId, Loading> loads_;
+    std::map<FetchId, Chain> chains_;
     std::map<FindId, ValueSearch> finds_;
     std::map<PeerId, TimePoint> avoided_;  // until when
     Spread spread_;

@@ -1,5 +1,5 @@
-// Holdings: what this peer has stored, as the protocol's cores ask about it. In memory, at once; io/store keeps such an
-// index, the simulator a model of one.
+// Holdings: what this peer has on disk, as the cores of the protocol see it. Answers come from memory, at once;
+// io/store keeps such an index, and the simulator a model of one.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class Holdings {
   public:
     virtual ~Holdings() = default;
 
-    // Tombstones of the Redis port, too. Nothing when it is not here.
+    // Including tombstones of the Redis port. Nothing when it is not here.
     virtual std::optional<Item> find(const SegmentKey& key) const = 0;
     // Up to `limit` items behind `after`, or from the first, in the order of keys.
     virtual std::vector<Item> list(const std::optional<SegmentKey>& after, std::size_t limit) const = 0;

@@ -6,7 +6,7 @@
 
 namespace exa::kv {
 
-void Intake::offered(OfferId id, PeerId from, const Question& question, const Placement& placement) {
+void Intake::handle_offer(OfferId id, PeerId from, const Question& question, const Placement& placement) {
     const std::size_t count = question.items.size();
     if (offers_.size() >= config_.offers) {
         answers_.push_back({id, std::vector(count, OfferOutcome::later)});
@@ -22,12 +22,12 @@ void Intake::offered(OfferId id, PeerId from, const Question& question, const Pl
             offer.outcomes[i] = OfferOutcome::foreign;
             continue;
         }
-        Wanted* const wanted = want(from, item);
-        if (wanted == nullptr) {
+        Missing* const missing = request(from, item);
+        if (missing == nullptr) {
             offer.outcomes[i] = OfferOutcome::later;
             continue;
         }
-        wanted->waiting.emplace_back(id, i);
+        missing->waiting.emplace_back(id, i);
         ++offer.open;
     }
     if (offer.open > 0) return;
@@ -35,13 +35,13 @@ void Intake::offered(OfferId id, PeerId from, const Question& question, const Pl
     offers_.erase(id);
 }
 
-Intake::Wanted* Intake::want(PeerId from, const Item& item) {
-    const auto wanted = wanted_.find({item.key, item.stamp});
-    if (wanted != wanted_.end()) return &wanted->second;
+Intake::Missing* Intake::request(PeerId from, const Item& item) {
+    const auto missing = missing_.find({item.key, item.stamp});
+    if (missing != missing_.end()) return &missing->second;
     if (bytes_ > 0 && bytes_ + item.bytes > config_.bytes) return nullptr;
     bytes_ += item.bytes;
     queues_[from].push_back(item);
-    return &wanted_.emplace(Name{item.key, item.stamp}, Wanted{item, {}}).first->second;
+    return &missing_.emplace(Name{item.key, item.stamp}, Missing{item, {}}).first->second;
 }
 
 void Intake::forget(OfferId id) {
@@ -74,9 +74,9 @@ void Intake::fetch_ended(PeerId from) {
     if (--at->second == 0) fetches_.erase(at);
 }
 
-void Intake::settle(const Item& item, OfferOutcome outcome) {
-    const auto at = wanted_.find({item.key, item.stamp});
-    if (at == wanted_.end()) return;
+void Intake::finish(const Item& item, OfferOutcome outcome) {
+    const auto at = missing_.find({item.key, item.stamp});
+    if (at == missing_.end()) return;
     bytes_ -= at->second.item.bytes;
     for (const auto& [id, place] : at->second.waiting) {
         const auto offer = offers_.find(id);
@@ -86,7 +86,7 @@ void Intake::settle(const Item& item, OfferOutcome outcome) {
         answers_.push_back({id, std::move(offer->second.outcomes)});
         offers_.erase(offer);
     }
-    wanted_.erase(at);
+    missing_.erase(at);
 }
 
 std::optional<Intake::Answer> Intake::next_answer() {

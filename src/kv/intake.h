@@ -1,8 +1,8 @@
-// Intake: takes what others offer. What this peer lacks and shall keep is fetched from whoever offers it, stored, and
-// then acknowledged; a segment that several offer is fetched once.
+// Intake: accepts what other peers offer. What this peer lacks and should keep is fetched from the peer that offers it,
+// stored, and then acknowledged; a segment that several peers offer is fetched once.
 //
-// Bounded in offers and in bytes under way: what is beyond is answered with `later`, so a herd of offers costs a herd
-// of small answers.
+// Offers and bytes under way are bounded. Whatever exceeds the bounds is answered with `later`, so that a herd of
+// offers costs a herd of small answers.
 #pragma once
 
 #include <compare>
@@ -21,16 +21,16 @@
 
 namespace exa::kv {
 
-// Chosen by the caller, unique among the offers that are not answered.
+// Chosen by the caller, unique among the offers without an answer.
 struct OfferId {
     std::uint64_t value = 0;
     auto operator<=>(const OfferId&) const = default;
 };
 
 struct IntakeConfig {
-    std::size_t offers = 256;             // not answered
-    std::uint64_t bytes = 256 << 20;      // sealed, of segments that are asked for or being stored
-    std::uint64_t fetch_bytes = 8 << 20;  // of one question; one segment may exceed it
+    std::size_t offers = 256;             // without an answer
+    std::uint64_t bytes = 256 << 20;      // sealed, of segments that are being fetched or stored
+    std::uint64_t fetch_bytes = 8 << 20;  // of one question; a single segment may exceed it
     std::size_t fetches_per_peer = 2;     // open at a time
 };
 
@@ -41,10 +41,10 @@ class Intake {
         : self_(self), holdings_(holdings), config_(config) {}
 
     // `question` is an offer or a move.
-    void offered(OfferId id, PeerId from, const Question& question, const Placement& placement);
-    // That peer has it, and waits for no answer.
-    void found(PeerId from, const Item& item) { want(from, item); }
-    // Whoever offered does not wait for the answer any more. What is under way is stored all the same.
+    void handle_offer(OfferId id, PeerId from, const Question& question, const Placement& placement);
+    // That peer has it, and awaits no answer.
+    void handle_found(PeerId from, const Item& item) { request(from, item); }
+    // The answer is not awaited any more. What is under way is stored all the same.
     void forget(OfferId id);
 
     struct Fetch {
@@ -52,10 +52,10 @@ class Intake {
         std::vector<Item> items;
     };
     std::optional<Fetch> next_fetch();
-    // Nothing more comes of a fetch. Each of its items is settled, sooner or later.
+    // A fetch has ended. finish() is called for each of its items, sooner or later.
     void fetch_ended(PeerId from);
-    // How it ended: stored, refused by the store, or failed to arrive.
-    void settle(const Item& item, OfferOutcome outcome);
+    // The final outcome of an item: stored, refused by the store, or failed to arrive.
+    void finish(const Item& item, OfferOutcome outcome);
 
     struct Answer {
         OfferId id;
@@ -72,21 +72,21 @@ class Intake {
         std::vector<OfferOutcome> outcomes;
         std::size_t open = 0;
     };
-    struct Wanted {
+    struct Missing {
         Item item;
-        std::vector<std::pair<OfferId, std::size_t>> waiting;  // which places of which offers
+        std::vector<std::pair<OfferId, std::size_t>> waiting;  // offers, and places in them
     };
 
-    // Null: it would be too much at a time.
-    Wanted* want(PeerId from, const Item& item);
+    // Null: it would exceed the bytes under way.
+    Missing* request(PeerId from, const Item& item);
 
     const PeerId self_;
     const Holdings& holdings_;
     const IntakeConfig config_;
     std::map<OfferId, Offer> offers_;
-    std::map<Name, Wanted> wanted_;
-    std::map<PeerId, std::deque<Item>> queues_;  // to be fetched
-    std::map<PeerId, std::size_t> fetches_;      // open ones
+    std::map<Name, Missing> missing_;
+    std::map<PeerId, std::deque<Item>> queues_;  // waiting to be fetched
+    std::map<PeerId, std::size_t> fetches_;      // under way
     std::deque<Answer> answers_;
     std::uint64_t bytes_ = 0;
 };

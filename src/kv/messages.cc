@@ -63,7 +63,7 @@ Result<Question> decode_question(std::string_view bytes) {
     if (bytes.size() < question_head) return error(errc::malformed, "a question's head");
     if (take_le<std::uint8_t>(bytes) != version) return error(errc::malformed, "a question of another version");
     const auto kind = take_le<std::uint8_t>(bytes);
-    if (kind < static_cast<std::uint8_t>(QuestionKind::look) || kind > static_cast<std::uint8_t>(QuestionKind::move))
+    if (kind < static_cast<std::uint8_t>(QuestionKind::lookup) || kind > static_cast<std::uint8_t>(QuestionKind::move))
         return error(errc::malformed, "a question of an unknown kind");
     bytes.remove_prefix(2);
     const auto count = take_le<std::uint32_t>(bytes);
@@ -72,7 +72,7 @@ Result<Question> decode_question(std::string_view bytes) {
     if (!items) return std::move(items).error();
     Question question{static_cast<QuestionKind>(kind), std::move(items).value()};
     const bool offers = question.kind == QuestionKind::offer || question.kind == QuestionKind::move;
-    if (offers && !std::ranges::all_of(question.items, plausible_sealed_size, &Item::bytes))
+    if (offers && !std::ranges::all_of(question.items, is_valid_sealed_size, &Item::bytes))
         return error(errc::malformed, "the size of an offered segment");
     return question;
 }
@@ -138,7 +138,7 @@ Result<void> SegmentReader::filled(std::size_t count) {
     ++seen_;
     if (size == 0) {
         ready_.push_back(nullptr);
-    } else if (plausible_sealed_size(size)) {
+    } else if (is_valid_sealed_size(size)) {
         current_ = std::make_shared<SegmentBuffer>(size);
     } else {
         failed_ = true;

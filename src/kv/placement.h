@@ -1,8 +1,8 @@
-// Placement: which peers keep a segment. A pure function of who there is, so that every peer with the same view names
+// Placement: which peers keep a segment. A pure function of the members, so that every peer with the same view names
 // the same owners.
 //
-// Owners are the highest weighted rendezvous scores (ring/rendezvous.h) over the peers that keep KV cache and are not
-// lost, on distinct racks where there are so many. A dead peer stays an owner until it is lost: it may come back with
+// The owners are the highest weighted rendezvous scores (ring/rendezvous.h) over the peers that keep KV cache and are
+// not lost, on distinct racks if there are enough. A dead peer stays an owner until it is lost: it may come back with
 // its disk, and until then reads pass it by.
 #pragma once
 
@@ -20,15 +20,15 @@ struct Holder {
     PeerId id;
     std::uint64_t rack = 0;  // hash of the label
     std::uint32_t weight = 0;
-    bool in_reach = false;  // worth asking: neither dead nor known to be cut off
+    bool in_reach = false;  // worth asking: not dead
     bool operator==(const Holder&) const = default;
 };
 
 class Placement {
   public:
-    // Nobody keeps anything.
+    // Without holders.
     Placement() = default;
-    // Holders of weight 0 are left out. `copies` of each segment, or as many as there are holders.
+    // Holders of weight 0 are left out. Each segment has `copies` owners, or as many as there are holders.
     Placement(std::vector<Holder> holders, std::size_t copies);
 
     // Best first.
@@ -43,7 +43,7 @@ class Placement {
 
   private:
     std::vector<Holder> holders_;                        // sorted by id
-    std::vector<ring::RendezvousCandidate> candidates_;  // of them, in the same order
+    std::vector<ring::RendezvousCandidate> candidates_;  // in the same order
     std::size_t copies_ = 0;
     std::uint64_t digest_ = 0;
 };

@@ -6,7 +6,7 @@
 
 namespace exa::kv {
 
-void Recovery::lost(TimePoint now, const SegmentKey& key) {
+void Recovery::handle_lost(TimePoint now, const SegmentKey& key) {
     if (lost_.size() >= config_.keys_max || !lost_.try_emplace(key, Lost{0, now}).second) return;
     due_.emplace(now, key);
 }

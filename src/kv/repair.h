@@ -1,10 +1,9 @@
-// Repair: goes through what is stored here after the owners have changed, and offers to each new owner what it may
-// lack.
+// Repair: goes through what is stored here after the owners have changed, and offers each new owner what it may lack.
 //
-// Everybody who holds a segment does so; the owner fetches it from who offers it first and tells the others that it has
-// it. Who came back within reach has missed what was written meanwhile, and is offered all that it owns. Now and then
-// everybody is: an owner may have lost to its disk what it said it had. A pass is paced, and one that a change of
-// owners overtakes begins again.
+// Every holder of a segment does so; the owner fetches it from the peer that offers it first and tells the others that
+// it has it. A peer that comes back into reach has missed what was written meanwhile, and is offered everything it
+// owns. From time to time every peer is: an owner's disk may have lost what it acknowledged. A pass is paced, and
+// begins again when the owners change during it.
 #pragma once
 
 #include <cstddef>
@@ -23,16 +22,16 @@ namespace exa::kv {
 
 struct RepairConfig {
     Duration step = std::chrono::milliseconds{50};
-    std::size_t step_items = 512;         // that are looked at
-    std::uint64_t step_bytes = 16 << 20;  // that are offered; one segment may exceed it
-    // From the end of a pass to one in which everybody is offered what it owns; an offer of what is there costs no more
-    // than its key. 0: never.
+    std::size_t step_items = 512;         // examined
+    std::uint64_t step_bytes = 16 << 20;  // offered; a single segment may exceed it
+    // From the end of a pass to one in which every peer is offered what it owns; an offer of something that is there
+    // costs its key and no more. 0: never.
     Duration period = std::chrono::hours{1};
 };
 
 struct RepairProgress {
     bool is_running = false;
-    std::uint64_t passes = 0;     // that came to their end
+    std::uint64_t passes = 0;     // finished
     std::uint64_t looked_at = 0;  // items, in the pass under way or the last one
     std::uint64_t offered = 0;
     std::uint64_t bytes = 0;
@@ -43,7 +42,7 @@ class Repair {
     Repair(PeerId self, const RepairConfig& config) : self_(self), config_(config) {}
 
     void handle_placement(TimePoint now, std::shared_ptr<const Placement> placement);
-    // Offers were given up: everybody in reach is offered again what it owns, from `at` on, or with the pass under way.
+    // Offers were given up: every peer in reach is offered again what it owns, from `at` on, or in the pass under way.
     void remind(TimePoint at);
     void handle_timeout(TimePoint now, const Holdings& holdings, Spread& spread);
     TimePoint next_timeout() const { return next_step_; }
@@ -55,13 +54,13 @@ class Repair {
 
     const PeerId self_;
     const RepairConfig config_;
-    std::shared_ptr<const Placement> repaired_ = std::make_shared<const Placement>();  // as of the last whole pass
+    std::shared_ptr<const Placement> repaired_ = std::make_shared<const Placement>();  // as of the last finished pass
     std::shared_ptr<const Placement> placement_ = repaired_;
     std::set<PeerId> in_reach_;
-    std::set<PeerId> returned_;  // within reach again since that pass
+    std::set<PeerId> returned_;  // back in reach since that pass
     std::optional<SegmentKey> after_;
     TimePoint next_step_ = time_never;
-    TimePoint next_round_ = time_never;  // of offers to everybody
+    TimePoint next_round_ = time_never;  // of offers to every peer
     RepairProgress progress_;
 };
 

@@ -69,7 +69,7 @@ std::unique_ptr<Aead> SegmentSealer::aead_for(const SegmentKey& key) const {
 
 void SegmentSealer::seal(const SegmentHead& head, SegmentBuffer& buffer) const {
     const std::span<std::uint8_t> sealed = buffer.bytes();
-    EXA_CHECK(plausible_sealed_size(sealed.size()));
+    EXA_CHECK(is_valid_sealed_size(sealed.size()));
     const ByteView payload = payload_of(sealed);
     std::uint8_t* bytes = sealed.data();
     std::copy(magic.begin(), magic.end(), bytes + at_magic);

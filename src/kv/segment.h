@@ -64,7 +64,7 @@ struct SegmentHead {
 Result<SegmentHead> parse_segment(ByteView sealed);
 
 // A sealed size that could be a segment's at all: what a peer may be asked to make room for.
-constexpr bool plausible_sealed_size(std::uint64_t bytes) {
+constexpr bool is_valid_sealed_size(std::uint64_t bytes) {
     return bytes >= segment_header_size && bytes - segment_header_size <= segment_payload_max;
 }
 

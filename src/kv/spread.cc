@@ -42,7 +42,7 @@ std::optional<Spread::Offer> Spread::next(TimePoint now, const Placement& placem
     }
 }
 
-// Of what waits in a lane, as much as one question may hold; nothing when nothing of it is wanted any more.
+// As much of a lane as one question may hold; empty when nothing in it needs to be offered any more.
 Question Spread::fill(PeerId to, Lane& lane, const Placement& placement) {
     Question question;
     std::uint64_t bytes = 0;
@@ -105,8 +105,8 @@ void Spread::failed(TimePoint now, PeerId from) {
     if (at->second.queue.empty()) lanes_.erase(at);
 }
 
-// Behind what waits already. The peer is given time when nothing came of a whole question, or when there is nothing
-// else for it to do.
+// Behind what waits already. The peer gets time when a whole question came to nothing, or when nothing else waits for
+// it.
 void Spread::put_back(TimePoint now, Lane& lane, std::vector<Waiting> again, bool failed) {
     lane.asked.clear();
     lane.failures = failed ? lane.failures + 1 : 0;
@@ -128,7 +128,7 @@ void Spread::forget(PeerId to) {
     counters_.forgotten += at->second.queue.size();
     for (const Waiting& waiting : at->second.queue) at->second.known.erase({waiting.item.key, waiting.item.stamp});
     at->second.queue.clear();
-    // An open question is answered yet, or fails.
+    // An open question is still answered, or fails.
     if (at->second.asked.empty()) lanes_.erase(at);
 }
 

@@ -68,7 +68,7 @@ std::vector<StoreEntry> StoreIndex::next_to_go(WallTime now, std::uint64_t lead_
             if (!ends_soon && bytes <= room) return;
             bytes -= std::min<std::uint64_t>(bytes, whole_blocks(node.bytes));
             const bool is_named = std::ranges::find(entries, node.key, &StoreEntry::key) != entries.end();
-            if (node.kind == SegmentKind::segment && !node.settled && !is_named) entries.push_back(entry_of(node));
+            if (node.kind == SegmentKind::segment && !node.persisted && !is_named) entries.push_back(entry_of(node));
             at = node.*newer;
         }
     };
@@ -79,8 +79,8 @@ std::vector<StoreEntry> StoreIndex::next_to_go(WallTime now, std::uint64_t lead_
     return entries;
 }
 
-void StoreIndex::settle(const SegmentKey& key) {
-    if (const std::uint32_t node = node_of(key); node != none) nodes_[node].settled = 1;
+void StoreIndex::mark_persisted(const SegmentKey& key) {
+    if (const std::uint32_t node = node_of(key); node != none) nodes_[node].persisted = 1;
 }
 
 void StoreIndex::set_quota(std::uint64_t tenant, std::uint64_t bytes) {
@@ -425,7 +425,7 @@ bool StoreIndex::drop_oldest(WallTime now, std::uint32_t tenant, std::vector<Sto
 }
 
 void StoreIndex::drop(std::uint32_t node, std::vector<StoreEntry>& gone) {
-    if (nodes_[node].kind == SegmentKind::segment && !nodes_[node].settled) ++gone_unsettled_;
+    if (nodes_[node].kind == SegmentKind::segment && !nodes_[node].persisted) ++gone_unsettled_;
     gone.push_back(entry_of(nodes_[node]));
     remove(node);
 }

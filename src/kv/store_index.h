@@ -69,12 +69,12 @@ class StoreIndex {
     // Whether the entry is there and stands at that place.
     bool stands(const SegmentKey& key, std::uint64_t place) const;
     bool expired(WallTime now, const StoreEntry& entry) const;
-    // Segments (no values) that are the next to go, the longest unused first, and are not settled: at most `count` of
+    // Segments (no values) that are the next to go, the longest unused first, and are not persisted: at most `count` of
     // those that would have to go if `lead_bytes` more came, or whose time ends within `lead_s`.
     std::vector<StoreEntry> next_to_go(WallTime now, std::uint64_t lead_bytes, std::uint32_t lead_s,
                                        std::size_t count) const;
-    // Segments that went, for room or because their time had come, without having been settled.
-    std::uint64_t gone_unsettled() const { return gone_unsettled_; }
+    // Segments that went, for room or because their time had come, without having been persisted.
+    std::uint64_t evicted_unpersisted() const { return gone_unsettled_; }
 
     // Commands.
     void set_overhead(std::uint64_t bytes) { overhead_bytes_ = bytes; }
@@ -99,8 +99,8 @@ class StoreIndex {
     // entry.
     bool lease(WallTime now, const SegmentKey& key);
     std::optional<StoreEntry> erase(const SegmentKey& key);
-    // It is kept elsewhere too. Not written down: after a restart it is to be settled again.
-    void settle(const SegmentKey& key);
+    // It is kept elsewhere too. Not written down: after a restart it is to be persisted again.
+    void mark_persisted(const SegmentKey& key);
 
     // Drops what has expired and, above the high-water mark, the least recently used down to the low-water mark, and
     // what is over its tenant's quota: at most `count` entries, appended to `gone`.
@@ -125,7 +125,7 @@ class StoreIndex {
         std::uint32_t tenant_newer, tenant_older;
         SegmentKind kind : 8;
         std::uint32_t touched : 1;
-        std::uint32_t settled : 1;
+        std::uint32_t persisted : 1;
     };
 
     struct List {

@@ -8,11 +8,11 @@
 namespace exa::kv {
 
 KnownValue known_value(const SegmentKey& key, const std::optional<Item>& stored, const std::optional<Item>& in_memory,
-                       bool is_unsettled) {
+                       bool is_unacked) {
     KnownValue known{{key, 0, 0}};
     if (stored) known = {*stored, true};
     if (!in_memory || in_memory->stamp < known.item.stamp) return known;
-    return {*in_memory, is_unsettled || in_memory->stamp == known.item.stamp};
+    return {*in_memory, is_unacked || in_memory->stamp == known.item.stamp};
 }
 
 void ValueSearch::add_owner(std::uint32_t place, PeerId owner, bool is_self, bool in_reach) {
@@ -80,7 +80,7 @@ ValueVerdict ValueSearch::verdict(const KnownValue& known, const Finding& findin
     const Item& mine = known.item;
     verdict.stamp = std::max(mine.stamp, finding.last.stamp);
     if (verdict.stamp == 0) return verdict;
-    const bool counts = finding.owns || known.is_unsettled;
+    const bool counts = finding.owns || known.is_unacked;
     verdict.is_local = mine.stamp == verdict.stamp && (counts || finding.last.stamp == mine.stamp);
     if (finding.last.stamp == verdict.stamp) {
         verdict.is_removal = finding.last.bytes == 0;

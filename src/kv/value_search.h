@@ -1,11 +1,10 @@
-// ValueSearch: which version of a value of the Redis port is the last one, and who has it.
+// ValueSearch: which version of a value of the Redis port is the last one, and which peers have it.
 //
-// Values are mutable: under one key there are versions, told apart by their stamps, and the latest one counts, also
-// when it is a removal. The owners of a key are asked all at the same time, each once for all of its keys. What this
-// peer has counts beside their answers when it is an owner itself, or when its version may not have come to the owners
-// yet; otherwise only as far as an owner vouches for it: it may have been written over, and what wrote it over may have
-// expired or been evicted since. Somebody's older version is never taken for one that is known to be lost: that is a
-// miss.
+// Values are mutable: a key has versions, told apart by their stamps, and the latest one counts, also when it is a
+// removal. All owners of a key are asked at the same time, each once for all of its keys. This peer's own version
+// counts beside their answers if the peer is an owner, or if the owners may not have that version yet. Otherwise it
+// counts only if an owner confirms it: it may have been overwritten, and the version that overwrote it may have expired
+// or been evicted since. An older version never stands in for one that is known to be lost: that is a miss.
 #pragma once
 
 #include <cstdint>
@@ -19,28 +18,29 @@
 
 namespace exa::kv {
 
-// What this peer has of a value: of stamp 0 nothing, of size 0 its removal.
+// What this peer has of a value: nothing if the stamp is 0, its removal if the size is 0.
 struct KnownValue {
     Item item;
-    bool is_unsettled = false;  // its owners may not have this version yet
+    bool is_unacked = false;  // the owners may not have this version yet
     bool operator==(const KnownValue&) const = default;
 };
 
-// From what the disk and the memory here have of one value; the memory's version counts unless the disk's is later.
-// What is on a disk of no owner is there only until the owners have it. `is_unsettled` of what is in memory.
+// From what this peer's disk and memory have of one value: the version in memory counts unless the one on disk is
+// later. What is on disk counts as not acknowledged: an owner's version counts anyway, and any other stays only until
+// the owners have it. `is_unacked`: the owners may not have the version in memory.
 KnownValue known_value(const SegmentKey& key, const std::optional<Item>& stored, const std::optional<Item>& in_memory,
-                       bool is_unsettled);
+                       bool is_unacked);
 
 struct ValueVerdict {
-    std::uint64_t stamp = 0;  // of the last version that is known of; 0: of none
+    std::uint64_t stamp = 0;  // of the last known version; 0: there is none
     bool is_removal = false;
     bool is_local = false;        // this peer's version is the last one
     bool is_sure = false;         // every other owner has answered
-    std::vector<PeerId> holders;  // others that have it; of a removal, or when this peer's counts, nobody
-    std::uint32_t bytes = 0;      // of a version that others have, as their items say
+    std::vector<PeerId> holders;  // other peers that have it; empty for a removal, or when this peer's counts
+    std::uint32_t bytes = 0;      // of a version at other peers, as they say
     bool operator==(const ValueVerdict&) const = default;
 
-    // There is a value, here or with a holder.
+    // There is a value, here or at a holder.
     bool is_found() const { return !is_removal && (is_local || !holders.empty()); }
 };
 
@@ -48,10 +48,10 @@ class ValueSearch {
   public:
     struct Asks {
         PeerId to;
-        std::vector<std::uint32_t> places;  // in the list of values, question_items_max at most
+        std::vector<std::uint32_t> places;  // in the list of values, at most question_items_max
     };
 
-    // Owners for which `is_avoided` says so count as out of reach.
+    // Owners for which `is_avoided` is true count as out of reach.
     template <class IsAvoided>
     ValueSearch(std::vector<KnownValue> values, PeerId self, const Placement& placement, const IsAvoided& is_avoided)
         : values_(std::move(values)), findings_(values_.size()) {
@@ -62,21 +62,21 @@ class ValueSearch {
 
     const SegmentKey& key(std::uint32_t place) const { return values_[place].item.key; }
 
-    // The questions, as they are drawn from it.
+    // The questions to ask.
     std::optional<Asks> next_ask();
-    // The answer to one, an item for each of its places; or that there is none.
+    // The answer to one, an item for each of its places; or its failure.
     void answered(const Asks& asks, std::span<const Item> items);
     void failed(const Asks& asks);
     bool is_over() const { return open_ == 0 && asks_.empty(); }
 
-    // After that, one for each value.
+    // After is_over(), one for each value.
     std::vector<ValueVerdict> verdicts() const;
 
   private:
     struct Finding {
-        bool owns = false;  // this peer does
+        bool owns = false;  // this peer is an owner
         bool is_sure = true;
-        Item last;  // of the other owners
+        Item last;  // at the other owners
         std::vector<PeerId> holders;
     };
 

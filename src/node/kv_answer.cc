@@ -16,7 +16,7 @@ KvAnswer::KvAnswer(std::string_view question) {
 }
 
 void KvAnswer::handle_items(std::span<const kv::Item> items) {
-    if (state_ != State::waiting || question_.kind != kv::QuestionKind::look) return;
+    if (state_ != State::waiting || question_.kind != kv::QuestionKind::lookup) return;
     body_ = kv::encode(items);
     state_ = State::answered;
 }
@@ -27,7 +27,7 @@ void KvAnswer::handle_read(kv::SealedSegment segment) {
 }
 
 void KvAnswer::handle_outcomes(std::string body) {
-    if (state_ != State::waiting || question_.kind == kv::QuestionKind::look) return;
+    if (state_ != State::waiting || question_.kind == kv::QuestionKind::lookup) return;
     body_ = std::move(body);
     state_ = State::answered;
 }
@@ -42,7 +42,7 @@ std::optional<KvAnswer::Work> KvAnswer::poll_work() {
     if (std::exchange(forgets_, false)) return Forget{};
     if (state_ != State::begun) return std::nullopt;
     switch (question_.kind) {
-        case kv::QuestionKind::look: {
+        case kv::QuestionKind::lookup: {
             state_ = State::waiting;
             Lookup lookup;
             lookup.keys.reserve(question_.items.size());

@@ -18,16 +18,16 @@ ReceivedSegment check_received(const kv::SegmentSealer& sealer, const kv::Item& 
 KvReplicator::KvReplicator(PeerId self, const kv::Holdings& holdings, const KvReplicatorConfig& config)
     : self_(self), holdings_(holdings), config_(config), exchange_(self, holdings, config.exchange) {}
 
-kv::LoadId KvReplicator::fetch_chain(TimePoint now, std::vector<kv::SegmentKey> chain, std::vector<bool> held,
-                                     const kv::LoadTerms& terms) {
-    const kv::LoadId id{++last_id_};
-    exchange_.load(now, id, std::move(chain), std::move(held), terms);
+kv::FetchId KvReplicator::fetch_chain(TimePoint now, std::vector<kv::SegmentKey> chain, std::vector<bool> held,
+                                      const kv::FetchTerms& terms) {
+    const kv::FetchId id{++last_id_};
+    exchange_.fetch_chain(now, id, std::move(chain), std::move(held), terms);
     return id;
 }
 
-kv::LoadId KvReplicator::fetch_value(TimePoint now, const kv::Item& item, std::vector<PeerId> holders) {
-    const kv::LoadId id{++last_id_};
-    exchange_.fetch(now, id, item, std::move(holders));
+kv::FetchId KvReplicator::fetch_value(TimePoint now, const kv::Item& item, std::vector<PeerId> holders) {
+    const kv::FetchId id{++last_id_};
+    exchange_.fetch_value(now, id, item, std::move(holders));
     return id;
 }
 
@@ -58,7 +58,7 @@ void KvReplicator::handle_view(TimePoint now, const std::shared_ptr<const member
     std::erase_if(progress_, [this](const auto& one) { return !placement().in_reach(one.first); });
     has_others_ = std::ranges::any_of(in_reach, [this](PeerId peer) { return peer != self_; });
     // Whoever keeps KV and is there looks after the cold tier, too.
-    if (!config_.exchange.load.has_cold || in_reach == cold_peers_) return;
+    if (!config_.exchange.chain.has_cold || in_reach == cold_peers_) return;
     cold_peers_ = std::move(in_reach);
     cold_ = {ColdPeers{cold_peers_}};
 }
@@ -94,7 +94,7 @@ void KvReplicator::handle_end(TimePoint now, kv::AskId id) {
     if (at == asked_.end() || !at->second.arrived.empty() || !at->second.cold_keys.empty()) return;
     const Asked asked = std::move(at->second);
     asked_.erase(at);
-    if (asked.kind == kv::QuestionKind::look) {
+    if (asked.kind == kv::QuestionKind::lookup) {
         const auto items = kv::decode_items(asked.body, asked.items);
         if (items) return exchange_.handle_items(now, id, items.value());
     } else {
@@ -168,7 +168,7 @@ void KvReplicator::note(const Exchange::Output& output) {
         asked.to = send->to;
         asked.items = send->question.items.size();
         if (asked.kind == kv::QuestionKind::fetch) asked.arrived.resize(asked.items);
-    } else if (const auto* look = std::get_if<Exchange::LookCold>(&output)) {
+    } else if (const auto* look = std::get_if<Exchange::LookupCold>(&output)) {
         asked_[look->id].cold_keys = look->keys;
     } else if (const auto* read = std::get_if<Exchange::ReadCold>(&output)) {
         Asked& asked = asked_[read->id];
@@ -184,7 +184,7 @@ KvReplicatorStatus KvReplicator::status() const {
     KvReplicatorStatus status;
     const auto& holders = placement().holders();
     status.holders = holders.size();
-    status.converged = exchange_.is_settled();
+    status.converged = exchange_.has_converged();
     status.handed_over = status.converged && std::ranges::find(holders, self_, &kv::Holder::id) == holders.end();
     status.waiting = exchange_.waiting();
     status.spread = exchange_.spread();

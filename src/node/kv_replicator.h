@@ -79,8 +79,8 @@ class KvReplicator {
     struct ColdPeers {
         std::vector<PeerId> peers;
     };
-    using Action = std::variant<Exchange::Send, Exchange::Drop, Exchange::Give, Exchange::LoadOver, Exchange::Store,
-                                Answer, Exchange::Kept, Exchange::Spare, Exchange::Found, Exchange::LookCold,
+    using Action = std::variant<Exchange::Send, Exchange::Drop, Exchange::Deliver, Exchange::FetchOver, Exchange::Store,
+                                Answer, Exchange::Acked, Exchange::Surplus, Exchange::Found, Exchange::LookupCold,
                                 Exchange::ReadCold, ColdPeers>;
 
     // `holdings` outlives it.
@@ -88,13 +88,13 @@ class KvReplicator {
 
     // -- commands --------------------------------------------------------------------------------------------------
 
-    // Brings what is missing of `chain`: `held` says, place by place, what is not. Ends with a LoadOver.
-    kv::LoadId fetch_chain(TimePoint now, std::vector<kv::SegmentKey> chain, std::vector<bool> held,
-                           const kv::LoadTerms& terms = {});
+    // Brings what is missing of `chain`: `held` says, place by place, what is not. Ends with a FetchOver.
+    kv::FetchId fetch_chain(TimePoint now, std::vector<kv::SegmentKey> chain, std::vector<bool> held,
+                            const kv::FetchTerms& terms = {});
     // Brings one segment of this stamp or a later one from whichever holder has it. As a chain of one place.
-    kv::LoadId fetch_value(TimePoint now, const kv::Item& item, std::vector<PeerId> holders);
-    // Of either: no LoadOver follows.
-    void cancel(TimePoint now, kv::LoadId id) { exchange_.cancel(now, id); }
+    kv::FetchId fetch_value(TimePoint now, const kv::Item& item, std::vector<PeerId> holders);
+    // Ends either kind of fetch: no Deliver and no FetchOver follows.
+    void cancel(TimePoint now, kv::FetchId id) { exchange_.cancel(now, id); }
     // Which version of each value is the last one, and who has it. Ends with a Found.
     kv::FindId find(TimePoint now, std::vector<kv::KnownValue> values);
     // Gives what is stored here under `keys` to that peer, whoever their owners are. How many are on their way: what is
@@ -108,13 +108,13 @@ class KvReplicator {
     void handle_view(TimePoint now, const std::shared_ptr<const membership::View>& view);
     // New, and stored here: it goes to its owners.
     void handle_written(TimePoint now, const kv::Item& item) { exchange_.add(now, item); }
-    // The disk listed it and could not give it: if this peer owns it, it is brought back, and ends in a Store.
+    // The disk listed it and could not deliver it: if this peer owns it, it is brought back, and ends in a Store.
     void handle_lost(TimePoint now, const kv::SegmentKey& key) { exchange_.recover(now, key); }
     // What became of a Store.
     void handle_stored(TimePoint now, const kv::Item& item, kv::OfferOutcome outcome) {
         exchange_.handle_stored(now, item, outcome);
     }
-    // The sizes of what a LookCold asked for, 0 for what is not there.
+    // The sizes of what a LookupCold asked for, 0 for what is not there.
     void handle_cold_sizes(TimePoint now, kv::AskId id, std::span<const std::uint32_t> sizes);
 
     // -- what comes from other peers -------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ class KvReplicator {
     struct Asked {
         kv::QuestionKind kind{};
         PeerId to;
-        std::vector<kv::SegmentKey> cold_keys;  // of a LookCold
+        std::vector<kv::SegmentKey> cold_keys;  // of a LookupCold
         std::size_t items = 0;
         std::string body;                                       // of a lookup, an offer or a move
         std::vector<std::optional<kv::SealedSegment>> arrived;  // of a fetch, by place

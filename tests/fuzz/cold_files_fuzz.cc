@@ -101,7 +101,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const bool is_file = fs::symlink_status(folder / kv::to_string(key)).type() == fs::file_type::regular;
     std::shared_ptr<kv::SegmentBuffer> segment;
     const bool is_read = files->read(key, segment).outcome == io::ColdOutcome::ok;
-    must(is_read == (is_file && kv::plausible_sealed_size(bytes.size())));
+    must(is_read == (is_file && kv::is_valid_sealed_size(bytes.size())));
     if (is_read) {
         must(std::ranges::equal(segment->view(), bytes));
         must(sealer.verify(key, segment->view()).has_value() == (bytes == sealed));

@@ -70,7 +70,7 @@ void take_anything(const std::uint8_t* data, std::size_t size) {
     std::size_t at = 0;
     for (int turn = 0; turn < 100 && !is_over; ++turn) {
         while (auto action = replicator.poll_action()) {
-            is_over = is_over || std::holds_alternative<kv::Exchange::LoadOver>(*action);
+            is_over = is_over || std::holds_alternative<kv::Exchange::FetchOver>(*action);
             const auto* send = std::get_if<kv::Exchange::Send>(&*action);
             if (send == nullptr) continue;
             while (at < size) {

@@ -144,8 +144,8 @@ std::string repair_json(const Repair& repair) {
     for (const Repair::Row& row : repair.rows)
         peers.push_back(
             json::object{{"id", row.id}, {"name", row.name}, {"liveness", row.liveness}, {"peers", row.peers}});
-    return json::serialize(
-               json::object{{"converged", repair.converged}, {"waiting", repair.waiting}, {"peers", std::move(peers)}}) +
+    return json::serialize(json::object{
+               {"converged", repair.converged}, {"waiting", repair.waiting}, {"peers", std::move(peers)}}) +
            "\n";
 }
 

@@ -96,7 +96,7 @@ struct KvReplicatorThread::State final : KvOffers, std::enable_shared_from_this<
           links(context, {}, deps.identity, deps.log, deps.sealing) {}
 
     static node::KvReplicatorConfig config_of(node::KvReplicatorConfig config, const KvService& service) {
-        config.exchange.load.has_cold = service.cold() != nullptr;
+        config.exchange.chain.has_cold = service.cold() != nullptr;
         return config;
     }
 
@@ -233,16 +233,17 @@ struct KvReplicatorThread::State final : KvOffers, std::enable_shared_from_this<
 
     // -- for whoever asked this peer -------------------------------------------------------------------------------
 
-    void carry_out(Exchange::Give give) {
-        const auto fetch = fetches.find(give.id);
-        if (fetch == fetches.end() || fetch->second({give.place, std::move(give.segment), give.is_cold})) return;
+    void carry_out(Exchange::Deliver deliver) {
+        const auto fetch = fetches.find(deliver.id);
+        if (fetch == fetches.end() || fetch->second({deliver.place, std::move(deliver.segment), deliver.is_cold}))
+            return;
         fetches.erase(fetch);
-        replicator.cancel(now(), give.id);
+        replicator.cancel(now(), deliver.id);
     }
 
-    void carry_out(const Exchange::LoadOver& over) {
+    void carry_out(const Exchange::FetchOver& over) {
         const auto fetch = fetches.extract(over.id);
-        if (!fetch.empty()) fetch.mapped()({over.given, nullptr});
+        if (!fetch.empty()) fetch.mapped()({over.prefix, nullptr});
     }
 
     void carry_out(Exchange::Found found) {
@@ -283,10 +284,10 @@ struct KvReplicatorThread::State final : KvOffers, std::enable_shared_from_this<
         if (!is_posted) done(kv::OfferOutcome::later);
     }
 
-    void carry_out(const Exchange::Kept&) {}
-    void carry_out(const Exchange::Spare& spare) { deps.service.settle(spare.item); }
+    void carry_out(const Exchange::Acked&) {}
+    void carry_out(const Exchange::Surplus& surplus) { deps.service.settle(surplus.item); }
 
-    void carry_out(Exchange::LookCold look) {
+    void carry_out(Exchange::LookupCold look) {
         const auto done = [self = shared_from_this(), id = look.id](std::vector<std::uint32_t> sizes) {
             self->post_event([id, sizes = std::move(sizes)](KvReplicator& it, TimePoint time) {
                 it.handle_cold_sizes(time, id, sizes);
@@ -344,7 +345,7 @@ struct KvReplicatorThread::State final : KvOffers, std::enable_shared_from_this<
     KvReplicator replicator;
     io::LinkPool links;
     std::map<kv::AskId, Question> questions;
-    std::map<kv::LoadId, Sink> fetches;
+    std::map<kv::FetchId, Sink> fetches;
     std::map<kv::FindId, Found> finds;
     std::map<kv::OfferId, KvOffers::Done> offers;
     std::atomic<std::uint64_t> last_offer = 0;
@@ -381,11 +382,11 @@ void KvReplicatorThread::stop() {
     state_->verifiers.join();
 }
 
-void KvReplicatorThread::load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, const kv::LoadTerms& terms,
+void KvReplicatorThread::load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, const kv::FetchTerms& terms,
                               Sink sink) {
     state_->post(
         [chain = std::move(chain), held = std::move(held), terms, sink = std::move(sink)](State& state) mutable {
-            const kv::LoadId id = state.replicator.fetch_chain(state.now(), std::move(chain), std::move(held), terms);
+            const kv::FetchId id = state.replicator.fetch_chain(state.now(), std::move(chain), std::move(held), terms);
             state.fetches.emplace(id, std::move(sink));
             state.pump();
         });

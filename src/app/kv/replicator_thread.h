@@ -43,7 +43,7 @@ class KvReplicatorThread final : public KvPeers {
 
     // The rest is thread-safe.
 
-    void load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, const kv::LoadTerms& terms,
+    void load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, const kv::FetchTerms& terms,
               Sink sink) override;
     void handle_stored(const kv::SegmentHead& head, kv::SealedSegment segment) override;
     void recover(const kv::SegmentKey& key) override;

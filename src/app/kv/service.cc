@@ -119,7 +119,7 @@ std::vector<kv::Item> KvService::list_stored(const std::optional<kv::SegmentKey>
     return items;
 }
 
-void KvService::load(std::vector<kv::SegmentKey> keys, KvSink sink, const kv::LoadTerms& terms) {
+void KvService::load(std::vector<kv::SegmentKey> keys, KvSink sink, const kv::FetchTerms& terms) {
     std::vector<kv::SealedSegment> found;
     bool stopped = false;
     bool queued = false;
@@ -364,7 +364,7 @@ void KvService::run_loader(const std::stop_token& stopping) {
     }
 }
 
-void KvService::load_slowly(std::vector<kv::SegmentKey> keys, KvSink sink, const kv::LoadTerms& terms,
+void KvService::load_slowly(std::vector<kv::SegmentKey> keys, KvSink sink, const kv::FetchTerms& terms,
                             const std::stop_token& stopping) {
     for (std::size_t i = 0; i < keys.size(); ++i) {
         kv::SealedSegment segment = stopping.stop_requested() ? nullptr : find(keys[i], stopping);
@@ -383,7 +383,7 @@ void KvService::load_slowly(std::vector<kv::SegmentKey> keys, KvSink sink, const
     sink(nullptr);
 }
 
-void KvService::load_with_peers(std::vector<kv::SegmentKey> keys, KvSink sink, const kv::LoadTerms& terms) {
+void KvService::load_with_peers(std::vector<kv::SegmentKey> keys, KvSink sink, const kv::FetchTerms& terms) {
     const auto assembly = std::make_shared<Assembly>();
     for (const kv::SegmentKey& key : keys) assembly->held.push_back(disk_ && disk_->has(wall_(), key));
     assembly->keys = std::move(keys);

@@ -102,7 +102,7 @@ class KvService {
     std::optional<kv::Item> find_stored(const kv::SegmentKey& key) const;
     std::vector<kv::Item> list_stored(const std::optional<kv::SegmentKey>& after, std::size_t limit) const;
     // The longest run of `keys` that can be had. What is in memory comes within the call.
-    void load(std::vector<kv::SegmentKey> keys, KvSink sink, const kv::LoadTerms& terms = {});
+    void load(std::vector<kv::SegmentKey> keys, KvSink sink, const kv::FetchTerms& terms = {});
     // For another peer: from memory, the disk, or else the cold tier. `done` is called once, here or from any thread,
     // with null for what cannot be had; or never, when the service stops.
     void fetch(const kv::SegmentKey& key, std::function<void(kv::SealedSegment)> done);
@@ -187,9 +187,9 @@ class KvService {
     void seal_queued(const kv::SegmentKey& key);
     void store(std::vector<Finished> batch);
     void run_loader(const std::stop_token& stopping);
-    void load_slowly(std::vector<kv::SegmentKey> keys, KvSink sink, const kv::LoadTerms& terms,
+    void load_slowly(std::vector<kv::SegmentKey> keys, KvSink sink, const kv::FetchTerms& terms,
                      const std::stop_token& stopping);
-    void load_with_peers(std::vector<kv::SegmentKey> keys, KvSink sink, const kv::LoadTerms& terms);
+    void load_with_peers(std::vector<kv::SegmentKey> keys, KvSink sink, const kv::FetchTerms& terms);
     bool take_from_peers(const std::shared_ptr<Assembly>& assembly, KvPeers::Arrival arrival);
     void assemble(const std::shared_ptr<Assembly>& assembly, const std::stop_token& stopping);
     void remember(const kv::SegmentHead& head, const kv::SealedSegment& segment);

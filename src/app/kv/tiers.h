@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "kv/cold_cost.h"
+#include "kv/fetch_cost.h"
 #include "kv/messages.h"
 #include "kv/segment.h"
 #include "kv/segment_buffer.h"
@@ -37,7 +37,7 @@ class KvPeers {
 
     // Brings what is missing of `chain`, verified, from peers and what they lack from the cold tier: `held` says, place
     // by place, what is not missing. Thread-safe; does not block.
-    virtual void load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, const kv::LoadTerms& terms,
+    virtual void load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, const kv::FetchTerms& terms,
                       Sink sink) = 0;
     // This peer has it now, and has stored it: others that should have it may want it. Thread-safe; does not block.
     virtual void handle_stored(const kv::SegmentHead& head, kv::SealedSegment segment) = 0;

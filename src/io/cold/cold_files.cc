@@ -85,7 +85,7 @@ class PosixColdFiles final : public ColdFiles {
         if (!folder || ::fstatat(folder.get(), kv::to_string(key).c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
             return last_error();
         bytes = static_cast<std::uint64_t>(status.st_size);
-        return {S_ISREG(status.st_mode) && kv::plausible_sealed_size(bytes) ? ColdOutcome::ok : ColdOutcome::bad};
+        return {S_ISREG(status.st_mode) && kv::is_valid_sealed_size(bytes) ? ColdOutcome::ok : ColdOutcome::bad};
     }
 
     ColdResult read(const kv::SegmentKey& key, std::shared_ptr<kv::SegmentBuffer>& segment) override {
@@ -97,7 +97,7 @@ class PosixColdFiles final : public ColdFiles {
         struct stat status{};
         if (!file || ::fstat(file.get(), &status) != 0) return last_error();
         const auto bytes = static_cast<std::uint64_t>(status.st_size);
-        if (!S_ISREG(status.st_mode) || !kv::plausible_sealed_size(bytes)) return {ColdOutcome::bad};
+        if (!S_ISREG(status.st_mode) || !kv::is_valid_sealed_size(bytes)) return {ColdOutcome::bad};
         const auto buffer = std::make_shared<kv::SegmentBuffer>(bytes);
         std::size_t at = 0;
         while (at < bytes) {

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "kv/cold_care.h"
+#include "kv/cold_gc.h"
 #include "kv/segment_buffer.h"
 #include "kv/segment_key.h"
 

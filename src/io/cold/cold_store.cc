@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "kv/cold_care.h"
+#include "kv/cold_gc.h"
 
 namespace exa::io {
 
@@ -22,10 +22,10 @@ namespace {
 constexpr std::size_t batch_max = 8;
 constexpr std::uint64_t unbounded = 1ull << 62;
 
-kv::ColdCareConfig care_of(const ColdConfig& config) {
-    kv::ColdCareConfig care;
-    care.capacity_bytes = config.capacity_bytes == 0 ? unbounded : config.capacity_bytes;
-    return care;
+kv::ColdGcConfig gc_config(const ColdConfig& config) {
+    kv::ColdGcConfig gc;
+    gc.capacity_bytes = config.capacity_bytes == 0 ? unbounded : config.capacity_bytes;
+    return gc;
 }
 
 }  // namespace
@@ -38,14 +38,14 @@ struct ColdStore::State {
         : config(given),
           files(std::move(at)),
           clock(std::move(times)),
-          care(self, care_of(given)),
+          gc(self, gc_config(given)),
           sealer(with),
           log(to),
           cost(given.readers) {}
 
     struct Look {
         std::vector<kv::SegmentKey> keys;
-        kv::LoadTerms terms;
+        kv::FetchTerms terms;
         Sizes done;
     };
     struct Read {
@@ -268,26 +268,26 @@ struct ColdStore::State {
                  {{"reason", std::generic_category().message(result.code)}});
     }
 
-    bool run_carer() {
+    bool run_gc() {
         if (!std::exchange(is_checked, true)) check();
         std::optional<std::vector<PeerId>> peers;
         {
             std::unique_lock lock(mutex);
             const auto due = [&] { return is_stopping || new_peers.has_value(); };
-            if (care.next_timeout() == time_never)
-                care_wanted.wait(lock, due);
+            if (gc.next_timeout() == time_never)
+                gc_due.wait(lock, due);
             else
-                care_wanted.wait_for(lock, care.next_timeout() - clock.now(), due);
+                gc_due.wait_for(lock, gc.next_timeout() - clock.now(), due);
             if (is_stopping) return false;
             peers = std::exchange(new_peers, std::nullopt);
-            care.handle_written(std::exchange(written_since, 0));
+            gc.handle_written(std::exchange(written_since, 0));
         }
-        if (peers) care.handle_peers(clock.now(), *peers);
-        if (const auto folder = care.next(clock.now())) look_after(*folder);
+        if (peers) gc.handle_peers(clock.now(), *peers);
+        if (const auto folder = gc.next(clock.now())) look_after(*folder);
         const std::lock_guard lock(mutex);
-        stats.files = care.files();
-        stats.bytes = care.bytes();
-        stats.share_bytes = config.capacity_bytes == 0 ? 0 : care.share_bytes();
+        stats.files = gc.files();
+        stats.bytes = gc.bytes();
+        stats.share_bytes = config.capacity_bytes == 0 ? 0 : gc.share_bytes();
         return true;
     }
 
@@ -299,7 +299,7 @@ struct ColdStore::State {
         std::vector<kv::ColdFile> listed;
         const ColdResult result = call([&] { return files->list(folder, listed); });
         if (result.outcome != ColdOutcome::ok && result.outcome != ColdOutcome::missing) return;
-        for (const std::string& name : care.handle_listing(clock.wall(), folder, std::move(listed))) {
+        for (const std::string& name : gc.handle_listing(clock.wall(), folder, std::move(listed))) {
             if (call([&] { return files->remove(folder, name); }).outcome == ColdOutcome::failed) return;
             const std::lock_guard lock(mutex);
             ++stats.evicted;
@@ -310,7 +310,7 @@ struct ColdStore::State {
     const ColdConfig config;
     const std::unique_ptr<ColdFiles> files;
     const ColdClock clock;
-    kv::ColdCare care;         // of its thread
+    kv::ColdGc gc;             // of its thread
     bool is_checked = false;   // of that thread, too
     bool writer_rests = true;  // of the writer
 
@@ -328,16 +328,16 @@ struct ColdStore::State {
     std::condition_variable stop_called;
     std::condition_variable queue_filled;
     std::condition_variable looks_filled;
-    std::condition_variable care_wanted;
+    std::condition_variable gc_due;
     std::deque<kv::SegmentKey> queue;  // to be read; each has an entry in `reads`
     std::map<kv::SegmentKey, Read> reads;
     std::deque<Look> looks;
     std::multiset<TimePoint> running;  // when each call under way began
     Breaker breaker;
-    kv::ColdCost cost;
+    kv::FetchCost cost;
     std::optional<std::vector<PeerId>> new_peers;
     std::optional<TimePoint> full_until;
-    std::uint64_t written_since = 0;  // that `care` has not heard of
+    std::uint64_t written_since = 0;  // that `gc` has not heard of
     bool told_off = false;
     bool told_full = false;
     ColdStats stats;
@@ -360,7 +360,7 @@ ColdStore::ColdStore(const ColdConfig& config, PeerId self, std::unique_ptr<Cold
     for (std::uint32_t i = 0; i < config.readers; ++i) start(&State::run_reader);
     start(&State::run_looker);
     start(&State::run_writer);
-    start(&State::run_carer);
+    start(&State::run_gc);
 }
 
 ColdStore::~ColdStore() {
@@ -373,7 +373,7 @@ void ColdStore::stop() {
         std::unique_lock lock(state_->mutex);
         if (std::exchange(state_->is_stopping, true)) return;
         for (std::condition_variable* one :
-             {&state_->stop_called, &state_->queue_filled, &state_->looks_filled, &state_->care_wanted})
+             {&state_->stop_called, &state_->queue_filled, &state_->looks_filled, &state_->gc_due})
             one->notify_all();
         all_ended =
             state_->thread_ended.wait_for(lock, state_->config.stop_patience, [this] { return state_->threads == 0; });
@@ -402,10 +402,10 @@ void ColdStore::begin_writing(AgingSegments& from) {
 void ColdStore::set_peers(std::vector<PeerId> peers) {
     const std::lock_guard lock(state_->mutex);
     state_->new_peers = std::move(peers);
-    state_->care_wanted.notify_all();
+    state_->gc_due.notify_all();
 }
 
-void ColdStore::look(std::vector<kv::SegmentKey> keys, const kv::LoadTerms& terms, Sizes done) {
+void ColdStore::look(std::vector<kv::SegmentKey> keys, const kv::FetchTerms& terms, Sizes done) {
     {
         const std::lock_guard lock(state_->mutex);
         if (state_->looks.size() < state_->config.waiting_max && state_->allows()) {

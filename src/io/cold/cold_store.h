@@ -2,7 +2,7 @@
 //
 // What ages out of the warm store is written here before it goes, behind everything else; what no peer has warm any
 // more is read from here. The directory's layout and why peers may share it stand in cold_files.h, who removes what in
-// kv/cold_care.h.
+// kv/cold_gc.h.
 //
 // The file system may fail, be full, or hang: no call here blocks on it, every thread that does is this store's own,
 // and what is asked for while it does not answer is a miss at once. When it fails again and again, or one call hangs,
@@ -25,7 +25,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "io/cold/cold_files.h"
-#include "kv/cold_cost.h"
+#include "kv/fetch_cost.h"
 #include "kv/segment.h"
 
 namespace exa::io {
@@ -52,7 +52,7 @@ struct ColdStats {
     bool is_closed_off = false;
     bool is_full = false;
     std::string trouble;  // the last one, in words; empty: there was none
-    // In this peer's care, as last looked at, and what may be there.
+    // In this peer's gc, as last looked at, and what may be there.
     std::uint64_t files = 0;
     std::uint64_t bytes = 0;
     std::uint64_t share_bytes = 0;
@@ -108,7 +108,7 @@ class ColdStore {
     // `done` gets the sealed size of each, 0 for what is not there or is sooner computed than read; behind the first of
     // those there is nothing. It is called once, here or from a thread of the store, or never after stop().
     using Sizes = std::function<void(std::vector<std::uint32_t>)>;
-    void look(std::vector<kv::SegmentKey> keys, const kv::LoadTerms& terms, Sizes done);
+    void look(std::vector<kv::SegmentKey> keys, const kv::FetchTerms& terms, Sizes done);
     // Verified, or null. `done` as above.
     using Done = std::function<void(kv::SealedSegment)>;
     void read(const kv::SegmentKey& key, Done done);

@@ -78,7 +78,7 @@ std::optional<kv::StoreEntry> read_entry(const rocksdb::Slice& name, const rocks
     entry.expires_s = get_le<std::uint32_t>(at);
     entry.tenant = get_le<std::uint64_t>(at);
     entry.stamp = get_le<std::uint64_t>(at);
-    if (!kv::plausible_sealed_size(entry.bytes)) return std::nullopt;
+    if (!kv::is_valid_sealed_size(entry.bytes)) return std::nullopt;
     return entry;
 }
 

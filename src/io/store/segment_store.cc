@@ -416,7 +416,7 @@ kv::SealedSegment DiskStore::peek(const kv::SegmentKey& key) {
 
 void DiskStore::settle(const kv::SegmentKey& key) {
     const std::lock_guard lock(mutex_);
-    index_.settle(key);
+    index_.mark_persisted(key);
 }
 
 void DiskStore::set_quota(std::uint64_t tenant, std::uint64_t bytes) {
@@ -516,7 +516,7 @@ StoreStats DiskStore::stats() const {
     stats.physical_bytes = index_.physical_bytes();
     stats.capacity_bytes = config_.capacity_bytes;
     stats.leases = index_.leases();
-    stats.unsettled = index_.gone_unsettled();
+    stats.unsettled = index_.evicted_unpersisted();
     return stats;
 }
 

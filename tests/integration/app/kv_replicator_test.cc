@@ -65,7 +65,7 @@ class SlowPeer {
   private:
     Awaitable<void> answer(std::shared_ptr<io::LinkStream> stream, kv::QuestionKind kind) {
         const kv::Item item{key, 0, static_cast<std::uint32_t>(segment_->size())};
-        if (kind == kv::QuestionKind::look)
+        if (kind == kv::QuestionKind::lookup)
             static_cast<void>(co_await stream->write_data({0, {}, kv::encode(std::span(&item, 1))}));
         else
             co_await send_segment(*stream);
@@ -102,7 +102,7 @@ struct Fetching {
         now->members = std::move(members);
         view.store(std::move(now));
         node::KvReplicatorConfig config;
-        config.exchange.fetch_patience = patience;
+        config.exchange.fetch_timeout = patience;
         KvReplicatorThread replicator({identity(self_id), {}, service, sealer, view, clock, log}, config);
         replicator.run();
         replicator.recover(key);

@@ -199,7 +199,7 @@ struct Fixture {
         if (found) BOOST_TEST(equal(found, segment(n, 1000)));
         return found != nullptr;
     }
-    std::vector<std::uint32_t> look(std::initializer_list<std::uint64_t> numbers, const kv::LoadTerms& terms = {}) {
+    std::vector<std::uint32_t> look(std::initializer_list<std::uint64_t> numbers, const kv::FetchTerms& terms = {}) {
         std::vector<kv::SegmentKey> keys;
         for (const std::uint64_t n : numbers) keys.push_back(key_of(n));
         std::promise<std::vector<std::uint32_t>> promise;

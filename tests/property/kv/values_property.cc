@@ -39,7 +39,7 @@ class World {
   public:
     struct Memory {
         Version version;
-        bool is_unsettled = false;
+        bool is_unacked = false;
         bool waits = false;  // for the disk
     };
     struct Node {
@@ -52,8 +52,8 @@ class World {
         HybridClock clock;
         std::int64_t skew_us = 0;
         std::map<FindId, std::function<void(const std::vector<ValueVerdict>&)>> finds;
-        std::map<LoadId, std::pair<std::uint64_t, Got>> fetches;
-        std::map<LoadId, std::uint64_t> given;
+        std::map<FetchId, std::pair<std::uint64_t, Got>> fetches;
+        std::map<FetchId, std::uint64_t> delivered;
     };
     struct Acknowledged {
         std::uint64_t stamp = 0;
@@ -89,9 +89,9 @@ class World {
         find(node, number, [this, &node, number, got](const ValueVerdict& verdict) {
             if (!verdict.is_found()) return got(0);
             if (verdict.is_local) return got(verdict.stamp);
-            const LoadId id{++numbered};
+            const FetchId id{++numbered};
             node.fetches[id] = {number, got};
-            node.exchange->fetch(now, id, {key(number), verdict.stamp, 0}, verdict.holders);
+            node.exchange->fetch_value(now, id, {key(number), verdict.stamp, 0}, verdict.holders);
         });
     }
 
@@ -221,12 +221,12 @@ class World {
         KnownValue known{{key(number), 0, 0}};
         if (const auto stored = node.disk.find(key(number))) {
             known.item = {stored->key, stored->stamp, is_removal(*stored) ? 0 : stored->bytes};
-            known.is_unsettled = !node.exchange->placement().owns(node.id, key(number));
+            known.is_unacked = !node.exchange->placement().owns(node.id, key(number));
         }
         const auto memory = node.memory.find(key(number));
         if (memory == node.memory.end() || memory->second.version.stamp < known.item.stamp) return known;
         const Version& version = memory->second.version;
-        known.is_unsettled = memory->second.is_unsettled || (known.is_unsettled && known.item.stamp == version.stamp);
+        known.is_unacked = memory->second.is_unacked || (known.is_unacked && known.item.stamp == version.stamp);
         known.item = {key(number), version.stamp, version.is_removal ? 0 : size_of(false)};
         return known;
     }
@@ -256,13 +256,13 @@ class World {
     void take(Node& node, Exchange::Output output) {
         if (auto* send = std::get_if<Exchange::Send>(&output)) {
             question(node.id, *send);
-        } else if (auto* give = std::get_if<Exchange::Give>(&output)) {
-            node.given[give->id] = stamp_in(*give->segment);
-        } else if (auto* over = std::get_if<Exchange::LoadOver>(&output)) {
+        } else if (auto* deliver = std::get_if<Exchange::Deliver>(&output)) {
+            node.delivered[deliver->id] = stamp_in(*deliver->segment);
+        } else if (auto* over = std::get_if<Exchange::FetchOver>(&output)) {
             const auto fetch = node.fetches.extract(over->id);
-            if (over->given == 0) return fetch.mapped().second(0);
+            if (over->prefix == 0) return fetch.mapped().second(0);
             const auto [number, got] = fetch.mapped();
-            const std::uint64_t stamp = node.given.at(over->id);
+            const std::uint64_t stamp = node.delivered.at(over->id);
             if (known(node, number).item.stamp < stamp) node.memory[key(number)] = {{stamp, false}, false, false};
             got(stamp);
         } else if (auto* store = std::get_if<Exchange::Store>(&output)) {
@@ -279,10 +279,10 @@ class World {
         } else if (auto* found = std::get_if<Exchange::Found>(&output)) {
             const auto then = node.finds.extract(found->id);
             then.mapped()(found->verdicts);
-        } else if (auto* spare = std::get_if<Exchange::Spare>(&output)) {
+        } else if (auto* spare = std::get_if<Exchange::Surplus>(&output)) {
             const auto memory = node.memory.find(spare->item.key);
             if (memory != node.memory.end() && memory->second.version.stamp == spare->item.stamp)
-                memory->second.is_unsettled = false;
+                memory->second.is_unacked = false;
             const auto stored = node.disk.find(spare->item.key);
             if (stored && stored->stamp == spare->item.stamp) node.disk.items.erase(spare->item.key);
         }
@@ -313,7 +313,7 @@ class World {
         const Asker asker{from, nodes.at(from).life, send.id};
         later(send.to, [this, from, send, asker](Node& node) {
             if (!connected(from, send.to)) return;
-            if (send.question.kind == QuestionKind::look) {
+            if (send.question.kind == QuestionKind::lookup) {
                 std::vector<Item> items;
                 for (const Item& asked : send.question.items) items.push_back(known(node, number_of(asked.key)).item);
                 reply(send.to, asker, [this, id = send.id, items](Node& there) {

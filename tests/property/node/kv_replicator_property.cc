@@ -55,7 +55,7 @@ class World {
             chain.push_back(key(number));
             held.push_back(peer.holdings.find(key(number)).has_value());
         }
-        const kv::LoadId id = peer.replicator->fetch_chain(now, chain, held);
+        const kv::FetchId id = peer.replicator->fetch_chain(now, chain, held);
         peer.fetches[id] = {std::move(numbers), std::move(held)};
         if (rng.below(10) == 0) {
             peer.replicator->cancel(now, id);
@@ -113,7 +113,7 @@ class World {
     struct Peer {
         MapHoldings holdings;
         std::unique_ptr<KvReplicator> replicator;
-        std::map<kv::LoadId, Fetch> fetches;
+        std::map<kv::FetchId, Fetch> fetches;
         std::map<kv::OfferId, std::pair<PeerId, kv::AskId>> offers;
     };
 
@@ -129,17 +129,17 @@ class World {
         while (auto action = peer.replicator->poll_action()) {
             if (auto* send = std::get_if<Exchange::Send>(&*action)) {
                 question(id, *send);
-            } else if (const auto* give = std::get_if<Exchange::Give>(&*action)) {
-                Fetch& fetch = peer.fetches.at(give->id);
+            } else if (const auto* deliver = std::get_if<Exchange::Deliver>(&*action)) {
+                Fetch& fetch = peer.fetches.at(deliver->id);
                 RC_ASSERT(!fetch.is_over && !fetch.is_cancelled);
-                while (fetch.next < give->place) RC_ASSERT(fetch.held[fetch.next++]);
-                RC_ASSERT(give->place == fetch.next++);
-                RC_ASSERT(std::ranges::equal(give->segment->view(), body(fetch.numbers[give->place])->view()));
-            } else if (const auto* over = std::get_if<Exchange::LoadOver>(&*action)) {
+                while (fetch.next < deliver->place) RC_ASSERT(fetch.held[fetch.next++]);
+                RC_ASSERT(deliver->place == fetch.next++);
+                RC_ASSERT(std::ranges::equal(deliver->segment->view(), body(fetch.numbers[deliver->place])->view()));
+            } else if (const auto* over = std::get_if<Exchange::FetchOver>(&*action)) {
                 Fetch& fetch = peer.fetches.at(over->id);
                 RC_ASSERT(!std::exchange(fetch.is_over, true) && !fetch.is_cancelled);
-                while (fetch.next < over->given) RC_ASSERT(fetch.held[fetch.next++]);
-                RC_ASSERT(fetch.next == over->given);
+                while (fetch.next < over->prefix) RC_ASSERT(fetch.held[fetch.next++]);
+                RC_ASSERT(fetch.next == over->prefix);
             } else if (const auto* store = std::get_if<Exchange::Store>(&*action)) {
                 later([this, id, item = store->item] {
                     const bool is_refused = happens(0.1);

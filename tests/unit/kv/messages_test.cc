@@ -35,7 +35,7 @@ std::string hex(std::string_view bytes) {
 BOOST_AUTO_TEST_SUITE(messages)
 
 BOOST_AUTO_TEST_CASE(a_question_is_read_as_it_was_written) {
-    const Question look{QuestionKind::look, {{key(1)}, {key(2), 7, 0}}};
+    const Question look{QuestionKind::lookup, {{key(1)}, {key(2), 7, 0}}};
     BOOST_TEST((decode_question(encode(look)).value() == look));
     const Question move{QuestionKind::move, {item(3), {key(4), 9, 5000}}};
     BOOST_TEST((decode_question(encode(move)).value() == move));
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(the_bytes_of_a_question_are_the_golden_ones) {
     BOOST_TEST((decode_question(golden).value() == question));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_question_is_refused) {
+BOOST_AUTO_TEST_CASE(malformed_questions_are_refused) {
     const std::string good = encode(Question{QuestionKind::offer, {item(1)}});
     for (std::size_t size = 0; size < good.size(); ++size)
         BOOST_TEST(!decode_question(std::string_view(good).substr(0, size)).has_value());
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(answers_are_of_the_length_that_was_asked_for) {
     BOOST_TEST(!decode_outcomes("\x05", 1).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(segments_are_read_however_their_bytes_are_cut) {
+BOOST_AUTO_TEST_CASE(segments_are_read_across_any_cuts) {
     const std::vector<SealedSegment> sent{body(1), nullptr, body(2, 5000), body(3)};
     const std::string bytes = answer(sent);
     for (const std::size_t cut : {std::size_t{1}, std::size_t{3}, std::size_t{199}, bytes.size()}) {
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(segments_are_read_however_their_bytes_are_cut) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(an_answer_of_more_or_of_other_than_segments_is_refused) {
+BOOST_AUTO_TEST_CASE(an_answer_with_anything_but_segments_is_refused) {
     SegmentReader reader(1);
     BOOST_TEST(!reader.feed(answer({nullptr, nullptr})).has_value());
     BOOST_TEST(!reader.whole());

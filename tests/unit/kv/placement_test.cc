@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(owners_are_on_distinct_racks_and_do_not_depend_on_the_order
     }
 }
 
-BOOST_AUTO_TEST_CASE(who_keeps_nothing_owns_nothing) {
+BOOST_AUTO_TEST_CASE(a_peer_without_capacity_owns_nothing) {
     const Placement placement({{PeerId{1}, 1, 0, true}, {PeerId{2}, 2, 5, true}}, 2);
     BOOST_TEST((placement.owners(key(1)) == std::vector{PeerId{2}}));
     BOOST_TEST(!placement.in_reach(PeerId{1}));

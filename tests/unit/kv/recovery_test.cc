@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_SUITE(recovery)
 
 BOOST_AUTO_TEST_CASE(owners_are_asked_first_and_then_everybody_in_reach) {
     Fixture f;
-    f.recovery.lost(f.now, f.own(0));
+    f.recovery.handle_lost(f.now, f.own(0));
     BOOST_TEST((f.recovery.next_timeout() == f.now));
     const auto owners = f.placement->owners(f.own(0));
     const auto first = f.ask();
@@ -50,9 +50,9 @@ BOOST_AUTO_TEST_CASE(owners_are_asked_first_and_then_everybody_in_reach) {
     BOOST_TEST(asked == (std::vector<std::uint64_t>{1, 2, 4, 6}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(it_asks_later_each_time_and_gives_up_in_the_end) {
+BOOST_AUTO_TEST_CASE(it_asks_at_longer_intervals_and_gives_up) {
     Fixture f;
-    f.recovery.lost(f.now, f.own(0));
+    f.recovery.handle_lost(f.now, f.own(0));
     const TimePoint start = f.now;
     std::size_t tries = 0;
     while (f.recovery.next_timeout() != time_never) {
@@ -65,14 +65,14 @@ BOOST_AUTO_TEST_CASE(it_asks_later_each_time_and_gives_up_in_the_end) {
     BOOST_TEST(f.recovery.recovered() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_here_again_or_not_to_be_kept_is_not_asked_for) {
+BOOST_AUTO_TEST_CASE(restored_or_disowned_keys_are_not_asked_for) {
     Fixture f;
-    f.recovery.lost(f.now, f.own(0));
-    f.recovery.lost(f.now, f.own(1));
+    f.recovery.handle_lost(f.now, f.own(0));
+    f.recovery.handle_lost(f.now, f.own(1));
     f.holdings.put({f.own(1), 0, 100});
     std::uint64_t foreign = 0;
     while (f.placement->owns(f.self, key(foreign))) ++foreign;
-    f.recovery.lost(f.now, key(foreign));
+    f.recovery.handle_lost(f.now, key(foreign));
     f.recovery.handle_stored(f.own(0));
     BOOST_TEST(f.ask().empty());
     BOOST_TEST(f.recovery.waiting() == 0U);
@@ -80,10 +80,10 @@ BOOST_AUTO_TEST_CASE(what_is_here_again_or_not_to_be_kept_is_not_asked_for) {
     BOOST_TEST((f.recovery.next_timeout() == time_never));
 }
 
-BOOST_AUTO_TEST_CASE(a_disk_that_has_lost_everything_costs_bounded_questions_one_after_the_other) {
+BOOST_AUTO_TEST_CASE(an_empty_disk_costs_bounded_questions_one_at_a_time) {
     Fixture f({.keys_max = 1500});
     for (std::uint64_t n = 0; n < 4000; ++n)
-        if (f.placement->owns(f.self, key(n))) f.recovery.lost(f.now, key(n));
+        if (f.placement->owns(f.self, key(n))) f.recovery.handle_lost(f.now, key(n));
     BOOST_TEST(f.recovery.waiting() <= 1500U);
     std::size_t asked = 0;
     for (TimePoint until = f.now + milliseconds{900}; f.recovery.next_timeout() < until;) {

@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(after_a_loss_only_new_owners_are_offered_anything) {
     BOOST_TEST((offered == World::lacking(world.holdings, *before, *after)));
 }
 
-BOOST_AUTO_TEST_CASE(who_comes_back_within_reach_is_offered_all_that_it_owns) {
+BOOST_AUTO_TEST_CASE(a_peer_back_in_reach_is_offered_all_it_owns) {
     World world;
     world.place(placement_of(5));
     world.run();
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(who_comes_back_within_reach_is_offered_all_that_it_owns) {
     BOOST_TEST((world.offered() == World::lacking(world.holdings, *back, *back, PeerId{3})));
 }
 
-BOOST_AUTO_TEST_CASE(who_is_out_of_reach_is_offered_nothing) {
+BOOST_AUTO_TEST_CASE(a_peer_out_of_reach_is_offered_nothing) {
     World world;
     world.place(placement_of(5, {2, 3, 4, 5}));
     world.run();
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(a_pass_is_paced_in_items_and_in_bytes) {
     BOOST_TEST((by_bytes.now - began >= (by_bytes.steps - 1) * small.step));
 }
 
-BOOST_AUTO_TEST_CASE(a_reminder_has_everybody_offered_everything_again_when_it_is_due) {
+BOOST_AUTO_TEST_CASE(a_reminder_offers_everything_again_when_it_is_due) {
     World world({.period = {}});
     const auto placement = placement_of(5);
     world.place(placement);
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(a_reminder_has_everybody_offered_everything_again_when_it_i
     BOOST_TEST((world.repair.next_timeout() == time_never));
 }
 
-BOOST_AUTO_TEST_CASE(after_a_while_everybody_is_offered_again_what_it_owns) {
+BOOST_AUTO_TEST_CASE(periodically_every_peer_is_offered_all_it_owns) {
     World world({.period = std::chrono::hours{2}});
     world.place(placement_of(5));
     world.run();

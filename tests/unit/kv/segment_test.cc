@@ -150,10 +150,10 @@ BOOST_AUTO_TEST_CASE(lengths_that_no_segment_has_are_refused_before_any_reading)
     Bytes bytes = sealed(sealer, segment_head(), 0);
     for (std::size_t i = 0; i < 8; ++i) bytes[112 + i] = 0xff;
     BOOST_TEST((why(parse_segment(bytes)) == errc::malformed));
-    BOOST_TEST(!plausible_sealed_size(segment_header_size - 1));
-    BOOST_TEST(plausible_sealed_size(segment_header_size + segment_payload_max));
-    BOOST_TEST(!plausible_sealed_size(segment_header_size + segment_payload_max + 1));
-    BOOST_TEST(!plausible_sealed_size(~0ull));
+    BOOST_TEST(!is_valid_sealed_size(segment_header_size - 1));
+    BOOST_TEST(is_valid_sealed_size(segment_header_size + segment_payload_max));
+    BOOST_TEST(!is_valid_sealed_size(segment_header_size + segment_payload_max + 1));
+    BOOST_TEST(!is_valid_sealed_size(~0ull));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -25,7 +25,7 @@ std::vector<OfferOutcome> all(std::size_t count, OfferOutcome outcome) {
 
 BOOST_AUTO_TEST_SUITE(spread)
 
-BOOST_AUTO_TEST_CASE(what_waits_for_a_peer_goes_in_one_question) {
+BOOST_AUTO_TEST_CASE(items_for_one_peer_share_a_question) {
     Spread spread({});
     for (std::uint64_t n = 0; n < 5; ++n) spread.offer(one, item(n));
     const auto offer = spread.next(start, *everybody);
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_queued_twice) {
     BOOST_TEST(spread.waiting() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_failure_is_tried_again_later_and_later_and_not_for_ever) {
+BOOST_AUTO_TEST_CASE(a_failure_is_retried_at_longer_intervals_and_not_for_good) {
     SpreadConfig config;
     config.tries = 4;
     Spread spread(config);
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(a_refusal_is_final_and_a_full_queue_elsewhere_is_not) {
     BOOST_TEST((spread.next(spread.next_timeout(), *everybody)->question.items == std::vector{item(2)}));
 }
 
-BOOST_AUTO_TEST_CASE(a_question_is_bounded_in_bytes_but_for_one_segment) {
+BOOST_AUTO_TEST_CASE(a_question_is_bounded_in_bytes_except_for_one_segment) {
     SpreadConfig config;
     config.offer_bytes = 1000;
     Spread spread(config);
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(moves_and_offers_do_not_share_a_question) {
     BOOST_TEST((move->question.items == std::vector{item(2)}));
 }
 
-BOOST_AUTO_TEST_CASE(who_is_no_owner_any_more_is_offered_only_moves) {
+BOOST_AUTO_TEST_CASE(a_former_owner_is_offered_only_moves) {
     const auto many = placement_of(9);
     std::uint64_t foreign = 0;
     while (many->owns(one, key(foreign))) ++foreign;
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(who_is_no_owner_any_more_is_offered_only_moves) {
     BOOST_TEST((spread.next(start, *many)->question.kind == QuestionKind::move));
 }
 
-BOOST_AUTO_TEST_CASE(what_waits_for_one_who_is_gone_is_dropped) {
+BOOST_AUTO_TEST_CASE(items_for_a_peer_out_of_reach_are_dropped) {
     Spread spread({});
     spread.offer(one, item(1));
     spread.next(start, *everybody);
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(what_waits_for_one_who_is_gone_is_dropped) {
     BOOST_TEST(spread.waiting() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(an_item_waits_until_all_it_was_offered_to_have_answered) {
+BOOST_AUTO_TEST_CASE(an_item_waits_until_every_recipient_has_answered) {
     Spread spread({});
     spread.offer(one, item(1));
     spread.offer(two, item(1));

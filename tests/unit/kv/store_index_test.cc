@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(a_capacity_that_shrinks_is_reached_again) {
     put(index, at(0), entry(11, alice, 5 * mib), Admission::no_room);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_larger_than_the_store_is_refused_and_drops_nobody) {
+BOOST_AUTO_TEST_CASE(an_entry_larger_than_the_store_is_refused) {
     StoreIndex index(limits(3 * mib));
     put(index, at(0), entry(1));
     BOOST_TEST(put(index, at(0), entry(2, alice, 4 * mib), Admission::no_room).empty());
@@ -323,7 +323,7 @@ BOOST_AUTO_TEST_CASE(a_tenant_without_entries_is_forgotten_but_its_quota_is_not)
     put(index, at(0), entry(4, bob, 3 * mib));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_next_to_go_is_named_oldest_first_until_it_is_settled) {
+BOOST_AUTO_TEST_CASE(next_to_go_names_unpersisted_entries_oldest_first) {
     StoreIndex index(limits(10 * mib));
     for (std::uint32_t n = 1; n <= 8; ++n) put(index, at(n), n == 2 ? value(n, 1) : entry(n));
     const auto named = [&](std::uint64_t lead, std::size_t count = 10) {
@@ -336,9 +336,9 @@ BOOST_AUTO_TEST_CASE(what_is_next_to_go_is_named_oldest_first_until_it_is_settle
     BOOST_TEST((named(4 * mib) == Places{1}));
     BOOST_TEST((named(6 * mib) == Places{1, 3, 4}));
     BOOST_TEST((named(6 * mib, 2) == Places{1, 3}));
-    index.settle(key(1));
-    index.settle(key(3));
-    index.settle(key(99));
+    index.mark_persisted(key(1));
+    index.mark_persisted(key(3));
+    index.mark_persisted(key(99));
     BOOST_TEST((named(6 * mib) == Places{4}));
     index.use(at(11), key(4));
     BOOST_TEST((named(6 * mib) == Places{5}));
@@ -362,19 +362,19 @@ BOOST_AUTO_TEST_CASE(what_ends_soon_or_is_over_its_quota_is_next_to_go) {
     BOOST_TEST((named(802, 0) == Places{3, 4}));
 }
 
-BOOST_AUTO_TEST_CASE(segments_that_go_unsettled_are_counted) {
+BOOST_AUTO_TEST_CASE(evicted_unpersisted_segments_are_counted) {
     StoreIndex index(limits(3 * mib));
     for (std::uint32_t n = 1; n <= 3; ++n) put(index, at(n), entry(n));
-    index.settle(key(1));
+    index.mark_persisted(key(1));
     put(index, at(4), entry(4));
-    BOOST_TEST(index.gone_unsettled() == 0U);
+    BOOST_TEST(index.evicted_unpersisted() == 0U);
     put(index, at(5), entry(5));
-    BOOST_TEST(index.gone_unsettled() == 1U);
-    // One that comes again is to be settled again.
+    BOOST_TEST(index.evicted_unpersisted() == 1U);
+    // One that comes again is to be persisted again.
     put(index, at(6), entry(1));
-    BOOST_TEST(index.gone_unsettled() == 2U);
+    BOOST_TEST(index.evicted_unpersisted() == 2U);
     for (std::uint32_t n = 6; n <= 8; ++n) put(index, at(n + 1), entry(n));
-    BOOST_TEST(index.gone_unsettled() == 5U);
+    BOOST_TEST(index.evicted_unpersisted() == 5U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

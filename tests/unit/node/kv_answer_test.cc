@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_decoded_is_refused_with_the_reason) {
 }
 
 BOOST_AUTO_TEST_CASE(a_lookup_is_answered_with_what_the_store_says) {
-    KvAnswer answer = answer_to(kv::QuestionKind::look, {{key(1)}, {key(2)}});
+    KvAnswer answer = answer_to(kv::QuestionKind::lookup, {{key(1)}, {key(2)}});
     const auto work = answer.poll_work();
     BOOST_REQUIRE(is<KvAnswer::Lookup>(work));
     BOOST_TEST((std::get<KvAnswer::Lookup>(*work).keys == std::vector{key(1), key(2)}));

@@ -22,6 +22,7 @@ constexpr PeerId self{1};
 struct World {
     explicit World(KvReplicatorConfig config = {}) : replicator(self, holdings, config) {
         replicator.handle_view(now, view_of(3));
+        replicator.handle_timeout(now);  // the first pass of repair
         take_all();
     }
 
@@ -89,15 +90,15 @@ BOOST_AUTO_TEST_CASE(segments_are_delivered_in_order_however_they_arrive) {
     BOOST_REQUIRE(send.question.items.size() == 3U);
     world.replicator.handle_segment(world.now, send.id, 2, good(numbers[2]));
     world.replicator.handle_segment(world.now, send.id, 1, good(numbers[1]));
-    BOOST_TEST(world.take<Exchange::Give>().empty());
+    BOOST_TEST(world.take<Exchange::Deliver>().empty());
     world.replicator.handle_segment(world.now, send.id, 0, good(numbers[0]));
     const auto actions = world.take_all();
     std::vector<std::uint32_t> places;
     for (const auto& action : actions)
-        if (const auto* one = std::get_if<Exchange::Give>(&action)) places.push_back(one->place);
+        if (const auto* one = std::get_if<Exchange::Deliver>(&action)) places.push_back(one->place);
     BOOST_TEST(places == (std::vector<std::uint32_t>{0, 1, 2}), boost::test_tools::per_element());
-    BOOST_REQUIRE(std::holds_alternative<Exchange::LoadOver>(actions.back()));
-    BOOST_TEST(std::get<Exchange::LoadOver>(actions.back()).given == 3U);
+    BOOST_REQUIRE(std::holds_alternative<Exchange::FetchOver>(actions.back()));
+    BOOST_TEST(std::get<Exchange::FetchOver>(actions.back()).prefix == 3U);
 }
 
 BOOST_AUTO_TEST_CASE(a_repeated_or_foreign_place_changes_nothing) {
@@ -108,7 +109,7 @@ BOOST_AUTO_TEST_CASE(a_repeated_or_foreign_place_changes_nothing) {
     world.replicator.handle_segment(world.now, send.id, 1, {});
     world.replicator.handle_segment(world.now, send.id, 7, good(numbers[1]));
     world.replicator.handle_segment(world.now, send.id, 0, good(numbers[0]));
-    BOOST_TEST(world.take<Exchange::Give>().size() == 2U);
+    BOOST_TEST(world.take<Exchange::Deliver>().size() == 2U);
     world.replicator.handle_segment(world.now, send.id, 0, good(numbers[0]));
     BOOST_TEST(world.take_all().empty());
 }
@@ -118,9 +119,9 @@ BOOST_AUTO_TEST_CASE(a_corrupt_segment_is_counted_and_ends_the_run) {
     const auto numbers = world.chain_of_one_owner(1);
     const Exchange::Send send = world.fetch(numbers);
     world.replicator.handle_segment(world.now, send.id, 0, {nullptr, 4096});
-    const auto over = world.take<Exchange::LoadOver>();
+    const auto over = world.take<Exchange::FetchOver>();
     BOOST_REQUIRE(over.size() == 1U);
-    BOOST_TEST(over[0].given == 0U);
+    BOOST_TEST(over[0].prefix == 0U);
     const KvReplicatorStatus status = world.replicator.status();
     BOOST_TEST(status.fetched == 1U);
     BOOST_TEST(status.fetched_bytes == 4096U);
@@ -159,9 +160,9 @@ BOOST_AUTO_TEST_CASE(an_answer_longer_than_its_question_allows_has_failed) {
     // Of nothing, of half an item, of a failure: none of them is an answer.
     BOOST_TEST(world.replicator.handle_bytes(world.now, sends[1].id, std::string(20, 'x')));
     world.replicator.handle_end(world.now, sends[1].id);
-    const auto over = world.take<Exchange::LoadOver>();
+    const auto over = world.take<Exchange::FetchOver>();
     BOOST_REQUIRE(over.size() == 1U);
-    BOOST_TEST(over[0].given == 0U);
+    BOOST_TEST(over[0].prefix == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_lookup_without_an_answer_ends_at_its_timeout_and_late_ones_change_nothing) {
@@ -196,7 +197,7 @@ BOOST_AUTO_TEST_CASE(progress_holds_off_the_timeout_of_a_fetch_for_the_disk) {
         world.replicator.handle_timeout(world.now);
         BOOST_REQUIRE(world.take<Exchange::Drop>().empty());
     }
-    world.now += kv::ExchangeConfig{}.fetch_patience;
+    world.now += kv::ExchangeConfig{}.fetch_timeout;
     world.replicator.handle_timeout(world.now);
     BOOST_TEST(world.take<Exchange::Drop>().size() == 1U);
 }
@@ -286,7 +287,7 @@ BOOST_AUTO_TEST_CASE(there_are_no_others_when_all_of_them_are_dead) {
 
 BOOST_AUTO_TEST_CASE(peers_in_reach_share_the_cold_tier_and_are_named_once) {
     KvReplicatorConfig config;
-    config.exchange.load.has_cold = true;
+    config.exchange.chain.has_cold = true;
     MapHoldings holdings;
     KvReplicator replicator(self, holdings, config);
     const auto peers = [&](const std::shared_ptr<const membership::View>& view) {
@@ -303,36 +304,36 @@ BOOST_AUTO_TEST_CASE(peers_in_reach_share_the_cold_tier_and_are_named_once) {
 
 BOOST_AUTO_TEST_CASE(cold_sizes_that_do_not_fit_the_question_mean_that_nothing_is_there) {
     KvReplicatorConfig config;
-    config.exchange.load.has_cold = true;
+    config.exchange.chain.has_cold = true;
     World world(config);
     world.replicator.handle_view(world.now, view_of(1));
     world.take_all();
     world.replicator.fetch_chain(world.now, {key(1), key(2)}, {false, false});
-    auto looks = world.take<Exchange::LookCold>();
+    auto looks = world.take<Exchange::LookupCold>();
     BOOST_REQUIRE(looks.size() == 1U);
     world.replicator.handle_cold_sizes(world.now, looks[0].id, std::vector<std::uint32_t>{1});
-    auto over = world.take<Exchange::LoadOver>();
+    auto over = world.take<Exchange::FetchOver>();
     BOOST_REQUIRE(over.size() == 1U);
-    BOOST_TEST(over[0].given == 0U);
+    BOOST_TEST(over[0].prefix == 0U);
 
     world.replicator.fetch_chain(world.now, {key(1), key(2)}, {false, false});
-    looks = world.take<Exchange::LookCold>();
+    looks = world.take<Exchange::LookupCold>();
     BOOST_REQUIRE(looks.size() == 1U);
     world.replicator.handle_cold_sizes(world.now, looks[0].id, std::vector<std::uint32_t>{4096, 4096});
     const auto reads = world.take<Exchange::ReadCold>();
     BOOST_REQUIRE(reads.size() == 1U);
     world.replicator.handle_segment(world.now, reads[0].id, 1, {body(2)});
     world.replicator.handle_segment(world.now, reads[0].id, 0, {body(1)});
-    over = world.take<Exchange::LoadOver>();
+    over = world.take<Exchange::FetchOver>();
     BOOST_REQUIRE(over.size() == 1U);
-    BOOST_TEST(over[0].given == 2U);
+    BOOST_TEST(over[0].prefix == 2U);
     BOOST_TEST(world.replicator.status().fetched == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_cancelled_fetch_is_not_heard_of_again) {
     World world;
     const auto numbers = world.chain_of_one_owner(2);
-    const kv::LoadId id = world.replicator.fetch_chain(world.now, {key(numbers[0]), key(numbers[1])}, {false, false});
+    const kv::FetchId id = world.replicator.fetch_chain(world.now, {key(numbers[0]), key(numbers[1])}, {false, false});
     const auto sends = world.take<Exchange::Send>();
     world.replicator.cancel(world.now, id);
     BOOST_TEST(world.take<Exchange::Drop>().size() == sends.size());

@@ -3,7 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "io/crypto/openssl_crypto.h"
-#include "sim/kv/chats.h"
+#include "sim/kv/conversations.h"
 
 using namespace exa;
 using namespace exa::sim;
@@ -13,11 +13,13 @@ namespace {
 struct World {
     explicit World(std::uint64_t segments = 100, Mutant mutant = Mutant::none)
         : sealer(crypto, as_bytes("secret"), mutant), store(sealer, disk, segments * kv::segment_block, Rng(1)) {
-        while (chats.chat(0).segments.size() < 200) chats.grow(0, 10);
-        all = chats.chat(0).segments;
+        while (conversations.conversation(0).segments.size() < 200) conversations.grow(0, 10);
+        all = conversations.conversation(0).segments;
     }
 
-    KvStore::Begun begin(std::size_t number) { return store.begin(now, chats.make(sealer, all[number], number), gone); }
+    KvStore::Begun begin(std::size_t number) {
+        return store.begin(now, conversations.make(sealer, all[number], number), gone);
+    }
     bool put(std::size_t number) {
         if (begin(number) != KvStore::Begun::writing) return false;
         store.finish(now, all[number].key);
@@ -29,8 +31,8 @@ struct World {
     kv::SegmentSealer sealer;
     Disk disk{Rng(2)};
     KvStore store;
-    Chats chats{crypto, {.chats = 1, .segments_max = 500}, Mutant::none, Rng(3)};
-    std::vector<Chats::Segment> all;
+    Conversations conversations{crypto, {.conversations = 1, .segments_max = 500}, Mutant::none, Rng(3)};
+    std::vector<Conversations::Segment> all;
     std::vector<kv::SegmentKey> gone;
     WallTime now{1'000'000'000};
 };

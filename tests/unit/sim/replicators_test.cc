@@ -49,12 +49,12 @@ struct User final : ReplicatorUser {
     }
     void on_trouble(Host) override { ++troubles; }
     void on_written(Host host, const kv::Item& item) override { disks[host].items[item.key] = item; }
-    void deliver(Host, const kv::Exchange::Give&) override { ++delivered; }
-    void end_fetch(Host, const kv::Exchange::LoadOver& over) override { over_at = over.given; }
+    void deliver(Host, const kv::Exchange::Deliver&) override { ++delivered; }
+    void end_fetch(Host, const kv::Exchange::FetchOver& over) override { over_at = over.prefix; }
     void store(Host host, const kv::Exchange::Store& store) override {
         replicators->write_later(host, store.item, WriteOrigin::offered);
     }
-    void on_acked(const kv::Exchange::Kept& one) override { acked.insert(one.by); }
+    void on_acked(const kv::Exchange::Acked& one) override { acked.insert(one.by); }
 
     io::OpenSslCrypto crypto;
     kv::SegmentSealer sealer{crypto, as_bytes("secret")};
@@ -128,7 +128,7 @@ struct World {
 
 BOOST_AUTO_TEST_SUITE(replicators_)
 
-BOOST_AUTO_TEST_CASE(what_one_host_writes_its_owners_get_and_say_so) {
+BOOST_AUTO_TEST_CASE(the_owners_of_a_write_store_and_acknowledge_it) {
     World world;
     const Host writer = world.outsider();
     world.replicators.write_later(writer, world.item, WriteOrigin::made);
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(what_one_host_writes_its_owners_get_and_say_so) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_was_fetched_is_offered_to_nobody) {
+BOOST_AUTO_TEST_CASE(a_fetched_segment_is_offered_to_nobody) {
     World world;
     world.replicators.write_later(world.outsider(), world.item, WriteOrigin::fetched);
     world.run(std::chrono::seconds{10});
@@ -204,9 +204,9 @@ BOOST_AUTO_TEST_CASE(a_segment_that_takes_longer_than_the_timeout_arrives) {
     for (const Host owner : world.owners()) BOOST_TEST(world.user.disks[owner].items.contains(world.item.key));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_given_up_does_not_go_on_the_line) {
+BOOST_AUTO_TEST_CASE(a_dropped_fetch_is_not_sent) {
     node::KvReplicatorConfig config;
-    config.exchange.look_patience = std::chrono::seconds{10};
+    config.exchange.lookup_timeout = std::chrono::seconds{10};
     World world(config);
     const Host asker = 0;
     std::vector<kv::SegmentKey> chain(40);

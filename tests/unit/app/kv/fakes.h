@@ -198,7 +198,7 @@ class FakeDisk final : public io::SegmentStore {
 // Others that have nothing.
 class FakeKvPeers : public KvPeers {
   public:
-    void load(std::vector<kv::SegmentKey>, std::vector<bool>, const kv::LoadTerms&, Sink sink) override { sink({}); }
+    void load(std::vector<kv::SegmentKey>, std::vector<bool>, const kv::FetchTerms&, Sink sink) override { sink({}); }
     void handle_stored(const kv::SegmentHead&, kv::SealedSegment) override {}
     void recover(const kv::SegmentKey&) override {}
     void move(PeerId, std::vector<kv::SegmentKey>, Moved) override {}

@@ -50,7 +50,7 @@ constexpr std::size_t sealed_bytes = kv::segment_header_size + 100;
 // Others that have some segments, and say so on the caller's thread.
 class FakePeers final : public FakeKvPeers {
   public:
-    void load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, const kv::LoadTerms& terms,
+    void load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, const kv::FetchTerms& terms,
               Sink sink) override {
         asked_on = terms;
         asked.push_back(chain);
@@ -69,7 +69,7 @@ class FakePeers final : public FakeKvPeers {
 
     std::set<int> have;
     std::set<int> cold;  // of these, what is read from the cold tier
-    kv::LoadTerms asked_on;
+    kv::FetchTerms asked_on;
     std::vector<std::vector<kv::SegmentKey>> asked;
     std::vector<std::vector<bool>> holdings;
     std::vector<kv::SegmentKey> stored;
@@ -373,7 +373,7 @@ BOOST_AUTO_TEST_CASE(what_others_read_from_the_cold_tier_and_what_was_read_here_
     peers.cold = {2, 3};
     f.service->set_peers(peers);
     Basket basket;
-    const kv::LoadTerms terms{TimePoint{std::chrono::seconds{7}}, std::chrono::milliseconds{5}};
+    const kv::FetchTerms terms{TimePoint{std::chrono::seconds{7}}, std::chrono::milliseconds{5}};
     f.service->load(keys_of({1, 2, 3}), basket.sink(), terms);
     BOOST_TEST(basket.wait().size() == 3U);
     BOOST_TEST((peers.asked_on.deadline == terms.deadline));

@@ -116,7 +116,7 @@ class OtherPeer final : public FakeKvPeers {
         ++fetches;
         start([this, key = item.key, done = std::move(done)] { done(bring(key)); });
     }
-    void load(std::vector<kv::SegmentKey> chain, std::vector<bool>, const kv::LoadTerms&, Sink sink) override {
+    void load(std::vector<kv::SegmentKey> chain, std::vector<bool>, const kv::FetchTerms&, Sink sink) override {
         start([this, chain = std::move(chain), sink = std::move(sink)] {
             std::size_t place = 0;
             for (; place < chain.size(); ++place) {

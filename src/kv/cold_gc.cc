@@ -1,4 +1,4 @@
-#include "kv/cold_care.h"
+#include "kv/cold_gc.h"
 
 #include <algorithm>
 #include <utility>
@@ -12,13 +12,13 @@ std::uint32_t cold_folder(const SegmentKey& key) {
     return std::uint32_t{key.bytes[0]} << 4 | key.bytes[1] >> 4;
 }
 
-ColdCare::ColdCare(PeerId self, const ColdCareConfig& config) : self_(self), config_(config), folders_(cold_folders) {}
+ColdGc::ColdGc(PeerId self, const ColdGcConfig& config) : self_(self), config_(config), folders_(cold_folders) {}
 
-std::uint64_t ColdCare::share_bytes() const {
+std::uint64_t ColdGc::share_bytes() const {
     return static_cast<std::uint64_t>(static_cast<double>(config_.capacity_bytes) * folders() / cold_folders);
 }
 
-void ColdCare::handle_peers(TimePoint now, const std::vector<PeerId>& peers) {
+void ColdGc::handle_peers(TimePoint now, const std::vector<PeerId>& peers) {
     std::vector<ring::RendezvousCandidate> candidates;
     for (const PeerId peer : peers) candidates.push_back({.id = peer.value});
     for (std::uint32_t number = 0; number < cold_folders; ++number) {
@@ -39,10 +39,10 @@ void ColdCare::handle_peers(TimePoint now, const std::vector<PeerId>& peers) {
         next_ = now;
 }
 
-std::optional<std::uint32_t> ColdCare::next(TimePoint now) {
+std::optional<std::uint32_t> ColdGc::next(TimePoint now) {
     if (now < next_) return std::nullopt;
     const bool may_be_full = bytes_ + std::max(written_, written_before_) > share_bytes();
-    // From now on, not from when it was due: what was missed while the directory did not answer is not made up for.
+    // From now, not from when it was due: rounds missed while the directory did not answer are not made up for.
     next_ = now + (may_be_full ? config_.hurry : config_.round) / static_cast<std::int64_t>(mine_.size());
     auto at = last_ ? mine_.upper_bound(*last_) : mine_.begin();
     if (at == mine_.end()) {
@@ -53,7 +53,7 @@ std::optional<std::uint32_t> ColdCare::next(TimePoint now) {
     return last_;
 }
 
-std::vector<std::string> ColdCare::handle_listing(WallTime now, std::uint32_t number, std::vector<ColdFile> files) {
+std::vector<std::string> ColdGc::handle_listing(WallTime now, std::uint32_t number, std::vector<ColdFile> files) {
     std::vector<std::string> gone;
     Folder& folder = folders_[number];
     if (!folder.is_mine) return gone;
@@ -89,7 +89,7 @@ std::vector<std::string> ColdCare::handle_listing(WallTime now, std::uint32_t nu
     return gone;
 }
 
-void ColdCare::forget(Folder& folder) {
+void ColdGc::forget(Folder& folder) {
     bytes_ -= std::exchange(folder.bytes, 0);
     files_ -= std::exchange(folder.files, 0);
 }

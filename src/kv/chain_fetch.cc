@@ -1,4 +1,4 @@
-#include "kv/load.h"
+#include "kv/chain_fetch.h"
 
 #include <algorithm>
 #include <map>
@@ -8,8 +8,8 @@
 
 namespace exa::kv {
 
-Load::Load(std::vector<SegmentKey> chain, std::vector<bool> held, PeerId self, const Placement& placement,
-           const LoadConfig& config)
+ChainFetch::ChainFetch(std::vector<SegmentKey> chain, std::vector<bool> held, PeerId self, const Placement& placement,
+                       const ChainFetchConfig& config)
     : self_(self), config_(config) {
     EXA_CHECK(chain.size() == held.size());
     std::map<PeerId, std::vector<std::uint32_t>> by_owner;
@@ -32,39 +32,39 @@ Load::Load(std::vector<SegmentKey> chain, std::vector<bool> held, PeerId self, c
     for (auto& [owner, places] : by_owner) {
         for (std::size_t first = 0; first < places.size(); first += question_items_max) {
             const std::size_t last = std::min(places.size(), first + question_items_max);
-            looks_.push_back({owner,
-                              {places.begin() + static_cast<std::ptrdiff_t>(first),
-                               places.begin() + static_cast<std::ptrdiff_t>(last)}});
+            lookups_.push_back({owner,
+                                {places.begin() + static_cast<std::ptrdiff_t>(first),
+                                 places.begin() + static_cast<std::ptrdiff_t>(last)}});
         }
     }
-    if (looks_.empty()) find_reach();
+    if (lookups_.empty()) find_reach();
 }
 
-std::optional<Load::Asks> Load::next_look() {
-    if (looks_.empty()) return std::nullopt;
-    Asks look = std::move(looks_.back());
-    looks_.pop_back();
-    ++looks_open_;
+std::optional<ChainFetch::Asks> ChainFetch::next_lookup() {
+    if (lookups_.empty()) return std::nullopt;
+    Asks look = std::move(lookups_.back());
+    lookups_.pop_back();
+    ++lookups_open_;
     return look;
 }
 
-void Load::looked(const Asks& look, std::span<const Item> items) {
+void ChainFetch::handle_lookup(const Asks& look, std::span<const Item> items) {
     EXA_CHECK(items.size() == look.places.size());
     for (std::size_t i = 0; i < items.size(); ++i) {
         Segment& segment = segments_[look.places[i]];
         if (items[i].bytes > 0 && items[i].key == segment.key) segment.sources.push_back({look.to, items[i].bytes});
     }
-    look_failed();
+    handle_lookup_failed();
 }
 
-void Load::look_failed() {
-    EXA_CHECK(looks_open_ > 0);
-    --looks_open_;
-    if (!is_looking()) find_reach();
+void ChainFetch::handle_lookup_failed() {
+    EXA_CHECK(lookups_open_ > 0);
+    --lookups_open_;
+    if (!is_looking_up()) find_reach();
 }
 
-// The places that are held, asked for, or with somebody who has not been tried.
-void Load::find_reach() {
+// Places that are held, asked for, or have a source that has not been tried.
+void ChainFetch::find_reach() {
     reach_ = next_;
     while (reach_ < segments_.size() &&
            (segments_[reach_].state != State::missing || !segments_[reach_].sources.empty()))
@@ -72,8 +72,8 @@ void Load::find_reach() {
     while (next_ < reach_ && segments_[next_].state == State::held) ++next_;
 }
 
-std::optional<std::vector<std::uint32_t>> Load::next_cold_look() {
-    if (is_looking() || cold_look_open_ || !wants_cold_look()) return std::nullopt;
+std::optional<std::vector<std::uint32_t>> ChainFetch::next_cold_lookup() {
+    if (is_looking_up() || cold_lookup_open_ || !needs_cold_lookup()) return std::nullopt;
     std::vector<std::uint32_t> places;
     for (std::uint32_t place = reach_; place < segments_.size() && places.size() < question_items_max; ++place) {
         Segment& segment = segments_[place];
@@ -81,11 +81,11 @@ std::optional<std::vector<std::uint32_t>> Load::next_cold_look() {
         segment.is_cold_asked = true;
         places.push_back(place);
     }
-    cold_look_open_ = true;
+    cold_lookup_open_ = true;
     return places;
 }
 
-void Load::looked_cold(std::span<const std::uint32_t> places, std::span<const Item> items) {
+void ChainFetch::handle_cold_lookup(std::span<const std::uint32_t> places, std::span<const Item> items) {
     EXA_CHECK(items.size() == places.size());
     for (std::size_t i = 0; i < items.size(); ++i) {
         Segment& segment = segments_[places[i]];
@@ -93,17 +93,17 @@ void Load::looked_cold(std::span<const std::uint32_t> places, std::span<const It
         segment.cold_bytes = items[i].bytes;
         segment.sources.push_back({segment.reader, segment.cold_bytes});
     }
-    cold_look_failed();
+    handle_cold_lookup_failed();
 }
 
-void Load::cold_look_failed() {
-    EXA_CHECK(cold_look_open_);
-    cold_look_open_ = false;
+void ChainFetch::handle_cold_lookup_failed() {
+    EXA_CHECK(cold_lookup_open_);
+    cold_lookup_open_ = false;
     find_reach();
 }
 
-std::optional<Load::Asks> Load::next_fetch() {
-    if (is_looking()) return std::nullopt;
+std::optional<ChainFetch::Asks> ChainFetch::next_fetch() {
+    if (is_looking_up()) return std::nullopt;
     Asks fetch;
     std::uint64_t bytes = 0;
     for (std::uint32_t place = next_; place < reach_; ++place) {
@@ -138,7 +138,7 @@ std::optional<Load::Asks> Load::next_fetch() {
     return fetch;
 }
 
-void Load::arrived(PeerId from, std::uint32_t place, SealedSegment segment) {
+void ChainFetch::arrived(PeerId from, std::uint32_t place, SealedSegment segment) {
     Segment& awaited = segments_[place];
     if (awaited.state != State::asked) return;
     const auto at = std::ranges::find(busy_, from, &std::pair<PeerId, std::uint64_t>::first);
@@ -156,11 +156,11 @@ void Load::arrived(PeerId from, std::uint32_t place, SealedSegment segment) {
     if (place < reach_ && awaited.sources.empty()) find_reach();
 }
 
-std::optional<Load::Given> Load::next_given() {
+std::optional<ChainFetch::Delivery> ChainFetch::next_delivery() {
     if (next_ == reach_ || segments_[next_].state != State::here) return std::nullopt;
     Segment& segment = segments_[next_];
-    Given given{next_++, std::move(segment.arrived), segment.is_cold};
-    segment.state = State::given;
+    Delivery given{next_++, std::move(segment.arrived), segment.is_cold};
+    segment.state = State::delivered;
     window_ -= std::exchange(segment.bytes, 0);
     while (next_ < reach_ && segments_[next_].state == State::held) ++next_;
     return given;

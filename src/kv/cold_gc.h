@@ -1,14 +1,16 @@
-// ColdCare: which folders of a directory shared by all peers this one looks after, when, and what goes from them.
+// ColdGc: which folders of the cold tier's shared directory this peer cleans up, when, and which files it removes.
 //
-// The directory has `cold_folders` folders, and a segment's key names its own. Rendezvous hashing gives each folder to
-// one of the peers, so that nothing is agreed upon and no folder is gone through by all: each peer goes through its own
-// in a round, one at a time. Keys are spread evenly, so a peer's share of the folders is its share of the capacity, and
-// the oldest tenth of each folder is the oldest tenth of all: what is too much is taken from every folder alike.
+// The directory has `cold_folders` folders, and a segment's key names its own. Rendezvous hashing assigns each folder
+// to one peer, so that nothing has to be agreed on and no folder is scanned by two: each peer goes through its own
+// folders in a round, one at a time. Keys are spread evenly, so a peer's share of the folders is its share of the
+// capacity, and the oldest tenth of each folder is the oldest tenth of all: what exceeds the capacity is taken from
+// every folder alike.
 //
-// How full the folders are is known from the last round. What others wrote since is taken to be about what this peer
-// wrote; when that would be too much, the round goes faster. So the capacity is kept within what is written in a round.
+// How full the folders are is known from the last round. Other peers are assumed to have written about as much since as
+// this peer; when that would exceed the share, the round goes faster. So the capacity is exceeded by what is written in
+// one round at most.
 //
-// Sans-IO. Polling order: next() until it has nothing to say, each followed by handle_listing() unless the folder could
+// Sans-IO. Polling order: next() until it returns nothing, each followed by handle_listing() unless the folder could
 // not be read; then next_timeout().
 #pragma once
 
@@ -29,12 +31,12 @@ inline constexpr std::uint32_t cold_folders = 4096;
 // The key's first twelve bits.
 std::uint32_t cold_folder(const SegmentKey& key);
 
-struct ColdCareConfig {
+struct ColdGcConfig {
     std::uint64_t capacity_bytes = 0;           // of the whole directory
     Duration round = std::chrono::minutes{5};   // through all of this peer's folders
     Duration hurry = std::chrono::seconds{20};  // the same, when there may be too much
-    double low_water = 0.95;                    // of this peer's share, once it was full
-    std::int64_t leftover_s = 3600;             // how old a file that never got its name is when it goes
+    double low_water = 0.95;                    // of this peer's share, after it was full
+    std::int64_t leftover_s = 3600;             // age at which a file that never got its name is removed
 };
 
 // A file in a folder, as a listing shows it.
@@ -45,26 +47,26 @@ struct ColdFile {
     std::int64_t used_s = 0;  // Unix time: when it was written or last used
 };
 
-class ColdCare {
+class ColdGc {
   public:
-    ColdCare(PeerId self, const ColdCareConfig& config);
+    ColdGc(PeerId self, const ColdGcConfig& config);
 
     // Getters.
     std::uint32_t folders() const { return static_cast<std::uint32_t>(mine_.size()); }
-    // In this peer's folders, as of the last time each was looked at.
+    // In this peer's folders, as of each one's last listing.
     std::uint64_t bytes() const { return bytes_; }
     std::uint64_t files() const { return files_; }
     std::uint64_t share_bytes() const;
     TimePoint next_timeout() const { return next_; }
 
-    // Who looks after the directory; this peer is one of them if it is among them.
+    // The peers that share the work; this peer takes part if it is among them.
     void handle_peers(TimePoint now, const std::vector<PeerId>& peers);
     // This peer wrote a file.
     void handle_written(std::uint64_t bytes) { written_ += bytes; }
 
-    // The folder to look at now.
+    // The folder to list now.
     std::optional<std::uint32_t> next(TimePoint now);
-    // What is in it; returns the names of those that shall go.
+    // What is in it; returns the names of the files to remove.
     std::vector<std::string> handle_listing(WallTime now, std::uint32_t folder, std::vector<ColdFile> files);
 
   private:
@@ -77,17 +79,17 @@ class ColdCare {
     void forget(Folder& folder);
 
     const PeerId self_;
-    const ColdCareConfig config_;
+    const ColdGcConfig config_;
     std::vector<Folder> folders_;
     std::set<std::uint32_t> mine_;
-    std::optional<std::uint32_t> last_;  // that was looked at
+    std::optional<std::uint32_t> last_;  // listed
     TimePoint next_ = time_never;
     std::uint64_t bytes_ = 0;
     std::uint64_t files_ = 0;
     std::uint64_t written_ = 0;         // since the round began
     std::uint64_t written_before_ = 0;  // in the round before
-    // While there is too much: how many folders are still to give up which part of theirs, and what those before should
-    // have given up beside, had files been smaller.
+    // While there is too much: how many folders still have to lose which part of their bytes, and how many bytes of the
+    // folders before are still owed because files are not divisible.
     std::size_t evict_left_ = 0;
     double evict_part_ = 0;
     double carry_ = 0;

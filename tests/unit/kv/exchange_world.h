@@ -1,4 +1,4 @@
-// Mesh: some exchanges on one time line, with delays, losses and stores that keep what they get.
+// ExchangeWorld: some exchanges on one time line, with delays, losses and stores that keep what they get.
 #pragma once
 
 #include <boost/test/unit_test.hpp>
@@ -15,25 +15,25 @@
 
 namespace exa::kv::samples {
 
-class Mesh {
+class ExchangeWorld {
   public:
     struct Node {
         PeerId id;
         bool up = true;
-        bool stores = true;  // its disk takes what comes
+        bool stores = true;  // its disk takes writes
         MapHoldings holdings;
         std::map<SegmentKey, SealedSegment> bodies;
         std::unique_ptr<Exchange> exchange;
-        std::vector<std::pair<PeerId, Item>> kept;
-        std::map<LoadId, std::vector<std::uint32_t>> given;
-        std::map<LoadId, std::uint32_t> over;
+        std::vector<std::pair<PeerId, Item>> acked;
+        std::map<FetchId, std::vector<std::uint32_t>> delivered;
+        std::map<FetchId, std::uint32_t> over;
         std::map<FindId, std::vector<ValueVerdict>> found;
-        std::vector<Item> spares;
-        std::uint32_t life = 0;
+        std::vector<Item> surplus;
+        std::uint32_t boot = 0;
     };
 
     // Peers 1 .. `peers`; each has a rack of its own.
-    explicit Mesh(std::uint64_t peers, ExchangeConfig config = {}, std::uint64_t seed = 1)
+    explicit ExchangeWorld(std::uint64_t peers, ExchangeConfig config = {}, std::uint64_t seed = 1)
         : config_(config), rng(seed) {
         for (std::uint64_t id = 1; id <= peers; ++id) {
             Node& node = nodes[PeerId{id}];
@@ -45,7 +45,7 @@ class Mesh {
 
     Node& node(std::uint64_t id) { return nodes.at(PeerId{id}); }
 
-    // What everybody is told of who there is: those that are down are out of reach, those that are lost no holders.
+    // Publishes who is a member: peers that are down are out of reach, lost ones are no holders.
     void place() {
         std::vector<Holder> holders;
         for (const auto& [id, node] : nodes)
@@ -58,7 +58,7 @@ class Mesh {
     void crash(std::uint64_t id) {
         node(id).up = false;
         node(id).exchange.reset();
-        ++node(id).life;
+        ++node(id).boot;
     }
     void restart(std::uint64_t id) {
         node(id).up = true;
@@ -78,8 +78,8 @@ class Mesh {
             chain.push_back(key(number));
             held.push_back(node(id).holdings.find(key(number)).has_value());
         }
-        chains[{PeerId{id}, LoadId{load}}] = numbers;
-        act(node(id), [&](Exchange& exchange) { exchange.load(now, {load}, chain, held); });
+        chains[{PeerId{id}, FetchId{load}}] = numbers;
+        act(node(id), [&](Exchange& exchange) { exchange.fetch_chain(now, {load}, chain, held); });
     }
 
     // The disk of that peer has lost it, and this was noticed.
@@ -101,8 +101,8 @@ class Mesh {
         act(node(id), [&](Exchange& exchange) { exchange.find(now, {find}, {known}); });
     }
     void fetch(std::uint64_t id, std::uint64_t load, std::uint64_t number, std::vector<PeerId> holders) {
-        chains[{PeerId{id}, LoadId{load}}] = {number};
-        act(node(id), [&](Exchange& exchange) { exchange.fetch(now, {load}, item(number), std::move(holders)); });
+        chains[{PeerId{id}, FetchId{load}}] = {number};
+        act(node(id), [&](Exchange& exchange) { exchange.fetch_value(now, {load}, item(number), std::move(holders)); });
     }
 
     // Until nothing happens any more, or for so long.
@@ -146,11 +146,11 @@ class Mesh {
     TimePoint now{std::chrono::seconds{100}};
 
   private:
-    using Chain = std::pair<PeerId, LoadId>;
+    using Chain = std::pair<PeerId, FetchId>;
 
     void start(Node& node) {
         node.exchange = std::make_unique<Exchange>(node.id, node.holdings, config_);
-        ++node.life;
+        ++node.boot;
         if (placement) node.exchange->handle_placement(now, placement);
     }
 
@@ -165,9 +165,9 @@ class Mesh {
     Duration delay() { return std::chrono::microseconds{100 + rng.below(400)}; }
     // Later, if the process that is meant still runs then.
     void later(PeerId id, std::function<void(Node&)> what) {
-        at(delay(), [this, id, life = nodes.at(id).life, what = std::move(what)] {
+        at(delay(), [this, id, boot = nodes.at(id).boot, what = std::move(what)] {
             Node& node = nodes.at(id);
-            if (node.up && node.life == life) what(node);
+            if (node.up && node.boot == boot) what(node);
         });
     }
 
@@ -179,12 +179,12 @@ class Mesh {
     void take(Node& node, Exchange::Output output) {
         if (auto* send = std::get_if<Exchange::Send>(&output)) {
             question(node.id, *send);
-        } else if (auto* give = std::get_if<Exchange::Give>(&output)) {
-            const std::uint64_t number = chains.at({node.id, give->id})[give->place];
-            BOOST_TEST(std::ranges::equal(give->segment->view(), body(number)->view()));
-            node.given[give->id].push_back(give->place);
-        } else if (auto* over = std::get_if<Exchange::LoadOver>(&output)) {
-            BOOST_TEST(node.over.emplace(over->id, over->given).second);
+        } else if (auto* deliver = std::get_if<Exchange::Deliver>(&output)) {
+            const std::uint64_t number = chains.at({node.id, deliver->id})[deliver->place];
+            BOOST_TEST(std::ranges::equal(deliver->segment->view(), body(number)->view()));
+            node.delivered[deliver->id].push_back(deliver->place);
+        } else if (auto* over = std::get_if<Exchange::FetchOver>(&output)) {
+            BOOST_TEST(node.over.emplace(over->id, over->prefix).second);
         } else if (auto* store = std::get_if<Exchange::Store>(&output)) {
             later(node.id, [this, item = store->item, segment = store->segment](Node& at) {
                 if (at.stores) keep(at, item, segment);
@@ -196,7 +196,7 @@ class Mesh {
             later(to, [this, ask, outcomes = answer->outcomes](Node& at) {
                 act(at, [&](Exchange& exchange) { exchange.handle_outcomes(now, ask, outcomes); });
             });
-        } else if (auto* look = std::get_if<Exchange::LookCold>(&output)) {
+        } else if (auto* look = std::get_if<Exchange::LookupCold>(&output)) {
             later(node.id, [this, look = *look](Node& at) {
                 std::vector<Item> items;
                 for (const SegmentKey& one : look.keys) {
@@ -210,11 +210,11 @@ class Mesh {
             });
         } else if (auto* read = std::get_if<Exchange::ReadCold>(&output)) {
             read_cold(node.id, *read, 0);
-        } else if (auto* kept = std::get_if<Exchange::Kept>(&output)) {
-            BOOST_TEST(nodes.at(kept->by).bodies.contains(kept->item.key));
-            node.kept.emplace_back(kept->by, kept->item);
-        } else if (auto* spare = std::get_if<Exchange::Spare>(&output)) {
-            node.spares.push_back(spare->item);
+        } else if (auto* acked = std::get_if<Exchange::Acked>(&output)) {
+            BOOST_TEST(nodes.at(acked->by).bodies.contains(acked->item.key));
+            node.acked.emplace_back(acked->by, acked->item);
+        } else if (auto* one = std::get_if<Exchange::Surplus>(&output)) {
+            node.surplus.push_back(one->item);
         } else if (auto* found = std::get_if<Exchange::Found>(&output)) {
             BOOST_TEST(node.found.emplace(found->id, found->verdicts).second);
         }
@@ -240,11 +240,11 @@ class Mesh {
             later(from, [this, id](Node& node) { act(node, [&](Exchange& e) { e.handle_failed(now, id); }); });
         };
         if (!nodes.at(send.to).up || rng.unit() < question_loss) return fail();
-        const std::uint32_t life = nodes.at(send.to).life;
-        at(delay(), [this, from, send, fail, life] {
+        const std::uint32_t boot = nodes.at(send.to).boot;
+        at(delay(), [this, from, send, fail, boot] {
             Node& node = nodes.at(send.to);
-            if (!node.up || node.life != life) return fail();
-            if (send.question.kind == QuestionKind::look) {
+            if (!node.up || node.boot != boot) return fail();
+            if (send.question.kind == QuestionKind::lookup) {
                 std::vector<Item> items;
                 for (const Item& asked : send.question.items)
                     items.push_back(node.holdings.find(asked.key).value_or(Item{asked.key}));
@@ -269,14 +269,14 @@ class Mesh {
         const bool is_lost = rng.unit() < segment_loss;
         SealedSegment segment = found != node.bodies.end() && !is_lost ? found->second : nullptr;
         // Whoever is asked for what it does not have reads it for all.
-        if (found == node.bodies.end() && config_.load.has_cold) {
+        if (found == node.bodies.end() && config_.chain.has_cold) {
             segment = read_cold(send.question.items[place].key);
             if (segment) node.bodies[send.question.items[place].key] = segment;
         }
         ++fetched;
-        later(from, [this, from, send, place, segment, life = node.life](Node& asker) {
+        later(from, [this, from, send, place, segment, boot = node.boot](Node& asker) {
             const Node& sender = nodes.at(send.to);
-            const bool broke = !sender.up || sender.life != life;
+            const bool broke = !sender.up || sender.boot != boot;
             act(asker, [&](Exchange& exchange) {
                 if (broke)
                     exchange.handle_failed(now, send.id);

@@ -1,4 +1,4 @@
-#include "kv/cold_cost.h"
+#include "kv/fetch_cost.h"
 
 #include <algorithm>
 
@@ -10,19 +10,19 @@ constexpr double weight_of_new = 1.0 / 8;
 
 }  // namespace
 
-void ColdCost::handle_read(std::uint64_t bytes, Duration took) {
+void FetchCost::handle_read(std::uint64_t bytes, Duration took) {
     if (bytes == 0) return;
     const double found = static_cast<double>(std::max<std::int64_t>(took.count(), 1)) / static_cast<double>(bytes);
     us_per_byte_ = us_per_byte_ < 0 ? found : us_per_byte_ + weight_of_new * (found - us_per_byte_);
 }
 
-std::optional<double> ColdCost::bytes_per_second() const {
+std::optional<double> FetchCost::bytes_per_second() const {
     if (us_per_byte_ < 0) return std::nullopt;
     return 1e6 / us_per_byte_ * readers_;
 }
 
-std::size_t ColdCost::worth(TimePoint now, const LoadTerms& terms, std::size_t count, std::uint64_t bytes,
-                            std::uint64_t waiting) {
+std::size_t FetchCost::worth(TimePoint now, const FetchTerms& terms, std::size_t count, std::uint64_t bytes,
+                             std::uint64_t waiting) {
     if (us_per_byte_ < 0 || count == 0) return count;
     const double one = us_per_byte_ * static_cast<double>(bytes);
     const double before = us_per_byte_ * static_cast<double>(waiting) / readers_;

@@ -1,5 +1,5 @@
-// Chats: what is computed, so that segments have something to be checked against. A chat grows by segments; what a
-// segment holds follows from its model, its tenant and all tokens up to it, and is written into it.
+// Conversations: what engines would compute, so that segments have something to be checked against. A conversation
+// grows by segments; the content of a segment follows from its model, its tenant and all tokens up to it.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@
 
 namespace exa::sim {
 
-struct ChatShape {
-    std::uint32_t chats = 50;
+struct ConversationShape {
+    std::uint32_t conversations = 50;
     std::uint32_t tenants = 2;
     std::uint32_t models = 2;
-    std::uint32_t segments_max = 40;  // then the chat begins anew
-    double shared = 0.3;              // of chats, which begin with the same tokens (a system prompt)
+    std::uint32_t segments_max = 40;  // then the conversation starts over
+    double shared = 0.3;              // share of conversations that begin with the same tokens (a system prompt)
 };
 
-class Chats {
+class Conversations {
   public:
     // What a segment must hold, from its model, tenant and tokens.
     struct Content {
@@ -36,7 +36,7 @@ class Chats {
         kv::SegmentKey parent;
         Content content;
     };
-    struct Chat {
+    struct Conversation {
         std::uint32_t tenant = 0;
         std::uint32_t model = 0;
         bool shared = false;
@@ -44,24 +44,24 @@ class Chats {
     };
 
     // `crypto` outlives it.
-    Chats(const Crypto& crypto, const ChatShape& shape, Mutant mutant, Rng rng);
+    Conversations(const Crypto& crypto, const ConversationShape& shape, Mutant mutant, Rng rng);
 
-    std::uint32_t pick() { return static_cast<std::uint32_t>(rng_.below(chats_.size())); }
-    const Chat& chat(std::uint32_t number) const { return chats_[number]; }
-    // One to `most` segments more, or a new beginning when it has become long.
+    std::uint32_t pick() { return static_cast<std::uint32_t>(rng_.below(conversations_.size())); }
+    const Conversation& conversation(std::uint32_t number) const { return conversations_[number]; }
+    // Adds one to `most` segments, after starting over when it has become long.
     void grow(std::uint32_t number, std::uint32_t most);
 
     // Sealed, with its content as payload.
     kv::SealedSegment make(const kv::SegmentSealer& sealer, const Segment& segment, std::uint64_t nonce) const;
-    // Nothing when the bytes say nothing.
+    // Nothing when the bytes are no content.
     static std::optional<Content> read(const kv::SegmentBuffer& sealed);
 
   private:
     const Crypto& crypto_;
-    const ChatShape shape_;
+    const ConversationShape shape_;
     const Mutant mutant_;
     Rng rng_;
-    std::vector<Chat> chats_;
+    std::vector<Conversation> conversations_;
 };
 
 }  // namespace exa::sim
