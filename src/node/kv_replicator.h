@@ -1,14 +1,15 @@
-// KvReplicator: everything a peer decides about KV among peers, as one machine: who is asked for what and when, what an
-// answer is worth, what is offered after a change of the view, what counts as converged. Production (app/kv) carries
-// its actions over links and to the store, the simulator over its network and model disks; neither decides anything.
+// KvReplicator: everything that a peer decides about sharing KV with others, as one machine: which peer is asked for
+// what and when, what an answer is worth, what is offered after the view changes, what counts as converged. Production
+// (app/kv) carries its actions over links and to the store, the simulator over its network and model disks; neither
+// decides anything.
 //
-// It drives kv::Exchange, the protocol itself, and adds what lies between that and a transport: the view, the bytes of
-// answers, segments that are verified out of order, what a move may take, and the state of it all.
+// It drives kv::Exchange, the protocol, and adds what lies between that and a transport: the view, the bytes of
+// answers, segments that are verified out of order, what may be moved, and a status.
 //
 // Sans-IO. Polling order: handle_*() and commands at any time, then poll_action() until it is empty, then
 // next_timeout(). A question of this peer (Send) is answered by handle_bytes() and handle_end() for a lookup, an offer
 // or a move, by handle_segment() once for each place for a fetch, in any order, or ends in handle_failed(). After that,
-// and after a Drop, its id means nothing any more, and late answers change nothing.
+// and after a Drop, its id is unknown, and late answers change nothing.
 #pragma once
 
 #include <cstddef>
@@ -31,13 +32,13 @@ namespace exa::node {
 
 struct KvReplicatorConfig {
     kv::ExchangeConfig exchange;
-    // How often handle_view() is to be called. A new owner that is known so much later costs nothing.
+    // How often handle_view() should be called. Learning of a new owner that much later costs nothing.
     Duration view_period = std::chrono::milliseconds{200};
-    // While segments come in, their progress counts so often: a fraction of the timeout that it holds off.
+    // While segments arrive, how often their progress counts: a fraction of the timeout that it resets.
     Duration progress_period = std::chrono::milliseconds{100};
 };
 
-// A segment that came from a peer or the cold tier, after it was checked.
+// A segment from a peer or the cold tier, after it was checked.
 struct ReceivedSegment {
     kv::SealedSegment segment;      // null: it was not there, or is not what was asked for
     std::size_t arrived_bytes = 0;  // sealed, from a peer; 0: it was not there
@@ -49,17 +50,17 @@ ReceivedSegment check_received(const kv::SegmentSealer& sealer, const kv::Item& 
 
 struct KvReplicatorStatus {
     std::uint64_t holders = 0;  // peers that keep KV, this one among them
-    bool converged = false;     // all that is here is where it should be, as far as that can be
+    bool converged = false;     // everything here is where it should be, as far as that can be
     bool handed_over = false;   // and this peer owns nothing
     std::uint64_t waiting = 0;  // offers to others without an outcome
     kv::SpreadCounters spread{};
     kv::RepairProgress repair{};
-    std::uint64_t fetched = 0;  // segments that came from others
+    std::uint64_t fetched = 0;  // segments that came from other peers
     std::uint64_t fetched_bytes = 0;
-    std::uint64_t corrupt = 0;    // of these, those that did not verify
-    std::uint64_t recovered = 0;  // that the disk here had lost
+    std::uint64_t corrupt = 0;    // of these, the ones that did not verify
+    std::uint64_t recovered = 0;  // segments that the disk here had lost
 
-    // So many segments more are yet to be offered.
+    // That many more segments will be offered.
     void await(std::uint64_t segments) {
         waiting += segments;
         converged = converged && segments == 0;
@@ -88,27 +89,28 @@ class KvReplicator {
 
     // -- commands --------------------------------------------------------------------------------------------------
 
-    // Brings what is missing of `chain`: `held` says, place by place, what is not. Ends with a FetchOver.
+    // Fetches what is missing of `chain`: `held` says, place by place, what is here. Ends with a FetchOver.
     kv::FetchId fetch_chain(TimePoint now, std::vector<kv::SegmentKey> chain, std::vector<bool> held,
                             const kv::FetchTerms& terms = {});
-    // Brings one segment of this stamp or a later one from whichever holder has it. As a chain of one place.
+    // Fetches one segment of this stamp or a later one from the first holder that has it. Delivers and ends like a
+    // chain of one place.
     kv::FetchId fetch_value(TimePoint now, const kv::Item& item, std::vector<PeerId> holders);
     // Ends either kind of fetch: no Deliver and no FetchOver follows.
     void cancel(TimePoint now, kv::FetchId id) { exchange_.cancel(now, id); }
     // Which version of each value is the last one, and who has it. Ends with a Found.
     kv::FindId find(TimePoint now, std::vector<kv::KnownValue> values);
-    // Gives what is stored here under `keys` to that peer, whoever their owners are. How many are on their way: what is
-    // not here, is a value, or has no room in the queue, is left out. Nothing: that peer is out of reach, or keeps no
-    // KV.
+    // Offers what is stored here under `keys` to that peer, whether or not it owns it. Returns how many were queued:
+    // what is not here, is a value, or does not fit the queue is left out. Nothing: that peer is out of reach, or keeps
+    // no KV.
     std::optional<std::size_t> move(TimePoint now, PeerId to, std::span<const kv::SegmentKey> keys);
 
     // -- what happens here -----------------------------------------------------------------------------------------
 
-    // The view of the cluster, new or not.
+    // The current view of the cluster; without effect when it is the same one.
     void handle_view(TimePoint now, const std::shared_ptr<const membership::View>& view);
-    // New, and stored here: it goes to its owners.
+    // Stored here, and new: it is offered to its owners.
     void handle_written(TimePoint now, const kv::Item& item) { exchange_.add(now, item); }
-    // The disk listed it and could not deliver it: if this peer owns it, it is brought back, and ends in a Store.
+    // The disk listed it and could not read it: if this peer owns it, it is fetched again, and ends in a Store.
     void handle_lost(TimePoint now, const kv::SegmentKey& key) { exchange_.recover(now, key); }
     // What became of a Store.
     void handle_stored(TimePoint now, const kv::Item& item, kv::OfferOutcome outcome) {
@@ -124,16 +126,16 @@ class KvReplicator {
         exchange_.handle_offer(now, id, from, question);
     }
     void forget_offer(kv::OfferId id) { exchange_.forget_offer(id); }
-    // A part of the answer to a lookup, an offer or a move. False for what no honest peer sends: the question has
-    // failed.
+    // A part of the answer to a lookup, an offer or a move. False when nothing more is wanted: the question is unknown,
+    // or has failed because the answer is longer than any valid one.
     bool handle_bytes(TimePoint now, kv::AskId id, std::string_view bytes);
-    // The other side said that its answer is whole.
+    // The other peer said that its answer is whole.
     void handle_end(TimePoint now, kv::AskId id);
-    // Bytes of a fetch have come.
+    // Bytes of a fetch have arrived.
     void handle_progress(TimePoint now, kv::AskId id);
     // The segment at that place of a fetch, or of a ReadCold.
     void handle_segment(TimePoint now, kv::AskId id, std::size_t place, ReceivedSegment segment);
-    // The other side cannot be asked, or its answer ended early.
+    // The other peer cannot be asked, or its answer ended early.
     void handle_failed(TimePoint now, kv::AskId id);
 
     // -- what is due -----------------------------------------------------------------------------------------------
@@ -145,7 +147,7 @@ class KvReplicator {
     // -- getters ---------------------------------------------------------------------------------------------------
 
     const kv::Placement& placement() const { return exchange_.placement(); }
-    // Somebody else keeps KV and is in reach.
+    // Another peer keeps KV and is in reach.
     bool has_others() const { return has_others_; }
     KvReplicatorStatus status() const;
     const kv::RepairProgress& repair() const { return exchange_.repair(); }
@@ -160,7 +162,7 @@ class KvReplicator {
         std::size_t items = 0;
         std::string body;                                       // of a lookup, an offer or a move
         std::vector<std::optional<kv::SealedSegment>> arrived;  // of a fetch, by place
-        std::size_t next = 0;                                   // place to be handed on
+        std::size_t next = 0;                                   // place to be handed on next
     };
 
     void note(const Exchange::Output& output);
@@ -170,7 +172,7 @@ class KvReplicator {
     const KvReplicatorConfig config_;
     Exchange exchange_;
     std::map<kv::AskId, Asked> asked_;
-    std::map<PeerId, TimePoint> progress_;  // when the exchange heard of it last
+    std::map<PeerId, TimePoint> progress_;  // when the exchange last heard of it
     std::deque<ColdPeers> cold_;            // at most one
     std::shared_ptr<const membership::View> view_;
     std::vector<PeerId> cold_peers_;
