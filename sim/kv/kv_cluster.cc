@@ -113,7 +113,7 @@ void KvCluster::on_written(Host host, const kv::Item& item) {
                                            store.capacity()));
 }
 
-// What was handed out is kept as it came, and no peer is told.
+// A delivered segment is kept as it came, and not offered to any peer.
 void KvCluster::deliver(Host host, const kv::Exchange::Deliver& deliver) {
     const auto turn = turns_.find({host, deliver.id});
     if (turn == turns_.end()) return;
@@ -224,7 +224,7 @@ void KvCluster::wipe(Host host) {
     for (const kv::SegmentKey& key : stores_[host]->wipe()) lose(host, key, false);
 }
 
-// Whether an owner, in somebody's eyes, is one of the core and has not what it should have.
+// Whether a peer that some view names an owner is in the core and lacks the segment.
 bool KvCluster::lacks(const std::vector<Host>& core, PeerId owner, const kv::SegmentKey& key) {
     const auto at = replicators_.host_of(owner);
     if (!at || !std::ranges::binary_search(core, *at) || stores_[*at]->find(key)) return false;
@@ -238,7 +238,7 @@ bool KvCluster::lacks(const std::vector<Host>& core, PeerId owner, const kv::Seg
 
 bool KvCluster::is_settled(const std::vector<Host>& core, std::string& why) {
     if (scenario_.kv.rate <= 0) return true;
-    // What was not in order at the last look is most likely not yet.
+    // What was missing at the last check most likely still is.
     if (lack_) {
         const node::KvReplicator* holder = replicators_.find(lack_->holder);
         if (holder != nullptr && stores_[lack_->holder]->find(lack_->key) &&

@@ -2,8 +2,8 @@
 // that load what is there and store what they add.
 //
 // Oracles: K1 what is handed out is what the conversation's tokens say; K2 what a peer acknowledges is wholly on its
-// disk; K3 what two owners had outlives one rack; K4 in the end every owner in the core has what it shall have; K5 no
-// store is over its capacity; K6 nobody is handed what another tenant's tokens made.
+// disk; K3 what two owners had survives one rack; K4 in the end every owner in the core has what it should have; K5 no
+// store exceeds its capacity; K6 no tenant gets what another tenant's tokens made.
 #pragma once
 
 #include <cstdint>

@@ -28,20 +28,20 @@ struct ReplicatorTraffic {
 
 // Where what is written comes from.
 enum class WriteOrigin : std::uint8_t {
-    made,     // here: its owners are told
+    made,     // by this host: offered to its owners
     offered,  // by a peer, which awaits the outcome
-    fetched,  // for a client's sake: nobody is told
+    fetched,  // for a client: not offered to any peer
 };
 
-// Whoever has the hosts' disks and memories. Called for hosts whose process runs, except on_crash(); what it asks of
-// the replicator in a call is carried out after it.
+// The hosts' disks and memories. Called for hosts whose process runs, except on_crash(); what it asks of the replicator
+// during a call is carried out after it.
 class ReplicatorUser {
   public:
     virtual ~ReplicatorUser() = default;
 
     // A process begins; the value is what it finds on its disk, and outlives it.
     virtual const kv::Holdings& on_start(Host host) = 0;
-    // What it had in memory, or had begun, is gone.
+    // The host lost its memory and the writes under way.
     virtual void on_crash(Host host) = 0;
     // Before each poll of its view.
     virtual void on_poll(Host) {}
@@ -50,11 +50,11 @@ class ReplicatorUser {
     // not there.
     virtual kv::Item lookup(Host host, const kv::SegmentKey& key) = 0;
     virtual kv::SealedSegment read(Host host, const kv::SegmentKey& key) = 0;
-    // A stamp that another host has given.
+    // A stamp that another host issued.
     virtual void observe(Host, std::uint64_t) {}
     // A question failed or was given up.
     virtual void on_trouble(Host) {}
-    // A write that write_later() began is on the disk; the replicator hears of it after this.
+    // A write that write_later() began is on disk; the replicator is told after this.
     virtual void on_written(Host host, const kv::Item& item) = 0;
 
     // Actions of the replicator.
@@ -80,8 +80,8 @@ class Replicators {
     // An event of its kind that is not the user's own.
     void handle(const Event& event);
 
-    // Of a host whose process is up, or null; made with each process, as what it knew is gone. What is asked of it
-    // outside the calls of ReplicatorUser is carried out by pump().
+    // The replicator of a host whose process is up, or null; each process has a new one. Call pump() after asking
+    // anything of it outside the calls of ReplicatorUser.
     node::KvReplicator* find(Host host);
     void pump(Host host);
     // As find() has left it last.
@@ -105,7 +105,7 @@ class Replicators {
     struct Question {
         kv::AskId id;
         std::string body;
-        std::uint32_t boot = 0;  // of who asks
+        std::uint32_t boot = 0;  // of the host that asks
     };
     // A whole answer that is not of segments.
     struct Body {
@@ -129,7 +129,7 @@ class Replicators {
     // A part of a segment.
     struct Part {
         kv::AskId id;
-        std::uint32_t boot = 0;  // who sends it
+        std::uint32_t boot = 0;  // of the host that sends it
     };
     // So much of what this host has sent to another is there.
     struct Left {
@@ -157,11 +157,11 @@ class Replicators {
     struct Reply {
         Host to = 0;
         kv::AskId id;
-        std::uint32_t boot = 0;  // of who asked
+        std::uint32_t boot = 0;  // of the host that asked
         node::KvAnswer answer;
         std::size_t place = 0;  // of the next segment
     };
-    // Replies to one host take turns, and little of them is on the way at a time: the rest may still be cancelled.
+    // Replies to one host take turns, and little of them is on the line at a time, so that the rest can be cancelled.
     struct Lane {
         std::deque<Reply> replies;
         std::size_t on_the_way = 0;

@@ -38,7 +38,7 @@ class KvStore final : public kv::Holdings {
 
     enum class Begun : std::uint8_t { writing, present, refused };
     // A write that begins is on the disk when finish() is called, and lost when a crash comes first; so is a second
-    // one of the same segment, which is one with it. What had to go for it is added to `gone`.
+    // one of the same segment, which joins it. Evicted keys are added to `gone`.
     Begun begin(WallTime now, const kv::SealedSegment& segment, std::vector<kv::SegmentKey>& gone);
     void finish(WallTime now, const kv::SegmentKey& key);
     // Verified. Null is a miss; what does not verify is dropped.

@@ -15,12 +15,12 @@ namespace exa::sim {
 namespace {
 
 constexpr std::size_t value_message = 100'000;
-// So long after a failed question its peer may not have been asked.
+// For this long after a failed question its peer may not have been asked.
 constexpr std::chrono::seconds trouble_time{3};
 constexpr std::uint32_t removal_bytes = kv::segment_header_size;
 constexpr std::uint32_t value_bytes = kv::segment_header_size + 8;
 
-// Removals are told of with size 0.
+// Other peers see a removal as an item of size 0.
 kv::Item told(const kv::Item& stored) {
     return {stored.key, stored.stamp, stored.bytes == removal_bytes ? 0 : stored.bytes};
 }
@@ -120,7 +120,7 @@ void ValueCluster::begin(node::KvReplicator& replicator, Operation operation) {
     replicators_.pump(host);
 }
 
-// Whoever acknowledged still runs, is an owner as the reader sees it, and both reach one another.
+// The peer that acknowledged still runs, is an owner in the reader's view, and both reach each other.
 bool ValueCluster::in_reach(Host from, const Acknowledged& one, std::uint32_t number) {
     const Peer& by = cluster_.peer(one.by);
     const node::KvReplicator* reader = replicators_.find(from);

@@ -29,7 +29,7 @@ struct ValueCounters {
     std::uint64_t sets = 0;
     std::uint64_t removed = 0;
     std::uint64_t got = 0;         // gets that found something
-    std::uint64_t from_peers = 0;  // of them, what came from another peer
+    std::uint64_t from_peers = 0;  // gets answered by another peer
     std::uint64_t misses = 0;
     std::uint64_t unsure = 0;   // searches in which not every owner answered
     std::uint64_t checked = 0;  // acknowledgements that V2 held a get against
@@ -46,8 +46,8 @@ class ValueCluster final : private ReplicatorUser {
     void stop() { stopped_ = true; }
     void wipe(Host host);
 
-    // V3 of the core: `why` says what is missing. Asks the core anew each time, and tells of the answers to the last
-    // time.
+    // V3 of the core: `why` says what is missing. Asks the core again each time, and judges the answers to the time
+    // before.
     bool is_settled(const std::vector<Host>& core, std::string& why);
 
     const ValueCounters& counters() const { return counters_; }
@@ -68,7 +68,7 @@ class ValueCluster final : private ReplicatorUser {
         Disk disk;  // outlives the process
         std::map<kv::SegmentKey, Memory> memory;
         kv::HybridClock clock;
-        WorldTime trouble{};  // when a question failed or was given up last
+        WorldTime trouble{};  // when a question last failed or was given up
     };
     struct Acknowledged {
         std::uint64_t stamp = 0;

@@ -34,7 +34,7 @@ std::uint32_t cold_folder(const SegmentKey& key);
 struct ColdGcConfig {
     std::uint64_t capacity_bytes = 0;           // of the whole directory
     Duration round = std::chrono::minutes{5};   // through all of this peer's folders
-    Duration hurry = std::chrono::seconds{20};  // the same, when there may be too much
+    Duration hurry = std::chrono::seconds{20};  // the same, while there may be too much
     double low_water = 0.95;                    // of this peer's share, after it was full
     std::int64_t leftover_s = 3600;             // age at which a file that never got its name is removed
 };

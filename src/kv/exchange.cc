@@ -223,7 +223,7 @@ void Exchange::handle_failed(TimePoint now, AskId id) {
 
 void Exchange::handle_stored(TimePoint now, const Item& item, OfferOutcome outcome) {
     intake_.finish(item, outcome);
-    // Whoever offered it may be gone before the other owners have it, and a pass of repair may have gone by already.
+    // The peer that offered it may crash before the other owners have it, and a repair pass may be over already.
     if (outcome == OfferOutcome::held) {
         recovery_.handle_stored(item.key);
         add(now, item);
@@ -278,7 +278,7 @@ Exchange::Asks::iterator Exchange::end(Asks::iterator ask) {
     return asks_.erase(ask);
 }
 
-// Whatever was to come of it does not.
+// Ends a question without an answer.
 void Exchange::fail(TimePoint now, Asks::iterator at) {
     const Ask ask = std::move(at->second);
     deadlines_.erase({ask.deadline, at->first});
@@ -350,7 +350,7 @@ void Exchange::pump_chain(TimePoint now, FetchId id) {
     }
     if (!chain->is_over()) return;
     const std::uint32_t prefix = chain->delivered();
-    // What is still asked for lies behind the end of the prefix.
+    // What is still asked for lies beyond the prefix.
     end_fetch(id);
     outputs_.push_back(FetchOver{id, prefix});
 }

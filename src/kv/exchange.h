@@ -95,7 +95,7 @@ class Exchange {
     struct Drop {
         AskId id;
     };
-    // A segment for whoever fetches; places ascend.
+    // A segment of a fetch; places ascend.
     struct Deliver {
         FetchId id;
         std::uint32_t place;

@@ -16,7 +16,7 @@ class Holdings {
 
     // Including tombstones of the Redis port. Nothing when it is not here.
     virtual std::optional<Item> find(const SegmentKey& key) const = 0;
-    // Up to `limit` items behind `after`, or from the first, in the order of keys.
+    // Up to `limit` items in the order of keys: those after `after`, or from the first on.
     virtual std::vector<Item> list(const std::optional<SegmentKey>& after, std::size_t limit) const = 0;
 };
 

@@ -2,7 +2,7 @@
 //
 // A stamp is Unix time in steps of 16 microseconds, shifted by 16 bits, with the writer's tag in the bits below, so
 // that two peers that write at the same time do not make the same stamp. It is later than every stamp that this clock
-// has given or seen, and near the wall clock otherwise. One thread at a time.
+// has issued or observed, and otherwise near the wall clock. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ namespace exa::kv {
 
 class HybridClock {
   public:
-    // Another for each writer, as far as 16 bits go.
+    // Different for each writer, as far as 16 bits allow.
     explicit HybridClock(std::uint16_t tag = 0) : tag_(tag) {}
 
-    // Later than `after`, too, wherever that may be.
+    // Also later than `after`, however far ahead that is.
     std::uint64_t next(WallTime now, std::uint64_t after = 0);
     // A stamp of another writer. One that is more than a minute ahead of `now` does not move this clock: a peer whose
-    // own is wrong shall not drag all others along.
+    // own clock is wrong must not drag all others along.
     void observe(WallTime now, std::uint64_t stamp);
 
   private:

@@ -1,7 +1,7 @@
 // The sealed form of a segment: what a disk keeps and what peers pass on, byte for byte the same everywhere.
 //
 //   offset  size
-//        0    16  MAC: AES-256-GMAC over everything behind it
+//        0    16  MAC: AES-256-GMAC over everything after it
 //       16     8  magic "exa-kvs\1", the last byte being the version of this format
 //       24     4  size of this header (192)
 //       28     4  kind
@@ -59,11 +59,11 @@ struct SegmentHead {
     bool operator==(const SegmentHead&) const = default;
 };
 
-// What the header says, with its own form and the length checked, but neither checksum nor seal: cheap, for choosing
-// and counting. errc::malformed otherwise.
+// The header, with its form and the length checked, but neither checksum nor seal: cheap, for choosing and counting.
+// errc::malformed otherwise.
 Result<SegmentHead> parse_segment(ByteView sealed);
 
-// A sealed size that could be a segment's at all: what a peer may be asked to make room for.
+// Whether a segment can have that sealed size: what a peer may be asked to make room for.
 constexpr bool is_valid_sealed_size(std::uint64_t bytes) {
     return bytes >= segment_header_size && bytes - segment_header_size <= segment_payload_max;
 }
@@ -72,18 +72,19 @@ inline ByteView payload_of(ByteView sealed) {
     return sealed.subspan(segment_header_size);
 }
 
-// Seals and verifies. Stateless but for the key: any number of threads at a time.
+// Seals and verifies. Stateless except for the key: any number of threads at a time.
 class SegmentSealer {
   public:
     // `crypto` outlives the sealer.
     SegmentSealer(const Crypto& crypto, ByteView root_secret, Mutant mutant = Mutant::none);
 
-    // Writes the header before a payload that stands in `buffer` already, behind segment_header_size bytes: nothing is
-    // copied. Of `head` the size and the checksum are computed here. The nonce is fresh and random for each call.
+    // Writes the header in front of a payload that is in `buffer` already, after segment_header_size bytes: nothing is
+    // copied. Computes the size and the checksum of `head`. The nonce must be fresh and random for each call.
     void seal(const SegmentHead& head, SegmentBuffer& buffer) const;
 
-    // Good means: sealed under this secret, under this key, unchanged. The MAC alone decides that, in about 0.17 ms a
-    // megabyte; the checksum tells of what is refused whether it was changed or came from elsewhere.
+    // Succeeds if the segment was sealed with this secret, under this key, and is unchanged. The MAC alone decides
+    // that, in about 0.17 ms a megabyte; the checksum only tells whether a refused segment was changed or sealed
+    // elsewhere.
     Result<SegmentHead> verify(const SegmentKey& expected, ByteView sealed) const;
 
   private:

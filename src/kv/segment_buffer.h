@@ -1,7 +1,7 @@
-// SegmentBuffer: the bytes of one sealed segment, written once and then shared by everybody that passes them on.
+// SegmentBuffer: the bytes of one sealed segment, written once and then shared by everything that forwards them.
 //
-// The memory is aligned to and sized in whole blocks of 4 KiB, as direct I/O wants it, so that a disk and a socket
-// take the very same bytes; the rest behind the segment is zero.
+// The memory is aligned to and sized in whole blocks of 4 KiB, as direct I/O requires, so that a disk and a socket
+// take the same bytes; the rest after the segment is zero.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ constexpr std::size_t whole_blocks(std::size_t bytes) {
 
 class SegmentBuffer {
   public:
-    // The first `size` bytes (not 0) hold anything until they are written.
+    // The first `size` bytes (not 0) are undefined until they are written.
     explicit SegmentBuffer(std::size_t size);
     SegmentBuffer(const SegmentBuffer&) = delete;
     SegmentBuffer& operator=(const SegmentBuffer&) = delete;
@@ -40,7 +40,7 @@ class SegmentBuffer {
     std::size_t size_;
 };
 
-// What is passed on: header and payload, checked by whoever took them from a disk or a peer. Null is a miss.
+// Header and payload, verified when they were read from a disk or received from a peer. Null is a miss.
 using SealedSegment = std::shared_ptr<const SegmentBuffer>;
 
 }  // namespace exa::kv

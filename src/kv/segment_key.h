@@ -4,9 +4,9 @@
 // root = SHA-256("exaserve segment root 1" | fingerprint | tenant salt)
 // key  = SHA-256("exaserve segment 1" | parent key | tokens), the parent of the first segment being the root
 //
-// A key so stands for all tokens before it too. Integers are little-endian, texts and the salt follow their u32 length,
-// tokens are u32. The fingerprint is everything that changes the bytes of the cache; the salt keeps tenants apart: one
-// cannot ask whether another has sent a prompt.
+// So a key also stands for all tokens before it. Integers are little-endian, texts and the salt follow their u32
+// length, tokens are u32. The fingerprint is everything that changes the bytes of the cache; the salt keeps tenants
+// apart: one cannot ask whether another has sent a prompt.
 #pragma once
 
 #include <array>

@@ -9,9 +9,9 @@ namespace exa::kv {
 
 namespace {
 
-// A use that moves an entry by less is not written down: the order of eviction after a restart is that coarse.
+// A use that is later by less than this is not written: the order of eviction after a restart is that coarse.
 constexpr std::uint32_t use_grain_s = 60;
-// Entries that one question for the next to go looks at: less than a millisecond.
+// Entries that one call of next_to_go() examines: less than a millisecond.
 constexpr std::size_t visits_max = 16'384;
 
 std::uint32_t seconds(WallTime now) {
@@ -127,7 +127,7 @@ Admission StoreIndex::admit(WallTime now, const StoreEntry& entry, std::vector<S
         }
     }
     const std::uint32_t tenant = tenant_of(entry.tenant);
-    // From here on the tenant is kept, whoever of its entries goes.
+    // From here on the tenant stays, whichever of its entries is evicted.
     tenants_[tenant].reserved += wanted;
     const Admission admission = find_room(now, tenant, wanted, gone);
     if (admission == Admission::admitted) {
@@ -152,7 +152,7 @@ Admission StoreIndex::find_room(WallTime now, std::uint32_t tenant, std::uint64_
         if (!drop_oldest(now, none, gone)) break;
     }
     if (physical_bytes() + wanted > limits_.capacity_bytes) return Admission::no_room;
-    // Twice what comes, so that the low-water mark is nearer after each put.
+    // Twice what is added, so that each put gets nearer to the low-water mark.
     for (std::uint64_t freed = 0; evicting_ && freed < 2 * wanted;) {
         if (physical_bytes() + wanted <= mark(limits_.low_water)) evicting_ = false;
         const std::size_t before = gone.size();
@@ -197,7 +197,7 @@ bool StoreIndex::lease(WallTime now, const SegmentKey& key) {
     Tenant& tenant = tenants_[nodes_[node].tenant];
     const std::int64_t end = std::max(now.unix_us + limits_.lease.count(), last_lease_end_ + 1);
     if (const std::int64_t* held = lease_ends_.find(node)) {
-        // Renewed in its second half only: the queue then holds no more than three turns of a lease.
+        // Renewed in its second half only, so that the queue holds no more than three terms of a lease.
         if (*held - now.unix_us > limits_.lease.count() / 2) return true;
     } else {
         if (tenant.leases >= limits_.leases_per_tenant_max) return true;
@@ -367,7 +367,7 @@ std::uint32_t StoreIndex::insert(const StoreEntry& entry) {
 void StoreIndex::remove(std::uint32_t node) {
     Node& self = nodes_[node];
     const std::size_t mask = slots_.size() - 1;
-    // Whoever stands behind the hole and would be looked for from before it moves into it (Knuth, TAOCP 3, 6.4 R).
+    // An entry after the hole whose search starts before it moves into it (Knuth, TAOCP 3, 6.4 R).
     std::size_t hole = slot_of(self.key);
     for (std::size_t at = (hole + 1) & mask; slots_[at] != none; at = (at + 1) & mask) {
         const std::size_t home = home_of(nodes_[slots_[at]].key) & mask;

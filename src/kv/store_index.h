@@ -1,14 +1,14 @@
-// StoreIndex: which segments a store holds, and which of them go when there is no room.
+// StoreIndex: which segments a store holds, and which of them it evicts when there is no room.
 //
-// The whole index stands in memory, below 110 bytes an entry, so that a question costs no disk. Entries of all tenants
-// form one list in the order of their last use, those of each tenant another. Room is counted in physical bytes: whole
-// blocks of the entries and the `overhead` that the store reports (its own index, room prepared but not filled). Above
-// the high-water mark entries go, the least recently used first, a few with each put, down to the low-water mark; no
-// put takes it past the capacity. An entry under a lease does not go; leases are short and bounded in number for each
-// tenant, so they cannot fill a store.
+// The whole index is in memory, below 110 bytes an entry, so that a lookup costs no disk access. Entries of all tenants
+// form one list in the order of their last use, and those of each tenant another. Room is counted in physical bytes:
+// whole blocks of the entries and the `overhead` that the store reports (its own index, room prepared but not filled).
+// Above the high-water mark entries are evicted, the least recently used first, a few with each put, down to the
+// low-water mark; no put exceeds the capacity. An entry under a lease is not evicted; leases are short and bounded for
+// each tenant, so they cannot fill a store.
 //
-// A put takes three steps, between which the caller writes: admit() finds room and reserves it, and says who went;
-// commit() enters what was written, or abort() gives the room back.
+// A put takes three steps, between which the caller writes: admit() finds room, reserves it and reports the evicted
+// entries; commit() enters what was written, or abort() gives the room back.
 #pragma once
 
 #include <cstddef>
@@ -30,12 +30,12 @@ struct StoreLimits {
     double high_water = 0.97;  // of the capacity
     double low_water = 0.94;
     std::uint64_t tenant_quota_bytes = 0;  // of each tenant without its own; 0: none
-    std::uint32_t ttl_s = 0;               // since the last use; 0: for ever
+    std::uint32_t ttl_s = 0;               // since the last use; 0: for good
     Duration lease = std::chrono::seconds(5);
     std::uint32_t leases_per_tenant_max = 1024;
 };
 
-// `place` means something to the store only. Times are Unix seconds.
+// Only the store interprets `place`. Times are Unix seconds.
 struct StoreEntry {
     SegmentKey key;
     std::uint64_t tenant = 0;
@@ -64,49 +64,49 @@ class StoreIndex {
     std::uint64_t entry_bytes() const { return entry_bytes_; }
     std::uint64_t tenant_bytes(std::uint64_t tenant) const;
     std::size_t leases() const { return lease_ends_.size(); }
-    // Neither a use nor a lease. Nothing for what has expired.
+    // Neither a use nor a lease. Nothing if it has expired.
     std::optional<StoreEntry> find(WallTime now, const SegmentKey& key) const;
-    // Whether the entry is there and stands at that place.
+    // Whether the entry is there, at that place.
     bool stands(const SegmentKey& key, std::uint64_t place) const;
     bool expired(WallTime now, const StoreEntry& entry) const;
-    // Segments (no values) that are the next to go, the longest unused first, and are not persisted: at most `count` of
-    // those that would have to go if `lead_bytes` more came, or whose time ends within `lead_s`.
+    // Segments (not values) that are evicted next, the longest unused first, and are not persisted elsewhere: at most
+    // `count` of those that `lead_bytes` more would evict, or that expire within `lead_s`.
     std::vector<StoreEntry> next_to_go(WallTime now, std::uint64_t lead_bytes, std::uint32_t lead_s,
                                        std::size_t count) const;
-    // Segments that went, for room or because their time had come, without having been persisted.
+    // Segments that were evicted or expired before they were persisted elsewhere.
     std::uint64_t evicted_unpersisted() const { return gone_unsettled_; }
 
     // Commands.
     void set_overhead(std::uint64_t bytes) { overhead_bytes_ = bytes; }
-    // What there is may be less than was wanted. What is above goes with the next puts, or make_room().
+    // The disk may have less room than was configured. What exceeds it is evicted by the next puts, or by make_room().
     void set_capacity(std::uint64_t bytes) { limits_.capacity_bytes = bytes; }
     void set_quota(std::uint64_t tenant, std::uint64_t bytes);
 
-    // An entry of a former life, in any order; replaces what stood under the key. Call order_by_use() after the last.
+    // An entry from before a restart, in any order; replaces the one under its key. Call order_by_use() after the last.
     void restore(const StoreEntry& entry);
     void order_by_use();
 
-    // What was admitted has its room reserved until commit() or abort(); whoever had to go is appended to `gone`. A
-    // segment is present when its key is; a value when its stamp is not later than what stands there.
+    // The room of an admitted entry is reserved until commit() or abort(); evicted entries are appended to `gone`. A
+    // segment is present if its key is; a value if its stamp is not later than that of the entry there.
     Admission admit(WallTime now, const StoreEntry& entry, std::vector<StoreEntry>& gone);
-    // Returns what it has replaced. When two wrote the same key at the same time, the loser comes back.
+    // Returns the entry that it replaced. If two writers commit the same key, the loser is returned.
     std::optional<StoreEntry> commit(const StoreEntry& entry);
     void abort(const StoreEntry& entry);
 
-    // As find(), and used now.
+    // Like find(), and counts as a use.
     std::optional<StoreEntry> use(WallTime now, const SegmentKey& key);
-    // Keeps an entry from going for StoreLimits::lease, if its tenant has leases left. False when there is no such
-    // entry.
+    // Protects an entry from eviction for StoreLimits::lease, if its tenant has leases left. False when there is no
+    // such entry.
     bool lease(WallTime now, const SegmentKey& key);
     std::optional<StoreEntry> erase(const SegmentKey& key);
-    // It is kept elsewhere too. Not written down: after a restart it is to be persisted again.
+    // The segment is stored elsewhere, too. Only in memory: after a restart it counts as not persisted.
     void mark_persisted(const SegmentKey& key);
 
-    // Drops what has expired and, above the high-water mark, the least recently used down to the low-water mark, and
-    // what is over its tenant's quota: at most `count` entries, appended to `gone`.
+    // Drops what has expired, what exceeds its tenant's quota and, above the high-water mark, the least recently used
+    // entries down to the low-water mark: at most `count` entries, appended to `gone`.
     void make_room(WallTime now, std::size_t count, std::vector<StoreEntry>& gone);
 
-    // Up to `count` entries whose last use has moved by a minute or more since it was written down.
+    // Up to `count` entries whose last use is a minute or more later than the one on disk.
     std::vector<StoreEntry> take_touched(std::size_t count);
 
   private:

@@ -54,7 +54,7 @@ void ValueSearch::answered(const Asks& asks, std::span<const Item> items) {
             finding.last = item;
             finding.holders.clear();
         }
-        // Whoever has removed or outlived a version knows more than who still has it.
+        // A peer that removed a version, or saw it expire, knows more than one that still has it.
         if (item.bytes == 0) finding.last.bytes = 0;
         finding.holders.push_back(asks.to);
     }

@@ -1,9 +1,9 @@
 // KvAnswer: what this peer answers to one question of another peer about KV, as a machine that production and the
 // simulator drive on whichever thread the question came to.
 //
-// A lookup is answered with an item for each key, a fetch with the segments in the order of the question, the next ones
-// read while one is sent, an offer or a move with what the replicator (kv_replicator.h) says of it. What cannot be
-// decoded is refused.
+// A lookup is answered with an item for each key; a fetch with the segments in the order of the question, reading ahead
+// while one is sent; an offer or a move with the outcomes from the replicator (kv_replicator.h). A question that cannot
+// be decoded is refused.
 //
 // Sans-IO. Polling order: handle_*() and cancel() at any time, then poll_work() until it is empty; poll_part() whenever
 // there is room to send.
@@ -29,7 +29,7 @@ class KvAnswer {
     struct Lookup {
         std::vector<kv::SegmentKey> keys;
     };
-    // For the store: this segment, from wherever the peer has it. handle_read() follows; one at a time.
+    // For the store: this segment, from memory, disk or the cold tier. handle_read() follows; one at a time.
     struct Read {
         kv::SegmentKey key;
     };
@@ -38,7 +38,7 @@ class KvAnswer {
         kv::Question question;
         std::uint64_t latest_stamp = 0;
     };
-    // Nobody awaits the offer's outcomes any more.
+    // The offer's outcomes are not awaited any more.
     struct Forget {};
     using Work = std::variant<Lookup, Read, Offer, Forget>;
 
@@ -57,7 +57,7 @@ class KvAnswer {
     // Segments of a fetch that are read before there is room to send them.
     static constexpr std::size_t read_ahead = 2;
 
-    // `question` is what came, whatever it is.
+    // `question` is the body as it came.
     explicit KvAnswer(std::string_view question);
 
     // An item for each key, in order.
@@ -66,7 +66,7 @@ class KvAnswer {
     void handle_read(kv::SealedSegment segment);
     // The body of the replicator's Answer.
     void handle_outcomes(std::string body);
-    // Nobody reads the answer any more: no part follows, and no work but a Forget.
+    // The answer is not read any more: no part follows, and no work except a Forget.
     void cancel();
 
     std::optional<Work> poll_work();

@@ -57,7 +57,7 @@ void KvReplicator::handle_view(TimePoint now, const std::shared_ptr<const member
         if (holder.in_reach) in_reach.push_back(holder.id);
     std::erase_if(progress_, [this](const auto& one) { return !placement().in_reach(one.first); });
     has_others_ = std::ranges::any_of(in_reach, [this](PeerId peer) { return peer != self_; });
-    // Whoever keeps KV and is there looks after the cold tier, too.
+    // Every peer in reach that keeps KV shares the cold tier's GC.
     if (!config_.exchange.chain.has_cold || in_reach == cold_peers_) return;
     cold_peers_ = std::move(in_reach);
     cold_ = {ColdPeers{cold_peers_}};
@@ -90,7 +90,7 @@ bool KvReplicator::handle_bytes(TimePoint now, kv::AskId id, std::string_view by
 
 void KvReplicator::handle_end(TimePoint now, kv::AskId id) {
     const auto at = asked_.find(id);
-    // The segments of a fetch may still be with whoever checks them.
+    // The segments of a fetch may still be in verification.
     if (at == asked_.end() || !at->second.arrived.empty() || !at->second.cold_keys.empty()) return;
     const Asked asked = std::move(at->second);
     asked_.erase(at);
@@ -160,7 +160,7 @@ std::optional<KvReplicator::Action> KvReplicator::poll_action() {
         std::move(*output));
 }
 
-// Which answers are awaited from now on, and which are not.
+// Tracks which answers are awaited.
 void KvReplicator::note(const Exchange::Output& output) {
     if (const auto* send = std::get_if<Exchange::Send>(&output)) {
         Asked& asked = asked_[send->id];

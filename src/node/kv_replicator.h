@@ -76,7 +76,7 @@ class KvReplicator {
         kv::OfferId id;
         std::string body;
     };
-    // Which peers share the upkeep of the cold tier.
+    // The peers that share the cold tier's GC.
     struct ColdPeers {
         std::vector<PeerId> peers;
     };
@@ -97,7 +97,7 @@ class KvReplicator {
     kv::FetchId fetch_value(TimePoint now, const kv::Item& item, std::vector<PeerId> holders);
     // Ends either kind of fetch: no Deliver and no FetchOver follows.
     void cancel(TimePoint now, kv::FetchId id) { exchange_.cancel(now, id); }
-    // Which version of each value is the last one, and who has it. Ends with a Found.
+    // Finds the last version of each value and the peers that have it. Ends with a Found.
     kv::FindId find(TimePoint now, std::vector<kv::KnownValue> values);
     // Offers what is stored here under `keys` to that peer, whether or not it owns it. Returns how many were queued:
     // what is not here, is a value, or does not fit the queue is left out. Nothing: that peer is out of reach, or keeps

@@ -108,7 +108,7 @@ struct KvReplicatorThread::State final : KvOffers, std::enable_shared_from_this<
 
     TimePoint now() const { return deps.clock.now(); }
 
-    // Thread-safe. Work that the thread does not come to goes away with this state, and does not keep it.
+    // Thread-safe. Work that is still queued when the thread ends is dropped, and does not keep this state alive.
     template <class Work>
     void post(Work work) {
         asio::post(context, [weak = weak_from_this(), work = std::move(work)]() mutable {
@@ -231,7 +231,7 @@ struct KvReplicatorThread::State final : KvOffers, std::enable_shared_from_this<
         });
     }
 
-    // -- for whoever asked this peer -------------------------------------------------------------------------------
+    // -- answers to callers ----------------------------------------------------------------------------------------
 
     void carry_out(Exchange::Deliver deliver) {
         const auto fetch = fetches.find(deliver.id);

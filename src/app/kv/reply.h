@@ -1,5 +1,5 @@
-// KvReply: the answer to another peer's question about KV, as a reply for a link. What it says is node::KvAnswer's
-// decision; here it meets the store, the replicator and the frames of a link.
+// KvReply: the answer to another peer's question about KV, as a reply for a link. node::KvAnswer decides what it says;
+// this type connects it to the store, the replicator and the frames of a link.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -17,7 +17,7 @@
 
 namespace exa::app {
 
-// Whoever decides about offers, on a thread of its own. Thread-safe.
+// Takes offers to the replicator on its thread. Thread-safe.
 class KvOffers {
   public:
     using Done = std::function<void(std::string body)>;
@@ -26,7 +26,7 @@ class KvOffers {
 
     // Calls `done` at most once, from another thread.
     virtual kv::OfferId begin(PeerId from, kv::Question question, Done done) = 0;
-    // Nobody awaits that any more.
+    // The outcomes are not awaited any more.
     virtual void forget(kv::OfferId id) = 0;
 };
 
