@@ -318,6 +318,43 @@ BOOST_AUTO_TEST_CASE(a_value_is_surplus_once_its_owners_have_it) {
     for (const PeerId owner : world.placement->owners(key(7))) BOOST_TEST(world.nodes.at(owner).surplus.empty());
 }
 
+BOOST_AUTO_TEST_CASE(the_lost_repair_mutant_takes_repair_offers_for_acked) {
+    MapHoldings holdings;
+    for (const std::uint64_t n : numbers(20)) holdings.put(item(n));
+    for (const Mutant mutant : {Mutant::none, Mutant::lost_repair}) {
+        ExchangeConfig config;
+        config.mutant = mutant;
+        config.repair.step_items = 5;  // so that the pass does not end within one step
+        Exchange exchange(PeerId{1}, holdings, config);
+        exchange.handle_placement(TimePoint{seconds{100}}, placement_of(3));
+        exchange.handle_timeout(TimePoint{seconds{100}});
+        std::size_t sent = 0;
+        std::size_t acked = 0;
+        while (auto output = exchange.poll_output()) {
+            sent += std::holds_alternative<Exchange::Send>(*output) ? 1 : 0;
+            acked += std::holds_alternative<Exchange::Acked>(*output) ? 1 : 0;
+        }
+        BOOST_TEST((sent > 0) == (mutant == Mutant::none));
+        BOOST_TEST((acked > 0) == (mutant == Mutant::lost_repair));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_values_unasked_mutant_answers_with_what_is_here) {
+    MapHoldings holdings;
+    const KnownValue known{{key(7), 5, 4096}, false};
+    for (const Mutant mutant : {Mutant::none, Mutant::values_unasked}) {
+        ExchangeConfig config;
+        config.mutant = mutant;
+        Exchange exchange(PeerId{1}, holdings, config);
+        exchange.handle_placement(TimePoint{seconds{100}}, placement_of(3));
+        exchange.handle_timeout(TimePoint{seconds{100}});
+        exchange.find(TimePoint{seconds{100}}, {1}, {known});
+        const auto output = exchange.poll_output();
+        BOOST_REQUIRE(output);
+        BOOST_TEST(std::holds_alternative<Exchange::Found>(*output) == (mutant == Mutant::values_unasked));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_hanging_owner_delays_one_search_a_second) {
     MapHoldings holdings;
     Exchange exchange(PeerId{1}, holdings, {});
