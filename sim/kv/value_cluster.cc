@@ -264,11 +264,11 @@ std::uint64_t ValueCluster::write(Host host, std::uint32_t number, bool is_remov
 
 kv::KnownValue ValueCluster::known(Host host, const kv::SegmentKey& key) const {
     const Service& service = services_[host];
-    std::optional<kv::Item> stored = service.disk.find(key);
-    if (stored) stored = told(*stored);
+    kv::KnownValue on_disk{{key, 0, 0}};
+    if (const auto stored = service.disk.find(key)) on_disk = {told(*stored), true};
     const auto memory = service.memory.find(key);
-    if (memory == service.memory.end()) return kv::known_value(key, stored, std::nullopt, false);
-    return kv::known_value(key, stored, memory->second.item, memory->second.is_unsettled);
+    if (memory == service.memory.end()) return on_disk;
+    return kv::known_value(on_disk, memory->second.item, memory->second.is_unsettled);
 }
 
 // All of the core see its owners there. Others may reach some of the core only, and answer them.

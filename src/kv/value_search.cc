@@ -7,12 +7,9 @@
 
 namespace exa::kv {
 
-KnownValue known_value(const SegmentKey& key, const std::optional<Item>& stored, const std::optional<Item>& in_memory,
-                       bool is_unacked) {
-    KnownValue known{{key, 0, 0}};
-    if (stored) known = {*stored, true};
-    if (!in_memory || in_memory->stamp < known.item.stamp) return known;
-    return {*in_memory, is_unacked || in_memory->stamp == known.item.stamp};
+KnownValue known_value(const KnownValue& on_disk, const Item& in_memory, bool is_unacked) {
+    if (in_memory.stamp < on_disk.item.stamp) return on_disk;
+    return {in_memory, is_unacked || in_memory.stamp == on_disk.item.stamp};
 }
 
 void ValueSearch::add_owner(std::uint32_t place, PeerId owner, bool is_self, bool in_reach) {

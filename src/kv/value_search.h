@@ -26,10 +26,9 @@ struct KnownValue {
 };
 
 // From what this peer's disk and memory have of one value: the version in memory counts unless the one on disk is
-// later. What is on disk counts as not acknowledged: an owner's version counts anyway, and any other stays only until
-// the owners have it. `is_unacked`: the owners may not have the version in memory.
-KnownValue known_value(const SegmentKey& key, const std::optional<Item>& stored, const std::optional<Item>& in_memory,
-                       bool is_unacked);
+// later. The owners may not have it if `is_unacked`, or if it is on disk, too: a peer that is no owner stores it only
+// until they have it.
+KnownValue known_value(const KnownValue& on_disk, const Item& in_memory, bool is_unacked);
 
 struct ValueVerdict {
     std::uint64_t stamp = 0;  // of the last known version; 0: there is none

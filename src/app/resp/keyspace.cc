@@ -472,13 +472,13 @@ std::optional<std::string> RespKeyspace::listed_key(const kv::SegmentKey& key, s
 }
 
 kv::KnownValue RespKeyspace::known(const kv::SegmentKey& key) {
-    std::optional<kv::Item> stored;
-    if (const auto found = disk_ == nullptr ? std::nullopt : disk_->find(key))
-        stored = {key, found->stamp, found->kind == kv::SegmentKind::value ? found->bytes : 0};
+    kv::KnownValue on_disk{{key, 0, 0}};
+    if (const auto stored = disk_ == nullptr ? std::nullopt : disk_->find(key))
+        on_disk = {{key, stored->stamp, stored->kind == kv::SegmentKind::value ? stored->bytes : 0}, true};
     const std::lock_guard lock(mutex_);
     const auto* entry = memory_.find(key);
-    if (entry == nullptr) return kv::known_value(key, stored, std::nullopt, false);
-    const auto known = kv::known_value(key, stored, entry->version.told(now_ms()), entry->is_unsettled);
+    if (entry == nullptr) return on_disk;
+    const auto known = kv::known_value(on_disk, entry->version.told(now_ms()), entry->is_unsettled);
     if (entry->version.stamp < known.item.stamp) memory_.forget(key);
     return known;
 }

@@ -63,7 +63,7 @@ std::size_t go_round(ColdGc& gc, Directory& directory, TimePoint& now, std::size
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(cold_care)
+BOOST_AUTO_TEST_SUITE(cold_gc)
 
 BOOST_AUTO_TEST_CASE(a_key_names_its_folder_by_its_first_three_digits) {
     SegmentKey key;

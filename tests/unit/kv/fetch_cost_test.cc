@@ -25,7 +25,7 @@ FetchTerms terms(Duration compute, Duration left = seconds{1000}) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(cold_cost)
+BOOST_AUTO_TEST_SUITE(fetch_cost)
 
 BOOST_AUTO_TEST_CASE(everything_is_read_until_a_rate_is_known) {
     FetchCost cost(4);

@@ -136,13 +136,12 @@ BOOST_FIXTURE_TEST_CASE(an_answer_about_another_key_says_nothing, Case) {
 BOOST_AUTO_TEST_CASE(the_version_in_memory_counts_unless_the_one_on_disk_is_later) {
     const Item older{key(1), 5, 4096};
     const Item later{key(1), 6, 0};
-    BOOST_TEST((known_value(key(1), std::nullopt, std::nullopt, false) == KnownValue{{key(1), 0, 0}, false}));
-    BOOST_TEST((known_value(key(1), older, std::nullopt, false) == KnownValue{older, true}));
-    BOOST_TEST((known_value(key(1), std::nullopt, older, false) == KnownValue{older, false}));
-    BOOST_TEST((known_value(key(1), older, later, false) == KnownValue{later, false}));
-    BOOST_TEST((known_value(key(1), later, older, true) == KnownValue{later, true}));
+    const KnownValue nothing{{key(1), 0, 0}};
+    BOOST_TEST((known_value(nothing, older, false) == KnownValue{older, false}));
+    BOOST_TEST((known_value({older, true}, later, false) == KnownValue{later, false}));
+    BOOST_TEST((known_value({later, true}, older, true) == KnownValue{later, true}));
     // On disk, too: its owners may not have it.
-    BOOST_TEST((known_value(key(1), older, older, false) == KnownValue{older, true}));
+    BOOST_TEST((known_value({older, true}, older, false) == KnownValue{older, true}));
 }
 
 BOOST_AUTO_TEST_CASE(each_owner_is_asked_once_for_all_of_its_values_within_the_limit_of_a_question) {

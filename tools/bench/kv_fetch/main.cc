@@ -3,8 +3,9 @@
 //   exa-kv-fetch-bench serve memory|disk plain|sealed SEALED_BYTES COUNT DIRECTORY   prints {"port"}, ends with its
 //   input exa-kv-fetch-bench fetch PORT plain|sealed SEALED_BYTES COUNT ROUNDS [CHAINS]
 //
-// The way is that of peers: KvReplicatorThread, kv::Exchange, LinkPool and Receiver on one side, LinkServer and Receiver on the
-// other, every segment verified when it arrives. A round fetches all segments, as CHAINS chains at a time. Prints
+// The way is that of peers: KvReplicatorThread, kv::Exchange, LinkPool and Receiver on one side, LinkServer and
+// Receiver on the other, every segment verified when it arrives. A round fetches all segments, as CHAINS chains at a
+// time. Prints
 // {"mb_s": [megabytes (10^6) a second of each round], "cpu_ms_per_mb": processor time of this process}.
 #include <sys/resource.h>
 
