@@ -13,8 +13,8 @@
 #include <chrono>
 #include <thread>
 
+#include "app/coalescer.h"
 #include "app/metrics.h"
-#include "app/pace.h"
 #include "base/hash.h"
 #include "io/random.h"
 #include "io/turns.h"
@@ -37,7 +37,7 @@ struct DataPlane::State {
           dispatcher(parts.router, parts.tokens, Rng(hash64(parts.identity.peer.value, io::random_u64()))),
           links(context, link_config(parts), parts.identity, parts.log, parts.sealing),
           link_server(context, link_config(parts), parts.identity, parts.log, parts.sealing),
-          pace(parts.stream_spell),
+          coalescer(parts.stream_coalesce),
           view(parts.view),
           receiver(parts.replicas, parts.kv, ready, context.get_executor()),
           ingress(parts.ingress, parts.gate, dispatcher, links, receiver, view, parts.clock, ready,
@@ -96,7 +96,7 @@ struct DataPlane::State {
             // What was queued for links leaves with the next iteration, which does not wait for anything then.
             if (!ready.take_streams()) continue;
             run_ready();
-            std::this_thread::sleep_for(pace.rest(micros(begun - idle_since), micros(Clock::now() - begun)));
+            std::this_thread::sleep_for(coalescer.rest(micros(begun - idle_since), micros(Clock::now() - begun)));
         }
     }
 
@@ -105,7 +105,9 @@ struct DataPlane::State {
         for (int left = handlers_max; left > 0 && context.poll_one() > 0; --left) continue;
     }
 
-    void store_totals() { shared.totals.store(thread_number, dispatcher, ingress.failed(), link_server.stats()); }
+    void store_totals() {
+        shared.request_metrics.store(thread_number, dispatcher, ingress.failed(), link_server.stats());
+    }
 
     void store_stats() {
         shared.stats.store(thread_number, {.serving = receiver.stats(),
@@ -165,7 +167,7 @@ struct DataPlane::State {
     io::LinkPool links;
     io::LinkServer link_server;
     ReadyQueue ready;
-    const Pace pace;
+    const Coalescer coalescer;
     ViewReader view;
     Receiver receiver;
     Ingress ingress;

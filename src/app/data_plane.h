@@ -13,9 +13,9 @@
 #include "app/gateway/http_gateway.h"
 #include "app/gateway/ingress.h"
 #include "app/replica/local_replicas.h"
+#include "app/request_metrics.h"
 #include "app/shared/shared_view.h"
-#include "app/thread_stats.h"
-#include "app/totals.h"
+#include "app/thread_metrics.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "io/http/server.h"
@@ -36,10 +36,10 @@ struct DataPlaneShared {
     Gate& gate;
     const Cors& cors;
     const io::SystemClock& clock;
-    Totals& totals;
-    StatsBoard& stats;
+    RequestMetrics& request_metrics;
+    ThreadMetrics& stats;
     Log& log;
-    Duration stream_spell{0};                    // of Pace
+    Duration stream_coalesce{0};                 // of Coalescer
     bool reuse_port = false;                     // more than one thread
     io::LinkSealing sealing;                     // as it is at the start
     std::shared_ptr<const io::TlsSettings> tls;  // of the gateway, as it is at the start; null: plain HTTP

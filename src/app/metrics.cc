@@ -128,7 +128,7 @@ void add_replicas(Families& families, const LocalReplicas& replicas) {
 // One sample of every data-plane thread.
 class Threads {
   public:
-    Threads(Families& families, const std::vector<ThreadStats>& threads) : families_(families), threads_(threads) {}
+    Threads(Families& families, const std::vector<ThreadCounters>& threads) : families_(families), threads_(threads) {}
 
     template <class Value>
     void add(std::string name, std::string help, MetricType type, Value value) const {
@@ -143,10 +143,10 @@ class Threads {
 
   private:
     Families& families_;
-    const std::vector<ThreadStats>& threads_;
+    const std::vector<ThreadCounters>& threads_;
 };
 
-void add_requests(Families& families, const std::vector<ThreadStats>& threads) {
+void add_requests(Families& families, const std::vector<ThreadCounters>& threads) {
     families.begin("requests_total", "Requests that clients sent to this peer, by how they ended.",
                    MetricType::Counter);
     for (std::size_t i = 0; i < threads.size(); ++i) {
@@ -160,9 +160,9 @@ void add_requests(Families& families, const std::vector<ThreadStats>& threads) {
     }
 }
 
-void add_links(const Threads& threads, std::string_view side, io::LinkStats ThreadStats::* links) {
+void add_links(const Threads& threads, std::string_view side, io::LinkStats ThreadCounters::* links) {
     const std::string prefix = "links_" + std::string(side) + "_";
-    const auto of = [links](auto member) { return [=](const ThreadStats& stats) { return stats.*links.*member; }; };
+    const auto of = [links](auto member) { return [=](const ThreadCounters& stats) { return stats.*links.*member; }; };
     threads.add(prefix + "now", "Peer links currently open.", MetricType::Gauge, of(&io::LinkStats::links_now));
     threads.counter(prefix + "broken_total", "Peer links that ended without a goodbye message.",
                     of(&io::LinkStats::links_broken));
@@ -175,7 +175,7 @@ void add_links(const Threads& threads, std::string_view side, io::LinkStats Thre
 }
 
 void add_serving(const Threads& threads) {
-    const auto of = [](auto member) { return [=](const ThreadStats& stats) { return stats.serving.*member; }; };
+    const auto of = [](auto member) { return [=](const ThreadCounters& stats) { return stats.serving.*member; }; };
     threads.counter("served_total", "Requests that replicas of this peer were asked to serve.",
                     of(&ReceiverStats::requests));
     threads.counter("served_busy_total", "Requests that replicas of this peer refused as busy.",
@@ -303,12 +303,12 @@ void add_kv(Families& families, const KvStats& kv) {
 }
 
 void add_http(const Threads& threads) {
-    const auto of = [](auto member) { return [=](const ThreadStats& stats) { return stats.http.*member; }; };
+    const auto of = [](auto member) { return [=](const ThreadCounters& stats) { return stats.http.*member; }; };
     threads.add("http_connections_now", "Client connections currently open.", MetricType::Gauge,
                 of(&io::HttpStats::connections_now));
     threads.counter("header_fields_left_out_total",
                     "Request header fields not forwarded to attached servers because they were too large or too many.",
-                    [](const ThreadStats& stats) { return stats.fields_left_out; });
+                    [](const ThreadCounters& stats) { return stats.fields_left_out; });
     threads.counter("http_requests_total", "HTTP requests received.", of(&io::HttpStats::requests));
     threads.counter("http_refused_total", "HTTP requests refused before they were routed.",
                     of(&io::HttpStats::refused));
@@ -329,12 +329,12 @@ std::string metrics_text(const MetricsInput& input) {
     add_replicas(families, input.replicas);
     add_requests(families, input.threads);
     threads.counter("retries_total", "Attempts after the first one of a request.",
-                    [](const ThreadStats& stats) { return stats.dispatcher.retries; });
+                    [](const ThreadCounters& stats) { return stats.dispatcher.retries; });
     add_serving(threads);
     if (input.kv) add_kv(families, *input.kv);
     add_http(threads);
-    add_links(threads, "dialled", &ThreadStats::links_dialled);
-    add_links(threads, "accepted", &ThreadStats::links_accepted);
+    add_links(threads, "dialled", &ThreadCounters::links_dialled);
+    add_links(threads, "accepted", &ThreadCounters::links_accepted);
     return families.text();
 }
 

@@ -8,7 +8,7 @@
 #include "app/kv/service.h"
 #include "app/replica/local_replicas.h"
 #include "app/shared/shared_view.h"
-#include "app/thread_stats.h"
+#include "app/thread_metrics.h"
 
 namespace exa::app {
 
@@ -16,10 +16,10 @@ struct MetricsInput {
     std::string peer;  // its name, a label of every sample
     const ControlView& control;
     const LocalReplicas& replicas;
-    std::vector<ThreadStats> threads;  // a sample each, labelled with its number; sums are the scraper's
-    std::optional<KvStats> kv{};       // nothing: the peer keeps no KV outside its replicas
-    bool api_keys_unused = false;      // the file as it is now cannot be used
-    bool certificate_unused = false;   // as now in its files
+    std::vector<ThreadCounters> threads;  // a sample each, labelled with its number; sums are the scraper's
+    std::optional<KvStats> kv{};          // nothing: the peer keeps no KV outside its replicas
+    bool api_keys_unused = false;         // the file as it is now cannot be used
+    bool certificate_unused = false;      // as now in its files
 };
 
 std::string metrics_text(const MetricsInput& input);

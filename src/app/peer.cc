@@ -203,8 +203,8 @@ class Peer {
     Addresses advertise_;
 
     SharedView view_;
-    Totals totals_;
-    StatsBoard stats_;
+    RequestMetrics request_metrics_;
+    ThreadMetrics stats_;
     StopSwitch stop_;
     const KvAdmin kv_admin_;
     std::unique_ptr<KvReplicatorThread> replicator_;
@@ -247,7 +247,7 @@ Peer::Peer(const PeerConfig& config, std::string_view software, const Foundation
       kv_(std::move(kv)),
       log_(log),
       advertise_(base.advertise),
-      totals_(config.http.threads),
+      request_metrics_(config.http.threads),
       stats_(config.http.threads),
       kv_admin_(base.crypto, base.root_secret, kv_, replicas_, config.kv.tenant_quota_gib),
       replicator_(make_replicator(base, kv_.get(), view_, log)),
@@ -286,10 +286,10 @@ DataPlaneShared Peer::make_shared_parts() {
             .gate = guards_.gate(),
             .cors = guards_.cors(),
             .clock = base_.clock,
-            .totals = totals_,
+            .request_metrics = request_metrics_,
             .stats = stats_,
             .log = log_,
-            .stream_spell = config_.http.stream_coalesce,
+            .stream_coalesce = config_.http.stream_coalesce,
             .reuse_port = config_.http.threads > 1,
             .sealing = base_.sealing,
             .tls = guards_.certificates() != nullptr ? guards_.certificates()->serving() : nullptr,
@@ -308,7 +308,7 @@ DataPlaneShared Peer::make_shared_parts() {
 }
 
 PeerFacts Peer::facts() const {
-    const Totals::Sum sum = totals_.sum();
+    const RequestMetrics::Sum sum = request_metrics_.sum();
     const auto now = view_.load();
     return {.cluster = config_.cluster,
             .software = software_,

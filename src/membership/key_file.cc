@@ -7,7 +7,7 @@
 #include "base/base64.h"
 #include "base/hash.h"
 #include "membership/errc.h"
-#include "wire/plausible.h"
+#include "wire/validate.h"
 
 namespace exa::membership {
 

@@ -13,7 +13,7 @@
 
 #include "gossip.capnp.h"
 #include "wire/errc.h"
-#include "wire/plausible.h"
+#include "wire/validate.h"
 
 namespace exa::wire {
 

@@ -15,7 +15,7 @@
 #include "base/check.h"
 #include "link.capnp.h"
 #include "wire/errc.h"
-#include "wire/plausible.h"
+#include "wire/validate.h"
 
 namespace exa::wire {
 

@@ -1,7 +1,7 @@
 // What an item costs in packed form (https://capnproto.org/encoding.html#packing): a tag byte for each word of eight,
 // then its bytes that are not zero, and a count byte behind the tags 0x00 and 0xff.
 #include "wire/gossip.h"
-#include "wire/plausible.h"
+#include "wire/validate.h"
 
 namespace exa::wire {
 

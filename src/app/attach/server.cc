@@ -8,7 +8,7 @@
 #include "app/shared/errc.h"
 #include "io/http/client.h"
 #include "wire/errc.h"
-#include "wire/plausible.h"
+#include "wire/validate.h"
 
 namespace exa::app {
 

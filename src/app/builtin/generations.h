@@ -23,7 +23,7 @@
 
 namespace exa::app {
 
-class Generations final : public Addressee, public std::enable_shared_from_this<Generations> {
+class Generations final : public Recipient, public std::enable_shared_from_this<Generations> {
   public:
     // At once, of one reply.
     static constexpr std::size_t running_max = 4;

@@ -5,10 +5,10 @@
 
 namespace exa::app {
 
-void Mailbox::send(Letter letter, bool at_once) {
+void Mailbox::send(Message message, bool at_once) {
     {
         const std::lock_guard lock(mutex_);
-        letters_.push_back(std::move(letter));
+        messages_.push_back(std::move(message));
         if (due_ || (paced_ && !at_once)) return;
         due_ = true;
     }
@@ -22,7 +22,7 @@ void Mailbox::deliver(bool by_timer) {
     bool wait = false;
     {
         const std::lock_guard lock(mutex_);
-        delivered_.swap(letters_);
+        delivered_.swap(messages_);
         if (!by_timer) {
             due_ = false;
             wait = !paced_ && crowded_ >= crowded_after;
@@ -35,8 +35,8 @@ void Mailbox::deliver(bool by_timer) {
         }
     }
     if (wait) wait_for_more();
-    for (Letter& letter : delivered_)
-        if (const auto to = letter.to.lock()) to->take(letter.index, std::move(letter.events));
+    for (Message& message : delivered_)
+        if (const auto to = message.to.lock()) to->take(message.index, std::move(message.events));
     delivered_.clear();
 }
 

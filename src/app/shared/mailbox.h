@@ -19,17 +19,17 @@
 namespace exa::app {
 
 // Who gets letters; called by the mailbox's executor.
-class Addressee {
+class Recipient {
   public:
     virtual void take(std::size_t index, std::vector<engine::TokenEvent> events) = 0;
 
   protected:
-    ~Addressee() = default;
+    ~Recipient() = default;
 };
 
 // Not yet taken when its addressee goes away: dropped.
-struct Letter {
-    std::weak_ptr<Addressee> to;
+struct Message {
+    std::weak_ptr<Recipient> to;
     std::size_t index = 0;
     std::vector<engine::TokenEvent> events;
 };
@@ -47,7 +47,7 @@ class Mailbox : public std::enable_shared_from_this<Mailbox> {
     boost::asio::any_io_executor executor() { return timer_.get_executor(); }
 
     // Thread-safe. Letters are delivered in the order they were sent, never from in here.
-    void send(Letter letter, bool at_once);
+    void send(Message message, bool at_once);
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -56,12 +56,12 @@ class Mailbox : public std::enable_shared_from_this<Mailbox> {
     void wait_for_more();
 
     std::mutex mutex_;
-    std::vector<Letter> letters_;
+    std::vector<Message> messages_;
     bool due_ = false;    // a delivery has been posted
     bool paced_ = false;  // the timer will make one
 
     // Of the executor.
-    std::vector<Letter> delivered_;
+    std::vector<Message> delivered_;
     boost::asio::steady_timer timer_;
     Clock::time_point last_{};
     unsigned crowded_ = 0;

@@ -13,7 +13,7 @@ using app::Mailbox;
 
 namespace {
 
-struct Reader final : app::Addressee {
+struct Reader final : app::Recipient {
     void take(std::size_t index, std::vector<engine::TokenEvent>) override { heard.push_back(index); }
     std::vector<std::size_t> heard;
 };

@@ -1,4 +1,4 @@
-#include "wire/plausible.h"
+#include "wire/validate.h"
 
 #include <algorithm>
 #include <array>

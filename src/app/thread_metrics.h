@@ -1,4 +1,4 @@
-// ThreadStats: what each data-plane thread has counted, where any of them can read it for a scrape.
+// ThreadCounters: what each data-plane thread has counted, where any of them can read it for a scrape.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace exa::app {
 
-struct ThreadStats {
+struct ThreadCounters {
     ReceiverStats serving;
     router::Counters dispatcher;
     io::HttpStats http;
@@ -23,25 +23,25 @@ struct ThreadStats {
 };
 
 // Thread-safe. Written once a second by each thread where there are several, and by the one that is asked.
-class StatsBoard {
+class ThreadMetrics {
   public:
-    explicit StatsBoard(std::size_t threads) : stats_(threads) {}
+    explicit ThreadMetrics(std::size_t threads) : stats_(threads) {}
 
     std::size_t threads() const { return stats_.size(); }
 
-    void store(std::size_t thread, const ThreadStats& stats) {
+    void store(std::size_t thread, const ThreadCounters& stats) {
         const std::lock_guard lock(mutex_);
         stats_.at(thread) = stats;
     }
 
-    std::vector<ThreadStats> all() const {
+    std::vector<ThreadCounters> all() const {
         const std::lock_guard lock(mutex_);
         return stats_;
     }
 
   private:
     mutable std::mutex mutex_;
-    std::vector<ThreadStats> stats_;
+    std::vector<ThreadCounters> stats_;
 };
 
 }  // namespace exa::app

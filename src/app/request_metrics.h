@@ -1,5 +1,5 @@
-// Totals: counts over all data-plane threads of a peer. Each thread writes its own slot when it has answered a request
-// or is asked; any thread sums.
+// RequestMetrics: counts of requests over all data-plane threads of a peer. Each thread writes its own slot when it has answered a
+// request or is asked; any thread sums.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace exa::app {
 
-class Totals {
+class RequestMetrics {
   public:
     struct Sum {
         std::uint64_t requests = 0;
@@ -20,7 +20,7 @@ class Totals {
         std::uint64_t links_refused = 0;  // connections on the link port that did not speak our protocol
     };
 
-    explicit Totals(std::size_t threads) : slots_(threads) {}
+    explicit RequestMetrics(std::size_t threads) : slots_(threads) {}
 
     void store(std::size_t thread, const router::Dispatcher& dispatcher, std::uint64_t failed,
                const io::LinkStats& accepted) {

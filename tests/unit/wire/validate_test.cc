@@ -1,4 +1,4 @@
-#include "wire/plausible.h"
+#include "wire/validate.h"
 #include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
@@ -11,9 +11,9 @@
 using namespace exa;
 using namespace exa::wire;
 
-BOOST_AUTO_TEST_SUITE(plausible)
+BOOST_AUTO_TEST_SUITE(validate)
 
-BOOST_AUTO_TEST_CASE(samples_are_plausible) {
+BOOST_AUTO_TEST_CASE(samples_are_valid) {
     BOOST_TEST(check(samples::packet()).has_value());
     BOOST_TEST(check(samples::sync()).has_value());
     BOOST_TEST(check_record(samples::record()).has_value());

@@ -1,4 +1,4 @@
-#include "app/thread_stats.h"
+#include "app/thread_metrics.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -7,8 +7,8 @@ BOOST_AUTO_TEST_SUITE(thread_stats)
 using namespace exa::app;
 
 BOOST_AUTO_TEST_CASE(each_thread_has_a_place_of_its_own_and_its_last_word_counts) {
-    StatsBoard board(3);
-    ThreadStats stats;
+    ThreadMetrics board(3);
+    ThreadCounters stats;
     stats.http.requests = 7;
     board.store(2, stats);
     stats.http.requests = 8;
