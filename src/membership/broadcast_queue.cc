@@ -4,57 +4,58 @@
 
 namespace exa::membership {
 
-// Of the news of this age, or where it would stand. Searched from the end in growing steps.
-std::vector<BroadcastQueue::News>::iterator BroadcastQueue::position(std::vector<News>& news, std::uint64_t age) {
+// The update of this age, or where it would stand. Searched from the end in growing steps.
+std::vector<BroadcastQueue::Update>::iterator BroadcastQueue::find_update(std::vector<Update>& updates,
+                                                                          std::uint64_t age) {
     std::ptrdiff_t step = 1;
-    while (step < std::ssize(news) && (news.end() - step)->age < age) step *= 2;
-    const auto from = news.end() - std::min(step, std::ssize(news));
-    return std::partition_point(from, news.end(), [age](const News& other) { return other.age > age; });
+    while (step < std::ssize(updates) && (updates.end() - step)->age < age) step *= 2;
+    const auto from = updates.end() - std::min(step, std::ssize(updates));
+    return std::partition_point(from, updates.end(), [age](const Update& other) { return other.age > age; });
 }
 
 void BroadcastQueue::put(UpdateKey key, std::uint64_t base) {
-    if (const Place* place = places_.find(key)) {
-        std::vector<News>& news = told_[place->told];
-        const auto at = position(news, place->age);
+    if (const Position* known = positions_.find(key)) {
+        std::vector<Update>& updates = by_sends_[known->sends];
+        const auto at = find_update(updates, known->age);
         base = std::min(base, at->base);
-        news.erase(at);
-    } else if (places_.size() >= most_) {
+        updates.erase(at);
+    } else if (positions_.size() >= max_size_) {
         make_room();
     }
-    if (told_.empty()) told_.emplace_back();
-    told_[0].push_back({key, base, next_age_});
-    places_.put(key, {0, next_age_--});
+    if (by_sends_.empty()) by_sends_.emplace_back();
+    by_sends_[0].push_back({key, base, next_age_});
+    positions_.put(key, {0, next_age_--});
 }
 
 void BroadcastQueue::make_room() {
-    for (auto news = told_.rbegin(); news != told_.rend(); ++news) {
-        if (news->empty()) continue;
-        places_.erase(news->front().key);
-        news->erase(news->begin());
+    for (auto updates = by_sends_.rbegin(); updates != by_sends_.rend(); ++updates) {
+        if (updates->empty()) continue;
+        positions_.erase(updates->front().key);
+        updates->erase(updates->begin());
         return;
     }
 }
 
 void BroadcastQueue::drop(PeerId peer) {
-    for (std::vector<News>& news : told_)
-        std::erase_if(news, [&](const News& one) { return one.key.peer == peer && places_.erase(one.key); });
+    for (std::vector<Update>& updates : by_sends_)
+        std::erase_if(updates, [&](const Update& one) { return one.key.peer == peer && positions_.erase(one.key); });
 }
 
 void BroadcastQueue::clear() {
-    told_ = {};
-    places_.clear();
+    by_sends_ = {};
+    positions_.clear();
 }
 
-void BroadcastQueue::settle(std::uint32_t budget) {
+void BroadcastQueue::count_sent(std::uint32_t budget) {
     for (const Sent& sent : sent_) {
-        const std::uint32_t told = sent.told + 1;
-        if (told >= budget) {
-            places_.erase(sent.news.key);
+        const std::uint32_t sends = sent.sends + 1;
+        if (sends >= budget) {
+            positions_.erase(sent.update.key);
             continue;
         }
-        if (told_.size() <= told) told_.resize(told + std::size_t{1});
-        told_[told].insert(position(told_[told], sent.news.age), sent.news);
-        places_.put(sent.news.key, {told, sent.news.age});
+        if (by_sends_.size() <= sends) by_sends_.resize(sends + std::size_t{1});
+        by_sends_[sends].insert(find_update(by_sends_[sends], sent.update.age), sent.update);
+        positions_.put(sent.update.key, {sends, sent.update.age});
     }
     sent_.clear();
     if (empty()) {

@@ -1,11 +1,11 @@
-// BroadcastQueue: what is still to be told, the least often told first and among those the newest.
+// BroadcastQueue: the updates that are still to be spread. Those that were sent least often come first, and among them
+// the newest: a flood of old updates does not delay a new one (SWIM section 4.1).
 //
-// It keeps only names of news; what they say is looked up when a packet leaves, so that it is never stale. One entry a
-// key bounds it, and `most`: what is told most often, and of that the oldest, makes room. Newest first keeps a flood of
-// old news from delaying the news of now (SWIM section 4.1).
+// It keeps only the keys of updates. Their content is looked up when a packet leaves, so that it is never stale. There
+// is one entry for each key; above max_size the one that was sent most often, and among those the oldest, makes room.
 //
-// News of equal count stands in one array, the newest last: what is taken, and what is put, is nearly always near its
-// end. Memory is kept while there is news and given back when there is none.
+// Updates that were sent equally often share one array, the newest last: nearly everything that is taken or put stands
+// near its end. Memory is kept while there are updates and given back when there are none.
 #pragma once
 
 #include <compare>
@@ -29,36 +29,35 @@ class BroadcastQueue {
     enum class Take : std::uint8_t {
         sent,  // it is in the packet
         skip,  // it does not fit now
-        gone   // there is nothing to tell any more
+        drop   // there is nothing left to say of it
     };
 
-    // Holds `most` pieces of news.
-    explicit BroadcastQueue(std::size_t most = ~std::size_t{0}) : most_(most) {}
+    explicit BroadcastQueue(std::size_t max_size = ~std::size_t{0}) : max_size_(max_size) {}
 
-    // Tells `key` anew. `base` is the version that everyone may be taken to hold; of two bases the lower stays.
+    // Spreads `key` from the start. Everybody may be assumed to hold version `base`; of two bases the lower one stays.
     void put(UpdateKey key, std::uint64_t base = 0);
     void drop(PeerId peer);
     void clear();
 
-    bool empty() const { return places_.empty(); }
-    std::size_t size() const { return places_.size(); }
+    bool empty() const { return positions_.empty(); }
+    std::size_t size() const { return positions_.size(); }
 
-    // Offers news in order until `offer(key, base)` has skipped `skips_max` of them. What was sent `budget` times is
-    // removed.
+    // Offers updates in order until `offer(key, base)` has skipped `skips_max` of them. Removes those that were sent
+    // `budget` times.
     template <class Offer>
     void take(std::uint32_t budget, std::size_t skips_max, Offer offer) {
         std::size_t skips = 0;
-        for (std::uint32_t told = 0; told < told_.size() && skips < skips_max; ++told) {
-            std::vector<News>& news = told_[told];
-            std::size_t at = news.size();
+        for (std::uint32_t sends = 0; sends < by_sends_.size() && skips < skips_max; ++sends) {
+            std::vector<Update>& updates = by_sends_[sends];
+            std::size_t at = updates.size();
             while (at > 0 && skips < skips_max) {
-                const News& offered = news[--at];
+                const Update& offered = updates[--at];
                 switch (offer(offered.key, offered.base)) {
                     case Take::sent:
-                        sent_.push_back({told, offered});
+                        sent_.push_back({sends, offered});
                         break;
-                    case Take::gone:
-                        places_.erase(offered.key);
+                    case Take::drop:
+                        positions_.erase(offered.key);
                         break;
                     case Take::skip:
                         skipped_.push_back(offered);
@@ -66,43 +65,43 @@ class BroadcastQueue {
                         break;
                 }
             }
-            news.resize(at);
-            news.insert(news.end(), skipped_.rbegin(), skipped_.rend());
+            updates.resize(at);
+            updates.insert(updates.end(), skipped_.rbegin(), skipped_.rend());
             skipped_.clear();
         }
-        settle(budget);
+        count_sent(budget);
     }
 
   private:
-    struct News {
+    struct Update {
         UpdateKey key;
         std::uint64_t base = 0;
         std::uint64_t age = 0;  // counts down: the newest has the lowest
     };
-    struct Place {
-        std::uint32_t told = 0;
+    struct Position {
+        std::uint32_t sends = 0;
         std::uint64_t age = 0;
     };
     struct Sent {
-        std::uint32_t told = 0;  // before
-        News news;
+        std::uint32_t sends = 0;  // before
+        Update update;
     };
     struct KeyHash {
         std::uint64_t operator()(const UpdateKey& key) const { return mix64(key.peer.value + key.part); }
     };
 
-    static std::vector<News>::iterator position(std::vector<News>& news, std::uint64_t age);
+    static std::vector<Update>::iterator find_update(std::vector<Update>& updates, std::uint64_t age);
     void make_room();
-    // Counts what was sent, and lets memory go when nothing is left.
-    void settle(std::uint32_t budget);
+    // Gives memory back when nothing is left.
+    void count_sent(std::uint32_t budget);
 
-    std::size_t most_;
-    std::vector<std::vector<News>> told_;  // by how often
-    FlatMap<UpdateKey, Place, KeyHash> places_;
+    std::size_t max_size_;
+    std::vector<std::vector<Update>> by_sends_;  // by how often they were sent
+    FlatMap<UpdateKey, Position, KeyHash> positions_;
     std::uint64_t next_age_ = ~std::uint64_t{0};
-    // Of the take() under way.
+    // While take() runs.
     std::vector<Sent> sent_;
-    std::vector<News> skipped_;
+    std::vector<Update> skipped_;
 };
 
 }  // namespace exa::membership

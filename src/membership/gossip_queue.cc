@@ -6,12 +6,12 @@ namespace exa::membership {
 
 namespace {
 
-// How far a class is searched for a piece that still fits.
+// How far a class is searched for an update that still fits.
 constexpr std::size_t skips_max = 4;
-// A load is told this often by every peer that hears of it, which reaches some 94 % of them; the next one comes soon.
+// Every peer that hears of a load sends it on this often, which reaches about 94 % of all; the next one comes soon.
 constexpr std::uint32_t load_budget = 3;
 constexpr std::size_t all_items = ~std::size_t{0};
-// Of a fact whose every number is 0: no piece is smaller.
+// A fact whose every number is 0: no update is smaller.
 constexpr std::size_t item_bytes_min = 12;
 
 }  // namespace
@@ -21,7 +21,7 @@ struct GossipQueue::Filling {
     const Roster& roster;
     const LoadTable& loads;
     std::uint32_t budget;
-    // Of a packet with nothing else in it.
+    // In a packet with nothing else in it.
     std::size_t room_max;
     wire::Packet& packet;
 };
@@ -73,7 +73,7 @@ std::size_t GossipQueue::take(Class from, Filling& filling, std::size_t room, st
     };
     const auto offer_fact = [&](UpdateKey key, std::uint64_t) {
         const Peer* peer = filling.roster.find(key.peer);
-        if (peer == nullptr) return Take::gone;
+        if (peer == nullptr) return Take::drop;
         if (std::ranges::find(packet.facts, key.peer, &wire::Fact::subject) != packet.facts.end()) return Take::skip;
         const wire::Fact fact = Roster::fact(*peer);
         if (!fits(wire::size_bound(fact))) return Take::skip;
@@ -85,7 +85,7 @@ std::size_t GossipQueue::take(Class from, Filling& filling, std::size_t room, st
             return Take::skip;
         const Peer* peer = filling.roster.find(key.peer);
         const auto bytes = peer != nullptr ? filling.roster.delta_bytes(*peer, base) : std::nullopt;
-        if (!bytes) return Take::gone;
+        if (!bytes) return Take::drop;
         if (*bytes > filling.room_max) {
             auto stub = filling.roster.stub(key.peer);
             if (!fits(wire::size_bound(*stub))) return Take::skip;
@@ -102,7 +102,7 @@ std::size_t GossipQueue::take(Class from, Filling& filling, std::size_t room, st
         };
         if (std::ranges::any_of(packet.loads, same)) return Take::skip;
         auto group = filling.loads.group(filling.now, key);
-        if (!group) return Take::gone;
+        if (!group) return Take::drop;
         if (!fits(wire::size_bound(*group))) return Take::skip;
         packet.loads.push_back(std::move(*group));
         return Take::sent;

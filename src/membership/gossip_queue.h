@@ -1,9 +1,9 @@
-// GossipQueue: fills packets with news of three classes: facts (who is suspect, dead, back, gone) before records before
+// GossipQueue: fills packets with updates of three classes: facts (who is suspect, dead or back) before records before
 // loads.
 //
-// Each class with news has a share of every packet for itself, and what is left goes by rank. A piece that found no
-// room although its class sent nothing is placed first in the next packet: so big records and the lowest class get
-// through a flood of facts.
+// Each class that has updates gets a share of every packet, and what is left goes by rank. An update that found no room
+// although its class sent nothing is placed first in the next packet: so big records and the lowest class get through a
+// flood of facts.
 #pragma once
 
 #include <array>
@@ -22,21 +22,21 @@ namespace exa::membership {
 
 class GossipQueue {
   public:
-    // Least parts of a packet's room, in percent: facts, records, loads.
+    // Least share of a packet's room, in percent: facts, records, loads.
     static constexpr std::array<std::size_t, 3> share_percent = {50, 35, 15};
-    // Records and loads that wait, each. More would take packets of many seconds: comparisons, which begin long before
-    // that (Membership::gossip), bring the rest. Facts are small and all kept.
+    // Most records and most loads that wait. Packets would take many seconds for more; comparisons, which begin long
+    // before that (Outbox::gossip), bring the rest. Facts are small and all kept.
     static constexpr std::size_t state_max = 512;
     static constexpr std::size_t records_backlog = 64;
-    // As many as a few probes carry.
+    // About what a few probes carry.
     static constexpr std::size_t loads_few = 16;
 
     void add_fact(PeerId subject) { queues_[fact].put({subject, 0}); }
-    // `base`: the version that was told before this one; 0 for a peer that is new.
+    // `base`: the version that was spread before this one; 0 for a peer that is new.
     void add_record(PeerId peer, std::uint64_t base) { queues_[record].put({peer, 0}, base); }
     // `soon`: others should hear of it before the next probes.
     void add_load(UpdateKey key, bool soon);
-    // Its record and loads: of a dead peer nobody needs them.
+    // The record and loads of a peer that is gone: nobody needs them.
     void drop_state(PeerId peer);
     void drop(PeerId peer);
     // All records, when there are so many that comparisons are the faster way (records_backlog).
@@ -46,15 +46,15 @@ class GossipQueue {
     bool empty() const;
     std::size_t records() const { return queues_[record].size(); }
     std::size_t size() const;
-    // Facts or records, for which others wait.
+    // Facts or records: others wait for them.
     bool has_urgent() const { return !queues_[fact].empty() || !queues_[record].empty(); }
-    // Loads that are to be told soon.
+    // Loads that should be spread soon.
     bool has_soon() const { return loads_soon_ && !queues_[load].empty(); }
-    // After packets that were sent for news alone: what few loads are left may ride with others.
+    // After a round of packets of our own: the few loads that are left may ride on others.
     void end_round() { loads_soon_ = loads_soon_ && queues_[load].size() > loads_few; }
 
-    // Adds to what is in `packet` already, `room` bytes (of wire::size_bound) at most. News that was sent `budget`
-    // times is done, a load after fewer.
+    // Adds to what is in `packet` already, `room` bytes (of wire::size_bound) at most. Updates that were sent `budget`
+    // times are done, loads after fewer.
     void fill(TimePoint now, const Roster& roster, const LoadTable& loads, std::uint32_t budget, std::size_t room,
               wire::Packet& packet);
 
@@ -62,7 +62,7 @@ class GossipQueue {
     enum Class : std::size_t { fact, record, load };
     struct Filling;
 
-    // Bytes used, at most `room`, for at most `items_max` pieces.
+    // Bytes used, at most `room`, for at most `items_max` updates.
     std::size_t take(Class from, Filling& filling, std::size_t room, std::size_t items_max);
 
     std::array<BroadcastQueue, 3> queues_{BroadcastQueue(), BroadcastQueue(state_max), BroadcastQueue(state_max)};

@@ -11,13 +11,13 @@ namespace exa::membership {
 
 namespace {
 
-// From this part of its limit on a replica is busy.
+// A replica is busy from this part of its limit on.
 constexpr std::uint32_t busy_permille = 750;
-// Fewer waiting tokens than a few steps of a batch move nobody.
+// Fewer waiting tokens, a few steps of a batch, do not change where requests go.
 constexpr std::uint32_t queued_tokens_busy = 2048;
 constexpr int kv_permille_change = 100;
 
-// As its record says; 0 when it says nothing.
+// From its record; 0 when that says nothing.
 std::uint32_t limit_of(const LoadReportRule& rule, ReplicaId id) {
     const auto replica = std::ranges::lower_bound(rule.replicas, id, {}, &wire::ReplicaRecord::id);
     return replica != rule.replicas.end() && replica->id == id ? replica->in_flight_limit : 0;
@@ -29,30 +29,31 @@ std::uint32_t busy_from(const LoadReportRule& rule, const wire::LoadReport& repo
     return std::max(rule.floor, static_cast<std::uint32_t>(limit * busy_permille / 1000));
 }
 
-bool is_change(std::uint32_t told, std::uint32_t now, double change) {
-    const std::uint32_t by = told > now ? told - now : now - told;
-    return by > 0 && static_cast<double>(by) >= change * static_cast<double>(told);
+bool is_change(std::uint32_t reported, std::uint32_t now, double change) {
+    const std::uint32_t by = reported > now ? reported - now : now - reported;
+    return by > 0 && static_cast<double>(by) >= change * static_cast<double>(reported);
 }
 
-LoadChange change_of(const wire::LoadReport& told, const wire::LoadReport& now, const LoadReportRule& rule) {
-    if (told == now) return LoadChange::none;
-    if (told.replica != now.replica) return LoadChange::soon;
-    const int kv_by = std::abs(int{told.kv_used_permille} - int{now.kv_used_permille});
+LoadChange change_of(const wire::LoadReport& reported, const wire::LoadReport& now, const LoadReportRule& rule) {
+    if (reported == now) return LoadChange::none;
+    if (reported.replica != now.replica) return LoadChange::soon;
+    const int kv_by = std::abs(int{reported.kv_used_permille} - int{now.kv_used_permille});
     const bool kv_changed = kv_by >= kv_permille_change;
-    const bool count_changed = is_change(told.in_flight, now.in_flight, rule.change);
-    const bool tokens_changed = is_change(told.queued_tokens, now.queued_tokens, rule.change);
-    if ((count_changed && now.in_flight >= busy_from(rule, now)) || is_change(told.queued, now.queued, rule.change) ||
+    const bool count_changed = is_change(reported.in_flight, now.in_flight, rule.change);
+    const bool tokens_changed = is_change(reported.queued_tokens, now.queued_tokens, rule.change);
+    if ((count_changed && now.in_flight >= busy_from(rule, now)) ||
+        is_change(reported.queued, now.queued, rule.change) ||
         (tokens_changed && now.queued_tokens >= queued_tokens_busy) ||
         (kv_changed && now.kv_used_permille >= busy_permille))
         return LoadChange::soon;
-    if ((count_changed && told.in_flight >= rule.floor) ||
-        (tokens_changed && told.queued_tokens >= queued_tokens_busy) ||
-        (kv_changed && told.kv_used_permille >= busy_permille))
+    if ((count_changed && reported.in_flight >= rule.floor) ||
+        (tokens_changed && reported.queued_tokens >= queued_tokens_busy) ||
+        (kv_changed && reported.kv_used_permille >= busy_permille))
         return LoadChange::eased;
     return LoadChange::small;
 }
 
-// What who has heard nothing takes the replicas of `reports` for.
+// What a peer that has heard nothing assumes of the replicas of `reports`.
 LoadReports idle_reports(LoadReports reports, const LoadReportRule& rule) {
     for (wire::LoadReport& report : reports) {
         const bool moved = report.in_flight_limit != limit_of(rule, report.replica);
@@ -61,10 +62,10 @@ LoadReports idle_reports(LoadReports reports, const LoadReportRule& rule) {
     return reports;
 }
 
-// `told`: null when nothing was.
-LoadChange change_of(const LoadReports* told, const LoadReports& now, const LoadReportRule& rule) {
-    const LoadReports idle = told == nullptr ? idle_reports(now, rule) : LoadReports();
-    const LoadReports& before = told == nullptr ? idle : *told;
+// `reported`: null when nothing was.
+LoadChange change_of(const LoadReports* reported, const LoadReports& now, const LoadReportRule& rule) {
+    const LoadReports idle = reported == nullptr ? idle_reports(now, rule) : LoadReports();
+    const LoadReports& before = reported == nullptr ? idle : *reported;
     if (before.size() != now.size()) return LoadChange::soon;
     LoadChange most = LoadChange::none;
     for (std::size_t i = 0; i < now.size(); ++i) most = std::max(most, change_of(before[i], now[i], rule));
@@ -102,7 +103,7 @@ LoadChange LoadTable::apply(TimePoint now, const wire::LoadGroup& group, const L
     if (last != nullptr && std::pair(group.generation, group.number) <= std::pair(last->generation, last->number))
         return LoadChange::none;
     std::shared_ptr<const LoadReports> reports = make_loads(pool_.get(), group);
-    const LoadChange news = change_of(last != nullptr ? last->reports.get() : nullptr, *reports, rule);
+    const LoadChange change = change_of(last != nullptr ? last->reports.get() : nullptr, *reports, rule);
     Held& held = changed(group.peer);
     if (held.parts.size() <= group.part) held.parts.resize(group.part + std::size_t{1});
     Part& part = held.parts[group.part];
@@ -111,7 +112,7 @@ LoadChange LoadTable::apply(TimePoint now, const wire::LoadGroup& group, const L
     part.measured = now - group.age;
     part.reports = std::move(reports);
     // A newer report is passed on even where it says the same: somebody may hold another.
-    return std::max(news, LoadChange::small);
+    return std::max(change, LoadChange::small);
 }
 
 void LoadTable::drop(PeerId peer) {
@@ -129,10 +130,10 @@ void LoadTable::set_own(TimePoint now, PeerId self, Generation generation, std::
     Held& own = changed(self);
     const std::size_t parts = (sorted.size() + wire::load_group_max - 1) / wire::load_group_max;
     if (own.parts.size() < parts) own.parts.resize(parts);
-    told_.resize(own.parts.size(), {now, nullptr, std::nullopt});
+    reported_.resize(own.parts.size(), {now, nullptr, std::nullopt});
     for (std::size_t i = 0; i < own.parts.size(); ++i) {
         Part& part = own.parts[i];
-        // A part that is empty now stays as an empty one, so that it is told and nobody keeps its replicas.
+        // A part that became empty stays, so that others hear of it and do not keep its replicas.
         const std::size_t begin = std::min(i * wire::load_group_max, sorted.size());
         const std::size_t end = std::min(begin + wire::load_group_max, sorted.size());
         const std::span<wire::LoadReport> range(sorted.data() + begin, end - begin);
@@ -145,7 +146,7 @@ void LoadTable::set_own(TimePoint now, PeerId self, Generation generation, std::
 }
 
 LoadChange LoadTable::own_change(std::size_t part, const LoadReports& reports, const LoadReportRule& rule) const {
-    return change_of(told_[part].reports.get(), reports, rule);
+    return change_of(reported_[part].reports.get(), reports, rule);
 }
 
 std::optional<TimePoint> LoadTable::due(std::size_t part, const LoadReports& reports,
@@ -154,11 +155,12 @@ std::optional<TimePoint> LoadTable::due(std::size_t part, const LoadReports& rep
         case LoadChange::none:
             return std::nullopt;
         case LoadChange::small:
-            return told_[part].at + rule.settle;
+            return reported_[part].at + rule.interval_max;
         case LoadChange::eased:
-            return told_[part].at + rule.interval;
+            return reported_[part].at + rule.interval;
         case LoadChange::soon:
-            return std::max(told_[part].at, told_[part].soon_since.value_or(told_[part].at)) + rule.interval;
+            return std::max(reported_[part].at, reported_[part].soon_since.value_or(reported_[part].at)) +
+                   rule.interval;
     }
     return std::nullopt;
 }
@@ -174,24 +176,24 @@ std::optional<TimePoint> LoadTable::own_update_due(PeerId self, const LoadReport
 }
 
 std::vector<LoadTable::OwnUpdate> LoadTable::take_own_updates(TimePoint now, PeerId self, const LoadReportRule& rule) {
-    std::vector<OwnUpdate> news;
+    std::vector<OwnUpdate> updates;
     const std::size_t at = position(self);
-    if (at == peers_.size() || peers_[at] != self) return news;
+    if (at == peers_.size() || peers_[at] != self) return updates;
     std::vector<Part>& parts = held_[at].parts;
     for (std::size_t i = 0; i < parts.size(); ++i) {
         Part& part = parts[i];
         const LoadChange own = own_change(i, *part.reports, rule);
         if (own != LoadChange::soon)
-            told_[i].soon_since.reset();
-        else if (!told_[i].soon_since)
-            told_[i].soon_since = now;
+            reported_[i].soon_since.reset();
+        else if (!reported_[i].soon_since)
+            reported_[i].soon_since = now;
         const auto next = due(i, *part.reports, rule);
         if (!next || *next > now) continue;
-        news.push_back({{self, static_cast<std::uint16_t>(i)}, own});
-        told_[i] = {now, part.reports, std::nullopt};
+        updates.push_back({{self, static_cast<std::uint16_t>(i)}, own});
+        reported_[i] = {now, part.reports, std::nullopt};
         part.number = ++number_;
     }
-    return news;
+    return updates;
 }
 
 std::optional<wire::LoadGroup> LoadTable::group(TimePoint now, UpdateKey key) const {

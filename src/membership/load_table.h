@@ -20,30 +20,30 @@
 
 namespace exa::membership {
 
-// How much others care to hear of a report, the least first. Below the floor an entry treats replicas alike: it knows
-// its own requests, gets the load of the moment with every answer, and a few requests more or less are over before a
-// report of them has reached everybody.
+// How much others care about a report, the least first. Below the floor a router treats replicas alike: it knows its
+// own requests, every answer brings the load of the moment, and a few requests more or less are over before a report of
+// them has reached everybody.
 enum class LoadChange : std::uint8_t {
     none,
     small,
-    eased,  // what was told says that a replica may be passed over, which has room again
-    soon    // a replica is busy, or others than before; told once it lasted from one report to the next
+    eased,  // a replica that was reported as busy has room again
+    soon    // other replicas are busy than were reported; sent once that lasted from one report to the next
 };
 
-// When our own loads are told.
+// When our own loads are reported.
 struct LoadReportRule {
-    std::span<const wire::ReplicaRecord> replicas;  // of the peer, sorted by id: their limits
-    double change = 0.1;                            // least part of the value told last
-    std::uint32_t floor = 4;                        // in flight: told so, a replica may be passed over
-    Duration interval = std::chrono::seconds{1};    // at least from one report to the next
-    Duration settle = std::chrono::seconds{300};    // the same for small news
+    std::span<const wire::ReplicaRecord> replicas;      // of the peer, sorted by id, with their limits
+    double change = 0.1;                                // least part of the value that was reported last
+    std::uint32_t floor = 4;                            // in flight: from here on a router may pass a replica over
+    Duration interval = std::chrono::seconds{1};        // least time from one report to the next
+    Duration interval_max = std::chrono::seconds{300};  // the same for a small change
 };
 
 class LoadTable {
   public:
     struct OwnUpdate {
         UpdateKey key;
-        LoadChange news = LoadChange::small;
+        LoadChange change = LoadChange::small;
     };
 
     // `pool`: where reports of others are shared; null: nowhere.
@@ -54,18 +54,18 @@ class LoadTable {
     LoadChange apply(TimePoint now, const wire::LoadGroup& group, const LoadReportRule& rule);
     void drop(PeerId peer);
 
-    // Our own, all of them.
+    // All loads of our own replicas.
     void set_own(TimePoint now, PeerId self, Generation generation, std::span<const wire::LoadReport> reports);
-    // When the first of our parts is to be told, maybe in the past; nothing while all say what was told last.
+    // When the first of our parts is due, possibly in the past; nothing while all say what was reported last.
     std::optional<TimePoint> own_update_due(PeerId self, const LoadReportRule& rule) const;
-    // Our parts that are to be told by now. They count as told. To be called after every set_own.
+    // Our parts that are due. They count as reported. To be called after every set_own.
     std::vector<OwnUpdate> take_own_updates(TimePoint now, PeerId self, const LoadReportRule& rule);
 
     // As it would leave now; nothing when there is none.
     std::optional<wire::LoadGroup> group(TimePoint now, UpdateKey key) const;
-    // Of every part, by peer and part.
+    // Keys of all parts, by peer and part.
     std::vector<UpdateKey> keys() const;
-    // Of one peer.
+    // Number of parts of one peer.
     std::size_t parts(PeerId peer) const;
 
     // Sorted by peer. Shares what did not change since the last call.
@@ -76,14 +76,14 @@ class LoadTable {
         Generation generation;
         std::uint64_t number = 0;
         TimePoint measured;
-        std::shared_ptr<const LoadReports> reports;  // without their age; null: nothing was heard of it yet
+        std::shared_ptr<const LoadReports> reports;  // without their age; null: not heard of yet
     };
     struct Held {
         std::vector<Part> parts;
         std::shared_ptr<const PeerLoads> published;  // null when it is out of date
     };
-    struct Told {
-        TimePoint at;                                // or when there was first something to tell
+    struct Reported {
+        TimePoint at;                                // or when there was first something to report
         std::shared_ptr<const LoadReports> reports;  // null: not yet
         std::optional<TimePoint> soon_since;
     };
@@ -91,7 +91,7 @@ class LoadTable {
     const Part* find(UpdateKey key) const;
     LoadChange own_change(std::size_t part, const LoadReports& reports, const LoadReportRule& rule) const;
     std::optional<TimePoint> due(std::size_t part, const LoadReports& reports, const LoadReportRule& rule) const;
-    // Made when it is new, and to be published again.
+    // Created if it is new; it will be published again.
     Held& changed(PeerId peer);
     std::size_t position(PeerId peer) const;
     LoadList::Shelf publish(std::size_t shelf);
@@ -101,8 +101,8 @@ class LoadTable {
     // Sorted by peer. Two arrays, because a search then reads a few cache lines.
     std::vector<PeerId> peers_;
     std::vector<Held> held_;
-    LoadList::Shelves shelves_;  // published; null when one is out of date
-    std::vector<Told> told_;     // of our own parts
+    LoadList::Shelves shelves_;       // published; null when one is out of date
+    std::vector<Reported> reported_;  // our own parts, as last reported
     std::uint64_t number_ = 0;
 };
 

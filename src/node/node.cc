@@ -105,7 +105,7 @@ Result<void> Node::add_key(TimePoint now, const ClusterKey& key) {
     membership::KeyRing ring = keys();
     EXA_TRY(check_add(ring));
     ring.add(key);
-    membership_.set_keys(std::move(ring));
+    membership_.set_keys(now, std::move(ring));
     take_events(now);
     return success();
 }
@@ -114,7 +114,7 @@ Result<std::string> Node::use_key(TimePoint now, KeyId id, bool insist) {
     membership::KeyRing ring = keys();
     EXA_TRY(auto warning, objection(check_use(*members(), ring, id), insist));
     ring.use(id);
-    membership_.set_keys(std::move(ring));
+    membership_.set_keys(now, std::move(ring));
     take_events(now);
     return warning;
 }
@@ -123,7 +123,7 @@ Result<std::string> Node::remove_key(TimePoint now, KeyId id, bool insist) {
     membership::KeyRing ring = keys();
     EXA_TRY(auto warning, objection(check_remove(*members(), ring, id), insist));
     ring.remove(id);
-    membership_.set_keys(std::move(ring));
+    membership_.set_keys(now, std::move(ring));
     take_events(now);
     return warning;
 }

@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(skips_are_limited_and_what_is_gone_is_removed) {
         return Take::skip;
     });
     BOOST_TEST(offers == 4);
-    queue.take(10, 4, [](UpdateKey, std::uint64_t) { return Take::gone; });
+    queue.take(10, 4, [](UpdateKey, std::uint64_t) { return Take::drop; });
     BOOST_TEST(queue.empty());
 }
 
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(any_history_of_orders_leaves_the_order_that_a_sorted_list_h
                 const std::uint64_t pattern = rng.next();
                 const auto fate = [pattern](std::uint64_t of) {
                     const std::uint64_t bits = pattern >> (of % 32) & 7;
-                    return bits == 0 ? Take::gone : bits < 3 ? Take::skip : Take::sent;
+                    return bits == 0 ? Take::drop : bits < 3 ? Take::skip : Take::sent;
                 };
                 std::vector<std::pair<std::uint64_t, std::uint64_t>> offered;
                 queue.take(3, 2, [&](UpdateKey of, std::uint64_t base) {
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(any_history_of_orders_leaves_the_order_that_a_sorted_list_h
                     expected.emplace_back(told.peer, told.base);
                     if (fate(told.peer) == Take::skip) ++skips;
                     if (fate(told.peer) == Take::sent) ++told.told;
-                    if (fate(told.peer) == Take::gone) told.told = 3;
+                    if (fate(told.peer) == Take::drop) told.told = 3;
                 }
                 std::erase_if(model, [](const Told& told) { return told.told >= 3; });
                 BOOST_TEST((offered == expected));

@@ -155,7 +155,7 @@ struct OneReplica {
         records[0].in_flight_limit = limit;
         rule.replicas = records;
         load.in_flight = told;
-        table.set_own(start - rule.settle, me, Generation{1}, std::span(&load, 1));
+        table.set_own(start - rule.interval_max, me, Generation{1}, std::span(&load, 1));
         BOOST_TEST(table.take_own_updates(start, me, rule).size() == 1U);
         BOOST_TEST((wait() == std::nullopt));
     }
@@ -177,8 +177,8 @@ struct OneReplica {
 
 BOOST_AUTO_TEST_CASE(a_replica_that_gets_busy_is_told_soon_and_one_with_room_at_leisure) {
     OneReplica one(32, 2);
-    BOOST_TEST((one.wait(1) == one.rule.settle));
-    BOOST_TEST((one.wait(23) == one.rule.settle));
+    BOOST_TEST((one.wait(1) == one.rule.interval_max));
+    BOOST_TEST((one.wait(23) == one.rule.interval_max));
     BOOST_TEST((one.wait(24) == one.rule.interval));
     BOOST_TEST(one.table.take_own_updates(start, me, one.rule).empty());
     BOOST_TEST(one.table.take_own_updates(start + one.rule.interval - milliseconds{1}, me, one.rule).empty());
@@ -207,43 +207,43 @@ BOOST_AUTO_TEST_CASE(a_replica_of_which_nothing_was_told_counts_as_told_idle) {
     BOOST_TEST((table.own_update_due(me, rule) == std::nullopt));
     const wire::LoadReport little[] = {report(me, 0, 1)};
     table.set_own(start, me, Generation{1}, little);
-    BOOST_TEST((table.own_update_due(me, rule) == start + rule.settle));
-    BOOST_TEST(table.take_own_updates(start + rule.settle - milliseconds{1}, me, rule).empty());
+    BOOST_TEST((table.own_update_due(me, rule) == start + rule.interval_max));
+    BOOST_TEST(table.take_own_updates(start + rule.interval_max - milliseconds{1}, me, rule).empty());
     const wire::LoadReport busy[] = {report(me, 0, 5)};
     table.set_own(start, me, Generation{1}, busy);
     BOOST_TEST((table.own_update_due(me, rule) == start + rule.interval));
     table.set_own(start, me, Generation{1}, little);
-    BOOST_TEST(table.take_own_updates(start + rule.settle, me, rule).size() == 1U);
+    BOOST_TEST(table.take_own_updates(start + rule.interval_max, me, rule).size() == 1U);
     table.set_own(start, me, Generation{1}, idle);
-    BOOST_TEST((table.own_update_due(me, rule) == start + 2 * rule.settle));
+    BOOST_TEST((table.own_update_due(me, rule) == start + 2 * rule.interval_max));
     table.set_own(start, me, Generation{1}, little);
     BOOST_TEST((table.own_update_due(me, rule) == std::nullopt));
 }
 
 BOOST_AUTO_TEST_CASE(what_was_told_to_have_little_room_is_told_again_until_it_has) {
     OneReplica busy(32, 20);
-    BOOST_TEST((busy.wait(19) == busy.rule.settle));
+    BOOST_TEST((busy.wait(19) == busy.rule.interval_max));
     BOOST_TEST((busy.wait(18) == busy.rule.interval));
     BOOST_TEST((busy.wait(0) == busy.rule.interval));
     OneReplica free(32, 3);
-    BOOST_TEST((free.wait(0) == free.rule.settle));
+    BOOST_TEST((free.wait(0) == free.rule.interval_max));
 }
 
 BOOST_AUTO_TEST_CASE(a_small_replica_is_busy_from_the_floor_on) {
     OneReplica small(4, 1);
-    BOOST_TEST((small.wait(3) == small.rule.settle));
+    BOOST_TEST((small.wait(3) == small.rule.interval_max));
     BOOST_TEST((small.wait(4) == small.rule.interval));
 }
 
 BOOST_AUTO_TEST_CASE(waiting_tokens_and_a_filling_cache_are_told_soon_once_they_matter) {
     OneReplica one(32, 1);
     one.load.queued_tokens = 2047;
-    BOOST_TEST((one.wait() == one.rule.settle));
+    BOOST_TEST((one.wait() == one.rule.interval_max));
     one.load.queued_tokens = 2048;
     BOOST_TEST((one.wait() == one.rule.interval));
     one.load.queued_tokens = 0;
     one.load.kv_used_permille = 749;
-    BOOST_TEST((one.wait() == one.rule.settle));
+    BOOST_TEST((one.wait() == one.rule.interval_max));
     one.load.kv_used_permille = 750;
     BOOST_TEST((one.wait() == one.rule.interval));
 }
@@ -251,9 +251,9 @@ BOOST_AUTO_TEST_CASE(waiting_tokens_and_a_filling_cache_are_told_soon_once_they_
 BOOST_AUTO_TEST_CASE(a_request_that_waits_is_told_soon_and_a_limit_or_a_percentile_at_leisure) {
     OneReplica one(32, 1);
     one.load.tbt_p99_ms = 60;
-    BOOST_TEST((one.wait() == one.rule.settle));
+    BOOST_TEST((one.wait() == one.rule.interval_max));
     one.load.in_flight_limit = 16;
-    BOOST_TEST((one.wait() == one.rule.settle));
+    BOOST_TEST((one.wait() == one.rule.interval_max));
     one.load.queued = 1;
     BOOST_TEST((one.wait() == one.rule.interval));
 }
@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(a_request_that_waits_is_told_soon_and_a_limit_or_a_percenti
 BOOST_AUTO_TEST_CASE(a_replica_that_admits_less_than_its_record_says_is_busy_sooner) {
     OneReplica one(32, 1);
     one.load.in_flight_limit = 16;
-    BOOST_TEST((one.wait(11) == one.rule.settle));
+    BOOST_TEST((one.wait(11) == one.rule.interval_max));
     BOOST_TEST((one.wait(12) == one.rule.interval));
 }
 
@@ -270,7 +270,7 @@ BOOST_AUTO_TEST_CASE(many_own_replicas_are_cut_into_parts_and_those_that_end_are
     const LoadReportRule rule;
     std::vector<wire::LoadReport> reports;
     for (std::uint16_t slot = 0; slot < 20; ++slot) reports.push_back(report(me, slot, 1));
-    table.set_own(start - rule.settle, me, Generation{1}, reports);
+    table.set_own(start - rule.interval_max, me, Generation{1}, reports);
     BOOST_TEST(table.take_own_updates(start, me, rule).size() == 3U);
     BOOST_TEST(table.group(start, {me, 2})->reports.size() == 4U);
     reports.resize(10);

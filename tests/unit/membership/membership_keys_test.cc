@@ -24,12 +24,12 @@ KeyRing ring(std::vector<ClusterKey> keys) {
     return ring;
 }
 
-wire::Sync keys_from(std::uint64_t peer, const KeyRing& ring, bool pull = false) {
+wire::Sync keys_from(std::uint64_t peer, const KeyRing& ring, bool want_keys = false) {
     wire::Sync sync;
     sync.header = Driver::header(peer);
     sync.kind = wire::SyncKind::keys;
     sync.keys = ring.state();
-    sync.want_keys = pull;
+    sync.want_keys = want_keys;
     return sync;
 }
 
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(a_changed_ring_is_told_to_several_peers_at_once_and_to_the_
     Driver driver = sealed(30);
     KeyRing changed = driver.core.keys();
     changed.add(key(2));
-    driver.core.set_keys(changed);
+    driver.core.set_keys(driver.now, changed);
     driver.drain();
     std::set<PeerId> told;
     for (const SentSync& sent : driver.syncs_of(wire::SyncKind::keys)) {
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(a_changed_ring_is_told_to_several_peers_at_once_and_to_the_
     }
     BOOST_TEST(told.size() == 9U);
     BOOST_TEST(driver.told(EventKind::keys_changed, me) == 1U);
-    driver.core.set_keys(changed);
+    driver.core.set_keys(driver.now, changed);
     driver.drain();
     BOOST_TEST(driver.told(EventKind::keys_changed, me) == 1U);
 }
