@@ -45,7 +45,7 @@ class KvCluster final : private ReplicatorUser {
     // No turn begins any more.
     void stop() { stopped_ = true; }
 
-    // Faults, by the director; the value is how much came of it.
+    // Faults, by the fault injector; the value is how much came of it.
     std::uint64_t rot(Host host, double share);
     std::uint64_t misdirect(Host host);
     void wipe(Host host);

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "io/crypto/openssl_crypto.h"
+#include "sim/faults/fault_injector.h"
 #include "sim/kv/kv_cluster.h"
 #include "sim/kv/value_cluster.h"
-#include "sim/scenarios/director.h"
 
 namespace exa::sim {
 
@@ -98,10 +98,10 @@ bool settle(const Scenario& scenario, Cluster& cluster, Oracles& oracles, KvClus
     return true;
 }
 
-void collect_effects(const Scenario& scenario, const Cluster& cluster, const Director& director,
+void collect_effects(const Scenario& scenario, const Cluster& cluster, const FaultInjector& injector,
                      const TrafficCounters& traffic, const KvCluster& kv, const ValueCounters& values,
                      Outcome& outcome) {
-    outcome.faults = director.effects_by_kind();
+    outcome.faults = injector.effects_by_kind();
     outcome.faults["restart_refused"] = cluster.boots_refused();
     outcome.faults["refused"] = cluster.lives_refused();
     outcome.faults["socket_overflow"] = cluster.datagrams_overflowed();
@@ -140,7 +140,7 @@ void collect_effects(const Scenario& scenario, const Cluster& cluster, const Dir
     outcome.faults["detection"] = outcome.measured.detect_all.size();
     outcome.faults["suspicion"] = outcome.measured.suspicions;
     for (std::size_t entry = 0; entry < scenario.plan.size(); ++entry)
-        if (director.effects()[entry] == 0)
+        if (injector.effects()[entry] == 0)
             outcome.without_effect.push_back(fmt::format("fault.{} ({})", entry, to_string(scenario.plan[entry].kind)));
     for (const std::string& name : scenario.must_happen)
         if (outcome.faults[name] == 0) outcome.without_effect.push_back(name);
@@ -158,11 +158,11 @@ Outcome run(const Scenario& scenario, const RunOptions& options) {
     config.engine.mutant = options.mutant;
     Cluster cluster(config, options.seed, crypto);
     Oracles oracles(scenario, cluster);
-    Director director(scenario, cluster, oracles, options.mutant);
+    FaultInjector injector(scenario, cluster, oracles, options.mutant);
     Workload traffic(scenario, cluster, oracles);
     KvCluster kv(scenario, cluster, oracles, crypto, options.mutant);
     ValueCluster values(scenario, cluster, oracles, crypto, options.mutant);
-    director.drive_kv(
+    injector.drive_kv(
         [&](Host host, const Fault& fault) {
             return fault.kind == FaultKind::kv_rot ? kv.rot(host, fault.chance) : kv.misdirect(host);
         },
@@ -170,7 +170,7 @@ Outcome run(const Scenario& scenario, const RunOptions& options) {
             kv.wipe(host);
             values.wipe(host);
         });
-    director.drive_clients([&](double factor) { traffic.set_factor(factor); },
+    injector.drive_clients([&](double factor) { traffic.set_factor(factor); },
                            [&](double share) { return traffic.disconnect(share); });
     cluster.watch(&oracles);
     cluster.trace().listen(options.listener);
@@ -180,7 +180,7 @@ Outcome run(const Scenario& scenario, const RunOptions& options) {
         oracles.check_length(from, link, bytes.size());
         return true;
     });
-    cluster.on_handled([&](Host from, const Peer& to, const Bytes& bytes) { director.remember(from, to, bytes); });
+    cluster.on_handled([&](Host from, const Peer& to, const Bytes& bytes) { injector.remember(from, to, bytes); });
     cluster.handle_with(EventKind::sweep, [&](const Event&) {
         oracles.sweep(cluster.now());
         if (options.on_look) options.on_look(cluster);
@@ -192,7 +192,7 @@ Outcome run(const Scenario& scenario, const RunOptions& options) {
     for (Host host = 0; host < cluster.size(); ++host)
         cluster.boot(host, WorldTime{Duration{static_cast<Duration::rep>(starts.below(spread + 1))}});
     cluster.push(WorldTime{sweep_period}, EventKind::sweep);
-    director.start();
+    injector.start();
     traffic.start();
     kv.start();
     values.start();
@@ -212,7 +212,7 @@ Outcome run(const Scenario& scenario, const RunOptions& options) {
         outcome.packets_per_peer_s = static_cast<double>(fabric.datagrams() - packets) / shares;
         outcome.link_bytes_per_peer_s = static_cast<double>(fabric.link_bytes() - link_bytes) / shares;
     }
-    director.freeze();
+    injector.freeze();
     oracles.end_measuring();
     traffic.stop();
     kv.stop();
@@ -235,7 +235,7 @@ Outcome run(const Scenario& scenario, const RunOptions& options) {
     outcome.violation_count = oracles.violation_count();
     outcome.measured = oracles.measured();
     outcome.traffic = traffic.counters();
-    collect_effects(scenario, cluster, director, outcome.traffic, kv, values.counters(), outcome);
+    collect_effects(scenario, cluster, injector, outcome.traffic, kv, values.counters(), outcome);
     if (outcome.violation_count > 0)
         outcome.verdict = Verdict::invariant;
     else if (!outcome.liveness.empty())
