@@ -1,7 +1,7 @@
-// InternPool: one object for all who hold the same record or the same loads. Peers that live in one process, as in the
-// simulator, then keep and compare each once instead of once a peer: of n peers n records and not n^2.
+// InternPool: one object for all peers of a process that hold the same record or the same loads. In the simulator, n
+// peers then keep and compare n records instead of n^2.
 //
-// Equal names are not enough: what is shared has been compared, so that a forged version is never taken for the true
+// Equal versions are not enough: what is shared has been compared, so that a forged record is never taken for the true
 // one.
 #pragma once
 
@@ -22,7 +22,7 @@ using LoadReports = std::vector<wire::LoadReport>;
 // For one thread. Keeps nothing alive.
 class InternPool {
   public:
-    // As the constructors of VersionedRecord do (null `before`: of a first delta), or the same object again.
+    // As the constructors of VersionedRecord make it (null `before`: from a first delta), or the same object again.
     std::shared_ptr<const VersionedRecord> record(const std::shared_ptr<const VersionedRecord>& before,
                                                   const wire::RecordDelta& delta);
     // The group's reports with no age, or the same object again.
@@ -32,7 +32,7 @@ class InternPool {
     struct Record {
         std::uint64_t version = 0;
         Generation generation;
-        std::weak_ptr<const VersionedRecord> before;  // empty: a first or whole one
+        std::weak_ptr<const VersionedRecord> before;  // empty: made from a first delta or a whole record
         std::weak_ptr<const VersionedRecord> held;
     };
     struct Loads {
@@ -47,7 +47,7 @@ class InternPool {
     template <class T>
     static std::vector<T>& of_peer(FlatMap<PeerId, std::vector<T>, IdHash>& map, PeerId peer);
 
-    // Of a peer what is held somewhere, and some that nobody holds any more.
+    // By peer: what is held somewhere, and some that nobody holds any more.
     FlatMap<PeerId, std::vector<Record>, IdHash> records_;
     FlatMap<PeerId, std::vector<Loads>, IdHash> loads_;
 };

@@ -1,4 +1,4 @@
-// ProbeOrder: whom to probe in which round.
+// ProbeOrder: which peer to probe in which round.
 //
 // SWIM (section 4.3) has each observer visit all others once, each in a shuffle of its own: a peer is then probed about
 // once an interval, but at the pace of a Poisson process, and in one case of a hundred nobody looks at a crashed peer
@@ -24,8 +24,8 @@ namespace exa::membership {
 // Numbers wrap and are compared as RFC 1982 does.
 class ProbeRounds {
   public:
-    // What another peer's ping says. It counts at the next tick only, so that a round lasts as long as an interval of
-    // the fastest peer, however many peers tick.
+    // The round in another peer's ping. It counts from the next tick on, so that a round lasts one interval of the
+    // fastest peer, however many peers tick.
     void hear(std::uint32_t round) {
         if (is_later(round, heard_)) heard_ = round;
     }
@@ -46,10 +46,10 @@ class ProbeRounds {
 
 class ProbeOrder {
   public:
-    // Probed before the others; at most hurried_max wait so, the rest keep their turn.
+    // Probes `peer` before the others. At most hurried_max peers wait so; the others keep their turn.
     void hurry(PeerId peer);
     bool has_hurried() const { return !hurried_.empty(); }
-    // The next of those, if it still lives.
+    // The next of those that is still live.
     std::optional<PeerId> next_hurried(const Roster& roster);
 
     // Nothing when no other peer is live. O(1), and O(n log n) after a change of the live peers.

@@ -252,7 +252,7 @@ void Roster::set_self(const wire::PeerRecord& next) {
 }
 
 void Roster::announce_self() {
-    told_ = own_->record;
+    announced_ = own_->record;
     digest_again(*own_);
 }
 
@@ -276,8 +276,8 @@ void Roster::forget(PeerId id) {
     peers_.erase(peers_.begin() + at);
 }
 
-std::optional<PeerId> Roster::oldest_tombstone(std::size_t most) const {
-    if (tombstones_.size() <= most) return std::nullopt;
+std::optional<PeerId> Roster::oldest_tombstone(std::size_t max) const {
+    if (tombstones_.size() <= max) return std::nullopt;
     for (const auto& [since, id] : tombstones_)
         if (id != self_) return id;
     return std::nullopt;

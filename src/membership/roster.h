@@ -1,7 +1,7 @@
-// Roster: every peer we know of, ourselves included, in the newest instance, state and record version that we heard of.
+// Roster: every peer that we know of, ourselves included, in the newest instance, state and record version heard of.
 //
-// A state machine without time or chance of its own. It orders what it is told by (generation, incarnation, state)
-// and (generation, version); what follows from a change (news, timers, events) is its owner's work.
+// A state machine without time or chance of its own. It orders what it hears by (generation, incarnation, state) and
+// (generation, version). What follows from a change (updates, timers, events) is its owner's work.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ namespace exa::membership {
 struct Peer {
     std::shared_ptr<const VersionedRecord> record;  // never null; version 0: only the profile is known yet
     Incarnation incarnation;
-    PeerId accuser;  // the latest one of a suspect or dead peer
+    PeerId accuser;  // of a suspect or dead peer, the latest one
     TimePoint since;
     std::uint32_t instance = 0;
     Liveness liveness = Liveness::alive;
@@ -48,7 +48,7 @@ class Roster {
         full        // no room for another peer, or for so big a record: nothing changed
     };
 
-    // `pool`: where records of others are shared; null: nowhere.
+    // `pool`: where equal records of others are shared; null: nowhere.
     Roster(TimePoint now, const wire::PeerRecord& self, std::uint32_t instance, std::size_t peers_max,
            std::shared_ptr<InternPool> pool = nullptr);
 
@@ -56,20 +56,20 @@ class Roster {
     const Peer& own() const;
     // O(log n). A peer stays where it is until it is forgotten.
     const Peer* find(PeerId id) const;
-    // All of them, sorted by id: peer(i) for i below size().
+    // All peers, sorted by id: peer(i) for i below size().
     std::size_t size() const { return ids_.size(); }
     const Peer& peer(std::size_t i) const;
-    // Of the first peer with this id or a higher one; size() when there is none.
+    // Index of the first peer with this id or a higher one; size() when there is none.
     std::size_t position(PeerId id) const;
-    // The others that are alive or suspect, in no order that means anything but the same for the same history.
+    // The other peers that are alive or suspect. Their order means nothing, but is the same for the same history.
     const std::vector<PeerId>& live() const { return live_; }
-    // The others that are dead or lost, oldest first.
+    // The other peers that are dead or lost, oldest first.
     const std::vector<std::pair<TimePoint, PeerId>>& dead() const { return dead_; }
-    // Equal for equal sets of (id, generation, version) of the live peers but ourselves, whether suspect or not.
+    // Equal for equal sets of (id, generation, version) of the other live peers, whether suspect or not.
     std::uint32_t live_digest() const { return live_digest_; }
     // One peer's part of it.
     static std::uint32_t digest_part(PeerId id, Generation generation, std::uint64_t version);
-    // Those of live() that are suspect.
+    // The peers in live() that are suspect.
     const std::set<PeerId>& suspects() const { return suspects_; }
     // Ourselves and live().
     std::size_t live_count() const { return live_.size() + 1; }
@@ -78,23 +78,23 @@ class Roster {
 
     // A record as it came. A created or restarted peer starts in `state`; a stub creates it with its profile only.
     Applied apply(TimePoint now, const wire::RecordDelta& delta, wire::MemberState state = wire::MemberState::alive);
-    // Another instance of a known peer, with the same generation, lives where it did: of its record only the profile is
-    // known.
+    // Another instance of a known peer, with the same generation, runs at its address. Only the profile of its record
+    // is known.
     void replace_instance(TimePoint now, PeerId id, std::uint32_t instance, Incarnation incarnation);
-    // Our own next version: what changed gets the number version + 1.
-    // Others hear of it from the next announce_self() on.
+    // The next version of our own record: what changed gets the number version + 1. Others hear of it from the next
+    // announce_self() on.
     void set_self(const wire::PeerRecord& record);
     void announce_self();
-    // The version of our record that others are told of.
-    std::uint64_t announced_version() const { return told_->version; }
+    // The version of our record that others hear of.
+    std::uint64_t announced_version() const { return announced_->version; }
 
     // The one place where liveness changes. The peer must be known.
     void set_liveness(TimePoint now, PeerId id, Liveness liveness, Incarnation incarnation, PeerId accuser = {});
     void set_accuser(PeerId id, PeerId accuser) { entry(id).accuser = accuser; }
     void take_out_of_view(PeerId id);
     void forget(PeerId id);
-    // The gone peer (dead, lost or left) that has been so for longest, when there are more than `most` of them.
-    std::optional<PeerId> oldest_tombstone(std::size_t most) const;
+    // The peer that has been dead, lost or left for longest, when there are more than `max` such peers.
+    std::optional<PeerId> oldest_tombstone(std::size_t max) const;
 
     // Another live peer of the same name.
     std::optional<PeerId> namesake(PeerId id) const;
@@ -104,21 +104,20 @@ class Roster {
     // What turns `base` into the held version; the whole record when that is not known any more. Nothing when the peer
     // or its record is unknown.
     std::optional<wire::RecordDelta> delta(PeerId id, std::uint64_t base) const;
-    // Of a peer of this roster, likewise.
+    // The same for a peer of this roster.
     std::optional<wire::RecordDelta> delta(const Peer& peer, std::uint64_t base) const;
-    // wire::size_bound of that, without making it again for each packet that has no room for it.
+    // wire::size_bound of that delta, which is not built again for each packet that has no room for it.
     std::optional<std::size_t> delta_bytes(const Peer& peer, std::uint64_t base) const;
     // Says which version is held, with the profile.
     std::optional<wire::RecordDelta> stub(PeerId id) const;
     wire::DigestEntry digest(const Peer& peer) const;
     wire::DigestEntry digest(PeerId id) const;
-    // A hash of all digest entries of each part of the id space (wire::summary_parts), but of those that are
-    // out_of_view.
+    // A hash of the digest entries of each part of the id space (wire::summary_parts), except those out of view.
     std::span<const std::uint64_t> summary() const { return summary_; }
     // The ids of a part, from the first to the last.
     static std::pair<PeerId, PeerId> ids_of_part(std::size_t part);
 
-    // Sorted by id, the out_of_view left out. Shares what did not change since the last call.
+    // Sorted by id, without those out of view. Shares what did not change since the last call.
     MemberList members() const;
 
   private:
@@ -135,7 +134,9 @@ class Roster {
     void unindex(Entry& entry);
     void digest_again(Entry& entry);
     void summarise(Entry& entry, std::uint64_t as);
-    const VersionedRecord& announced_record(const Peer& peer) const { return &peer == own_ ? *told_ : *peer.record; }
+    const VersionedRecord& announced_record(const Peer& peer) const {
+        return &peer == own_ ? *announced_ : *peer.record;
+    }
     void replace_record(Entry& entry, std::shared_ptr<const VersionedRecord> record);
 
     PeerId self_;
@@ -145,7 +146,7 @@ class Roster {
     std::vector<PeerId> ids_;
     std::vector<std::unique_ptr<Entry>> peers_;
     Entry* own_ = nullptr;
-    std::shared_ptr<const VersionedRecord> told_;
+    std::shared_ptr<const VersionedRecord> announced_;
     std::vector<PeerId> live_;
     std::uint64_t live_version_ = 1;
     std::uint32_t live_digest_ = 0;
@@ -154,7 +155,7 @@ class Roster {
     // Oldest first.
     std::vector<std::pair<TimePoint, PeerId>> dead_;
     std::vector<std::pair<TimePoint, PeerId>> tombstones_;
-    std::vector<std::pair<std::uint64_t, PeerId>> names_;  // of the live ones, sorted by the hash of their name
+    std::vector<std::pair<std::uint64_t, PeerId>> names_;  // live peers, sorted by the hash of their name
     mutable MemberList members_;
     mutable bool members_stale_ = true;
 };

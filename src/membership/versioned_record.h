@@ -1,5 +1,5 @@
-// VersionedRecord: one version of a peer's record as a roster holds it, and since which version each of its parts is as
-// it is; that is what makes deltas. Never changed once made: views, and rosters of one process, share it (InternPool).
+// VersionedRecord: one version of a peer's record, with the version in which each of its parts last changed: from
+// these, deltas are made. It is immutable: views, and the rosters of one process, share it (InternPool).
 #pragma once
 
 #include <cstddef>
@@ -17,26 +17,26 @@ namespace exa::membership {
 
 class VersionedRecord : public wire::PeerRecord {
   public:
-    // A whole one, its replicas sorted.
+    // A whole record, its replicas sorted.
     explicit VersionedRecord(wire::PeerRecord whole);
-    // What is held of a peer that was unknown, from its first delta, which must have a profile: the whole record, or
-    // what the profile alone says, as version 0.
+    // From the first delta of a peer, which must have a profile: the whole record, or what the profile alone says, as
+    // version 0.
     explicit VersionedRecord(const wire::RecordDelta& first);
-    // The version after `delta`, which must lead on from `before` and not be a whole record.
+    // The version that `delta` makes of `before`. It must start at or below `before` and not be a whole record.
     VersionedRecord(const VersionedRecord& before, const wire::RecordDelta& delta);
 
     // False when `delta` does not start at or below this version.
     bool leads_on(const wire::RecordDelta& delta) const;
-    // For an version that was made of the same `before`, or of the first delta: the constructor would make it again of
-    // this delta.
+    // Of a version that was made from the same `before`, or from a first delta: true when the constructor would make an
+    // equal one from `delta`.
     bool is_made_by(const wire::RecordDelta& delta) const;
 
-    // What turns version `base` into this one; the whole record when that is not known any more. Its instance and
-    // incarnation are for the caller to set.
+    // What turns version `base` into this one; the whole record when that is not known any more. The caller
+    // sets its instance and incarnation.
     wire::RecordDelta delta(std::uint64_t base) const;
-    // wire::size_bound of that, without making it again for each packet that has no room for it.
+    // wire::size_bound of that delta, which is not built again for each packet that has no room for it.
     std::size_t delta_bytes(std::uint64_t base, Incarnation incarnation) const;
-    // Says which version this is, with the profile; likewise.
+    // Says which version this is, with the profile. The caller sets its instance and incarnation.
     wire::RecordDelta stub() const;
     // hash64 of the name.
     std::uint64_t name_hash() const { return name_hash_; }
@@ -48,10 +48,10 @@ class VersionedRecord : public wire::PeerRecord {
 
     std::uint64_t name_hash_ = 0;
     std::uint64_t profile_since_ = 0;
-    std::vector<std::uint64_t> replicas_since_;  // one a replica, same order
+    std::vector<std::uint64_t> replicas_since_;  // one for each replica, same order
     std::map<ReplicaId, std::uint64_t> removed_;
-    std::uint64_t whole_below_ = 0;  // from bases below this one only the whole record leads here
-    // delta_bytes() as last asked for, and what it was for. Of the thread that owns the roster or the pool.
+    std::uint64_t whole_below_ = 0;  // for bases below this one, delta() is the whole record
+    // The last result of delta_bytes() and its arguments. Belongs to the thread that owns the roster or the pool.
     mutable std::optional<std::tuple<std::uint64_t, Incarnation, std::size_t>> measured_;
 };
 

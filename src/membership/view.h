@@ -31,7 +31,7 @@ class MemberList {
 
     MemberList() = default;
     explicit MemberList(Members members) : members_(std::make_shared<const Members>(std::move(members))) {}
-    // A list of its own from then on. Of a higher id than all others.
+    // `member` has a higher id than all others. Other copies of the list do not change.
     void push_back(std::shared_ptr<const Member> member) {
         Members members(begin(), end());
         members.push_back(std::move(member));
@@ -62,17 +62,17 @@ struct PeerLoads {
     std::vector<LoadEntry> entries;  // sorted by replica id, one each
 };
 
-// Sorted by peer id. In shelves, each shared by the views for which none of its peers reported anew: a view of many
-// peers differs from the one before in a few.
+// Sorted by peer id, in shelves. Views share a shelf while none of its peers sends a new report: of many peers, only a
+// few differ between a view and the next.
 class LoadList {
   public:
     using Shelf = std::vector<std::shared_ptr<const PeerLoads>>;
     using Shelves = std::vector<std::shared_ptr<const Shelf>>;
-    static constexpr std::size_t shelf_peers = 16;  // of every shelf but the last, which may hold fewer
+    static constexpr std::size_t shelf_peers = 16;  // in every shelf; the last one may hold fewer
 
     LoadList() = default;
     explicit LoadList(Shelves shelves) : shelves_(std::move(shelves)) {}
-    // Of a higher id than all others.
+    // `loads` has a higher id than all others.
     void push_back(std::shared_ptr<const PeerLoads> loads);
 
     std::size_t size() const {
@@ -100,7 +100,7 @@ struct View {
     PeerId self;
     Alarms alarms;
     MemberList members;  // self is one of them
-    LoadList loads;      // of those that reported
+    LoadList loads;      // of the peers that reported
 
     // Null when the peer is unknown. O(log n).
     const Member* find(PeerId id) const;

@@ -184,8 +184,8 @@ Opener::Instance& Opener::keep(const SealHeader& header) {
         by_peer_.emplace(header.sender, senders_.begin());
     }
     Sender& sender = senders_.front();
-    for (Instance& former : sender.instances) former.subkeys.clear();
-    if (sender.instances.size() == lives_max) {
+    for (Instance& earlier : sender.instances) earlier.subkeys.clear();
+    if (sender.instances.size() == instances_max) {
         const auto oldest = std::ranges::min_element(sender.instances, {}, &Instance::generation);
         sender.closed = std::max(sender.closed, oldest->generation);
         sender.instances.erase(oldest);

@@ -97,13 +97,13 @@ struct OpenedPacket {
 // nothing behind: a sender has an entry only once a packet of it was authentic, and the least recently heard goes
 // first.
 //
-// What a sender's earlier instances sent must not open again either, so their windows stay. Of more than lives_max
+// What a sender's earlier instances sent must not open again either, so their windows stay. Of more than instances_max
 // instances the oldest are forgotten and nothing of their generations is opened any more. One window serves all keys,
 // which share the sender's counter: so a rotation costs no entry, and a key that comes back brings nothing back with
 // it.
 class Opener {
   public:
-    static constexpr std::size_t lives_max = 16;
+    static constexpr std::size_t instances_max = 16;
 
     // `crypto` outlives it. An entry takes about 1 KiB, and 200 bytes for each earlier instance.
     Opener(const Crypto& crypto, ClusterId cluster, std::size_t senders_max = 8192);
