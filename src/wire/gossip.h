@@ -1,7 +1,7 @@
 // Membership messages <-> bytes, as Cap'n Proto in its packed form (proto/gossip.capnp).
 //
-// Decoding takes bytes of a stranger: sizes, depths, list lengths, texts, enumerators and numbers are bounded here, so
-// that the core behind it only ever sees valid values. It either yields the whole message or an error.
+// Decoding takes bytes of an unknown sender: sizes, depths, list lengths, texts, enumerators and numbers are bounded
+// here, so that the core behind it only ever sees valid values. It either yields the whole message or an error.
 #pragma once
 
 #include <cstddef>

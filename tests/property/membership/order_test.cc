@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(facts_lead_to_the_same_belief_in_any_order) {
     BOOST_TEST(holds);
 }
 
-BOOST_AUTO_TEST_CASE(records_lead_to_the_same_edition_in_any_order) {
+BOOST_AUTO_TEST_CASE(records_lead_to_the_same_version_in_any_order) {
     const bool holds = rc::check("the last version of the last instance wins", [] {
         const auto heard = *rc::gen::nonEmpty(rc::gen::container<Heard>(
             rc::gen::pair(rc::gen::inRange(1, 4), rc::gen::inRange(1, 6))));  // generation, version

@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(leaving_is_seen_as_left_by_all_and_as_dead_by_none) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_new_life_is_taken_in_at_once_whether_the_old_one_was_called_dead_or_not) {
+BOOST_AUTO_TEST_CASE(a_new_instance_is_taken_in_at_once_even_if_the_old_one_is_not_dead) {
     for (const auto down : {milliseconds{100}, milliseconds{3000}, milliseconds{20000}, milliseconds{60000}}) {
         Cluster cluster(41, {.loss = 0.02});
         cluster.up_all(30, seconds{2});
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(records_too_big_for_a_packet_reach_everyone_over_links) {
     BOOST_TEST((cluster.settle(seconds{20}) < seconds{5}));
 }
 
-BOOST_AUTO_TEST_CASE(a_burst_of_editions_by_all_ends_with_the_last_one_everywhere) {
+BOOST_AUTO_TEST_CASE(a_burst_of_versions_by_all_ends_with_the_last_one_everywhere) {
     Cluster cluster(81, {.loss = 0.1, .duplicate = 0.1, .latency_max = milliseconds{50}});
     cluster.up_all(40, seconds{2});
     cluster.run_for(seconds{10});
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(a_burst_of_editions_by_all_ends_with_the_last_one_everywher
     BOOST_TEST((took < seconds{15}), took.count() << " us");
 }
 
-BOOST_AUTO_TEST_CASE(loads_reach_everyone_beside_a_flood_of_other_news) {
+BOOST_AUTO_TEST_CASE(loads_reach_everyone_beside_a_flood_of_other_updates) {
     Cluster cluster(91, {});
     cluster.up_all(60, seconds{2});
     cluster.run_for(seconds{5});

@@ -33,7 +33,7 @@ std::vector<std::uint64_t> sent(BroadcastQueue& queue, std::size_t most, std::ui
 
 BOOST_AUTO_TEST_SUITE(broadcast_queue)
 
-BOOST_AUTO_TEST_CASE(what_was_told_least_comes_first_and_then_the_newest) {
+BOOST_AUTO_TEST_CASE(updates_sent_least_often_come_first_and_then_the_newest) {
     BroadcastQueue queue;
     for (const std::uint64_t peer : {1U, 2U, 3U}) queue.put(key(peer));
     BOOST_TEST((sent(queue, 2) == std::vector<std::uint64_t>{3, 2}));
@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(what_was_told_least_comes_first_and_then_the_newest) {
     BOOST_TEST((sent(queue, 2) == std::vector<std::uint64_t>{4, 2}));
 }
 
-BOOST_AUTO_TEST_CASE(news_ends_when_its_budget_is_spent_and_starts_anew_when_put_again) {
+BOOST_AUTO_TEST_CASE(an_update_ends_with_its_budget_and_starts_again_when_put_again) {
     BroadcastQueue queue;
     queue.put(key(1));
     BOOST_TEST(sent(queue, 1, 3).size() == 1U);
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(of_two_bases_the_lower_is_kept) {
     BOOST_TEST(queue.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(skips_are_limited_and_what_is_gone_is_removed) {
+BOOST_AUTO_TEST_CASE(skips_are_limited_and_updates_without_content_are_removed) {
     BroadcastQueue queue;
     for (std::uint64_t peer = 1; peer <= 9; ++peer) queue.put(key(peer));
     int offers = 0;
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(any_history_of_orders_leaves_the_order_that_a_sorted_list_h
     }
 }
 
-BOOST_AUTO_TEST_CASE(above_its_bound_what_was_told_most_often_and_is_oldest_makes_room) {
+BOOST_AUTO_TEST_CASE(above_its_bound_the_most_often_sent_and_oldest_makes_room) {
     BroadcastQueue queue(4);
     for (const std::uint64_t peer : {1U, 2U, 3U, 4U}) queue.put(key(peer));
     BOOST_TEST((sent(queue, 2) == std::vector<std::uint64_t>{4, 3}));
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(above_its_bound_what_was_told_most_often_and_is_oldest_make
     queue.put(key(7));
     BOOST_TEST(queue.size() == 4U);
     BOOST_TEST((sent(queue, 4) == std::vector<std::uint64_t>{7, 6, 5, 2}));
-    // What had to go is news again when it is told again.
+    // What had to go starts again when it is put again.
     queue.put(key(3));
     BOOST_TEST((sent(queue, 1) == std::vector<std::uint64_t>{3}));
 }

@@ -30,7 +30,7 @@ class Driver {
         return {cluster, PeerId{peer}, Generation{generation}, Incarnation{incarnation}, 1, 1};
     }
 
-    // First of the cluster, with peers 101 .. known and their news spent.
+    // First of the cluster, with peers 101 .. known whose updates have been spread.
     void gather(std::size_t others) {
         core.join(now, {});
         wire::Sync sync;
@@ -71,8 +71,8 @@ class Driver {
             core.handle_timeout(now);
             const std::size_t first = sent.size();
             drain();
-            const std::vector<Sent> news(sent.begin() + static_cast<std::ptrdiff_t>(first), sent.end());
-            for (const Sent& item : news)
+            const std::vector<Sent> fresh(sent.begin() + static_cast<std::ptrdiff_t>(first), sent.end());
+            for (const Sent& item : fresh)
                 if (answer && item.packet.kind == wire::PacketKind::ping && item.packet.target != PeerId{})
                     give(ack_of(item.packet)).value();
         }

@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(a_record_above_its_share_still_gets_through_a_flood_of_fact
     BOOST_TEST(records >= 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_record_too_big_for_any_packet_travels_as_a_notice) {
+BOOST_AUTO_TEST_CASE(a_record_too_big_for_any_packet_travels_as_a_stub) {
     add_big_record(150, 20, 30);
     const auto packet = fill();
     BOOST_REQUIRE(packet.records.size() == 1U);
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(nothing_stands_twice_in_a_packet) {
     BOOST_TEST(packet.loads.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_dropped_or_forgotten_is_not_told) {
+BOOST_AUTO_TEST_CASE(dropped_and_forgotten_peers_are_not_spread) {
     queue.add_fact(PeerId{101});
     queue.add_record(PeerId{101}, 0);
     add_load(101);
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(what_is_dropped_or_forgotten_is_not_told) {
     BOOST_TEST(queue.empty());
 }
 
-BOOST_AUTO_TEST_CASE(loads_are_told_three_times_and_the_rest_as_often_as_the_budget_says) {
+BOOST_AUTO_TEST_CASE(loads_are_sent_three_times_and_the_rest_as_the_budget_says) {
     queue.add_fact(PeerId{101});
     add_load(101);
     std::size_t facts = 0;

@@ -35,7 +35,7 @@ wire::LoadGroup load_group(std::uint64_t number, std::uint32_t in_flight) {
 
 BOOST_AUTO_TEST_SUITE(intern_pool)
 
-BOOST_AUTO_TEST_CASE(equal_editions_are_one_object_whichever_way_they_came) {
+BOOST_AUTO_TEST_CASE(equal_versions_are_one_object_whichever_way_they_came) {
     InternPool pool;
     const auto one = pool.record(nullptr, whole(101));
     BOOST_TEST((pool.record(nullptr, whole(101)) == one));
@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(equal_editions_are_one_object_whichever_way_they_came) {
     BOOST_TEST((pool.record(one, two->delta(0)) == three));
 }
 
-BOOST_AUTO_TEST_CASE(an_edition_with_the_same_name_and_other_content_is_not_shared) {
+BOOST_AUTO_TEST_CASE(an_equal_version_with_other_content_is_not_shared) {
     InternPool pool;
     const auto one = pool.record(nullptr, whole(101));
     wire::RecordDelta forged = whole(101);

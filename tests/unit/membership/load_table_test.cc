@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(the_higher_number_wins_however_late_it_was_measured) {
     BOOST_TEST((entries(table).at(0).measured == start + milliseconds{700}));
 }
 
-BOOST_AUTO_TEST_CASE(who_passes_a_report_on_judges_it_as_who_made_it) {
+BOOST_AUTO_TEST_CASE(a_forwarder_judges_a_load_report_as_its_author_does) {
     LoadTable table;
     wire::ReplicaRecord record;
     record.id = {PeerId{9}, DeploymentId{1}, 0};
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(who_passes_a_report_on_judges_it_as_who_made_it) {
     BOOST_TEST((hear(5, 8) == LoadChange::none));
 }
 
-BOOST_AUTO_TEST_CASE(a_newer_life_counts_from_one_again) {
+BOOST_AUTO_TEST_CASE(a_newer_instance_counts_from_one_again) {
     LoadTable table;
     BOOST_TEST((table.apply(start, group(50, {report(PeerId{9}, 0, 3)}), any) != LoadChange::none));
     wire::LoadGroup restarted = group(1, {report(PeerId{9}, 0, 4)});
@@ -175,7 +175,7 @@ struct OneReplica {
     }
 };
 
-BOOST_AUTO_TEST_CASE(a_replica_that_gets_busy_is_told_soon_and_one_with_room_at_leisure) {
+BOOST_AUTO_TEST_CASE(a_replica_that_gets_busy_is_reported_soon_and_one_with_room_later) {
     OneReplica one(32, 2);
     BOOST_TEST((one.wait(1) == one.rule.interval_max));
     BOOST_TEST((one.wait(23) == one.rule.interval_max));
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(a_replica_that_gets_busy_is_told_soon_and_one_with_room_at_
     BOOST_TEST(entries(one.table).at(0).report.in_flight == 24U);
 }
 
-BOOST_AUTO_TEST_CASE(a_replica_that_is_busy_for_a_moment_is_not_told) {
+BOOST_AUTO_TEST_CASE(a_replica_that_is_busy_for_a_moment_is_not_reported) {
     OneReplica one(8, 1);
     const auto told = [&](std::uint32_t in_flight, Duration after) {
         one.set(in_flight);
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(a_replica_that_is_busy_for_a_moment_is_not_told) {
     BOOST_TEST(told(8, 2 * one.rule.interval) == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_replica_of_which_nothing_was_told_counts_as_told_idle) {
+BOOST_AUTO_TEST_CASE(a_replica_never_reported_counts_as_reported_idle) {
     LoadTable table;
     const LoadReportRule rule;
     wire::LoadReport idle[] = {report(me, 0, 0)};
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(a_replica_of_which_nothing_was_told_counts_as_told_idle) {
     BOOST_TEST((table.own_update_due(me, rule) == std::nullopt));
 }
 
-BOOST_AUTO_TEST_CASE(what_was_told_to_have_little_room_is_told_again_until_it_has) {
+BOOST_AUTO_TEST_CASE(a_replica_reported_as_full_is_reported_again_until_it_has_room) {
     OneReplica busy(32, 20);
     BOOST_TEST((busy.wait(19) == busy.rule.interval_max));
     BOOST_TEST((busy.wait(18) == busy.rule.interval));
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(a_small_replica_is_busy_from_the_floor_on) {
     BOOST_TEST((small.wait(4) == small.rule.interval));
 }
 
-BOOST_AUTO_TEST_CASE(waiting_tokens_and_a_filling_cache_are_told_soon_once_they_matter) {
+BOOST_AUTO_TEST_CASE(waiting_tokens_and_a_filling_cache_are_reported_soon_once_they_matter) {
     OneReplica one(32, 1);
     one.load.queued_tokens = 2047;
     BOOST_TEST((one.wait() == one.rule.interval_max));
@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(waiting_tokens_and_a_filling_cache_are_told_soon_once_they_
     BOOST_TEST((one.wait() == one.rule.interval));
 }
 
-BOOST_AUTO_TEST_CASE(a_request_that_waits_is_told_soon_and_a_limit_or_a_percentile_at_leisure) {
+BOOST_AUTO_TEST_CASE(a_waiting_request_is_reported_soon_and_a_limit_or_percentile_later) {
     OneReplica one(32, 1);
     one.load.tbt_p99_ms = 60;
     BOOST_TEST((one.wait() == one.rule.interval_max));
@@ -265,7 +265,7 @@ BOOST_AUTO_TEST_CASE(a_replica_that_admits_less_than_its_record_says_is_busy_soo
     BOOST_TEST((one.wait(12) == one.rule.interval));
 }
 
-BOOST_AUTO_TEST_CASE(many_own_replicas_are_cut_into_parts_and_those_that_end_are_told_empty) {
+BOOST_AUTO_TEST_CASE(many_own_replicas_are_cut_into_parts_and_ended_ones_are_sent_empty) {
     LoadTable table;
     const LoadReportRule rule;
     std::vector<wire::LoadReport> reports;
@@ -276,8 +276,8 @@ BOOST_AUTO_TEST_CASE(many_own_replicas_are_cut_into_parts_and_those_that_end_are
     reports.resize(10);
     table.set_own(start, me, Generation{1}, reports);
     BOOST_TEST(table.take_own_updates(start, me, rule).empty());
-    const auto news = table.take_own_updates(start + rule.interval, me, rule);
-    BOOST_TEST(news.size() == 2U);
+    const auto updates = table.take_own_updates(start + rule.interval, me, rule);
+    BOOST_TEST(updates.size() == 2U);
     BOOST_TEST(table.group(start, {me, 1})->reports.size() == 2U);
     BOOST_TEST(table.group(start, {me, 2})->reports.empty());
     BOOST_TEST(entries(table).size() == 10U);

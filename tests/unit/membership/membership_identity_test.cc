@@ -33,7 +33,7 @@ std::vector<wire::Packet> questions(Driver& driver) {
 
 BOOST_AUTO_TEST_SUITE(membership_lives)
 
-BOOST_AUTO_TEST_CASE(a_stale_life_is_told_so_and_its_words_ignored) {
+BOOST_AUTO_TEST_CASE(a_stale_instance_is_told_so_and_ignored) {
     Driver driver;
     driver.gather(1);
     wire::Packet restarted;
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(a_stale_life_is_told_so_and_its_words_ignored) {
     BOOST_TEST(driver.core.counters().stale == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(we_refuse_to_serve_when_a_newer_life_of_us_is_known) {
+BOOST_AUTO_TEST_CASE(we_refuse_to_serve_when_a_newer_instance_of_us_is_known) {
     Driver driver;
     driver.gather(1);
     driver.give(101, {fact(me.value, MemberState::alive, 0, 0, 6)}).value();
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(a_clone_of_us_that_joins_later_is_loud_but_does_not_stop_us
     BOOST_TEST(driver.told(EventKind::id_conflict, me) == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_life_that_answers_at_the_known_address_takes_over_its_generation) {
+BOOST_AUTO_TEST_CASE(an_instance_that_answers_at_the_known_address_takes_over) {
     Driver driver;
     driver.gather(2);
     driver.give(102, {fact(101, MemberState::suspect, 0, 102)}).value();
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(a_life_that_answers_at_the_known_address_takes_over_its_gen
     BOOST_TEST((driver.syncs.back().sync.pulls == std::vector{wire::Pull{PeerId{101}, Generation{1}, 0}}));
 }
 
-BOOST_AUTO_TEST_CASE(a_life_that_was_buried_is_succeeded_as_well) {
+BOOST_AUTO_TEST_CASE(an_instance_that_was_called_dead_is_replaced_as_well) {
     Driver driver;
     driver.gather(3);
     driver.give(102, {fact(101, MemberState::dead, 0, 102)}).value();
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(the_address_is_asked_once_while_its_answer_may_come) {
     BOOST_TEST(questions(driver).size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_record_of_a_doubtful_life_has_its_address_asked) {
+BOOST_AUTO_TEST_CASE(a_record_of_an_instance_in_doubt_has_its_address_asked) {
     Driver driver;
     driver.gather(2);
     wire::Packet packet;

@@ -53,7 +53,7 @@ Driver sealed(std::size_t others) {
 
 BOOST_AUTO_TEST_SUITE(membership_keys)
 
-BOOST_AUTO_TEST_CASE(a_changed_ring_is_told_to_several_peers_at_once_and_to_the_owner) {
+BOOST_AUTO_TEST_CASE(a_changed_ring_is_pushed_to_several_peers_and_reported) {
     Driver driver = sealed(30);
     KeyRing changed = driver.core.keys();
     changed.add(key(2));

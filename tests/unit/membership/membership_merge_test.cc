@@ -26,7 +26,7 @@ wire::Sync digest_of(std::uint64_t from, std::vector<wire::DigestEntry> entries)
 
 BOOST_AUTO_TEST_SUITE(membership_merge)
 
-BOOST_AUTO_TEST_CASE(facts_of_one_life_are_ordered_by_incarnation_and_then_by_standing) {
+BOOST_AUTO_TEST_CASE(facts_of_one_instance_are_ordered_by_incarnation_then_state) {
     // held -> told -> believed
     struct Row {
         wire::Fact held;
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(facts_of_one_life_are_ordered_by_incarnation_and_then_by_st
     }
 }
 
-BOOST_AUTO_TEST_CASE(facts_of_another_generation_do_not_touch_this_life) {
+BOOST_AUTO_TEST_CASE(facts_of_another_generation_do_not_touch_this_instance) {
     Driver driver;
     driver.gather(3);
     wire::Packet restarted;
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(suspect_refutes_with_higher_incarnation) {
     BOOST_TEST(driver.core.counters().refutations == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(a_doubt_of_our_last_life_is_no_doubt_of_this_one) {
+BOOST_AUTO_TEST_CASE(an_accusation_of_our_earlier_instance_is_none_of_this_one) {
     Driver driver;
     driver.gather(1);
     driver.give(101, {fact(me.value, MemberState::dead, 9, 101, 4)}).value();
@@ -161,22 +161,22 @@ BOOST_AUTO_TEST_CASE(a_peer_that_is_new_and_dead_is_never_alive_to_us) {
 BOOST_AUTO_TEST_CASE(a_record_that_we_cannot_follow_is_asked_for_once_over_the_link) {
     Driver driver;
     driver.gather(2);
-    wire::Packet news;
-    news.header = Driver::header(102);
+    wire::Packet update;
+    update.header = Driver::header(102);
     wire::RecordDelta delta = whole(101);
     delta.base = 5;
     delta.version = 6;
-    news.records = {delta};
-    for (int twice = 0; twice < 2; ++twice) driver.give(news).value();
+    update.records = {delta};
+    for (int twice = 0; twice < 2; ++twice) driver.give(update).value();
     BOOST_REQUIRE(driver.syncs.size() == 1U);
     BOOST_TEST((driver.syncs[0].to == PeerId{102}));
     BOOST_TEST((driver.syncs[0].sync.pulls == std::vector{wire::Pull{PeerId{101}, Generation{1}, 1}}));
     driver.now += Config{}.pull_timeout;
-    driver.give(news).value();
+    driver.give(update).value();
     BOOST_TEST(driver.syncs.size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(a_header_with_a_newer_edition_than_ours_is_asked_about) {
+BOOST_AUTO_TEST_CASE(a_header_with_a_newer_version_than_ours_leads_to_a_pull) {
     Driver driver;
     driver.gather(1);
     wire::Packet packet;
@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(a_digest_is_answered_with_what_is_newer_here_and_asks_for_w
     BOOST_TEST(!answer.more);
     BOOST_TEST(
         (answer.pulls == std::vector{wire::Pull{PeerId{102}, Generation{1}, 1}, wire::Pull{PeerId{200}, {}, 0}}));
-    // Ourselves they lacked; of 104 only the incarnation was news.
+    // Ourselves they lacked; of 104 only the incarnation was new.
     BOOST_REQUIRE(answer.records.size() == 1U);
     BOOST_TEST((answer.records[0].peer == me));
     BOOST_REQUIRE(answer.facts.size() == 2U);
@@ -319,7 +319,7 @@ BOOST_AUTO_TEST_CASE(after_a_late_join_the_next_comparisons_are_a_quarter_and_th
     BOOST_TEST(driver.syncs_of(wire::SyncKind::digest).size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(deaths_and_new_lives_that_we_hear_of_are_told_on) {
+BOOST_AUTO_TEST_CASE(deaths_and_new_instances_that_we_hear_of_are_spread_on) {
     Driver driver;
     driver.gather(5);
     driver.give(103, {fact(101, MemberState::dead, 0, 102)}).value();

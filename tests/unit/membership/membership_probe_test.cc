@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(a_ping_meant_for_another_at_our_address_is_not_answered) {
     BOOST_TEST(driver.core.counters().misdirected == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_stranger_is_asked_who_it_is_and_told_who_we_are_when_it_asks) {
+BOOST_AUTO_TEST_CASE(an_unknown_sender_is_asked_who_it_is_and_answered_when_it_asks) {
     Driver driver;
     driver.gather(0);
     wire::Packet hello = ping(101, PeerId{});
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(a_flood_of_requests_is_helped_only_so_far) {
     BOOST_TEST(driver.sent_of(PacketKind::ping).size() == 256U);
 }
 
-BOOST_AUTO_TEST_CASE(the_suspect_is_told_first_in_the_next_ping_to_it) {
+BOOST_AUTO_TEST_CASE(the_suspect_hears_of_its_suspicion_in_the_next_ping_to_it) {
     Driver driver;
     driver.gather(1);
     driver.give(101, {}).value();
@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(seeds_are_dialled_for_ever_and_ever_more_slowly) {
     BOOST_TEST(!driver.core.is_joined());
 }
 
-BOOST_AUTO_TEST_CASE(the_dead_are_dialled_with_the_news_of_their_death) {
+BOOST_AUTO_TEST_CASE(dead_peers_are_dialled_and_told_that_they_are_called_dead) {
     Driver driver;
     driver.gather(3);
     driver.give(101, {fact(102, wire::MemberState::dead, 0, 101)}).value();
@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_CASE(the_dead_are_dialled_with_the_news_of_their_death) {
     BOOST_TEST((to_dead->packet.facts.at(0) == fact(102, wire::MemberState::dead, 0, 101)));
 }
 
-BOOST_AUTO_TEST_CASE(who_still_knows_something_else_a_second_later_is_compared_with_and_more_and_more_rarely) {
+BOOST_AUTO_TEST_CASE(rosters_that_go_on_differing_are_compared_more_and_more_rarely) {
     Driver driver;
     driver.gather(6);
     wire::Packet hello = ping(101, me);
@@ -287,7 +287,7 @@ BOOST_AUTO_TEST_CASE(who_still_knows_something_else_a_second_later_is_compared_w
     BOOST_TEST(driver.sent_of(PacketKind::ping).back().packet.roster != same);
 }
 
-BOOST_AUTO_TEST_CASE(who_was_late_itself_suspects_nobody_and_is_less_healthy) {
+BOOST_AUTO_TEST_CASE(a_late_peer_suspects_nobody_and_is_less_healthy) {
     for (const bool late : {false, true}) {
         Driver driver;
         driver.gather(6);

@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(a_seed_that_turns_out_to_be_ourselves_makes_us_the_first) {
     BOOST_TEST(driver.told(EventKind::id_conflict, me) == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(who_has_joined_asks_all_new_seeds_at_once) {
+BOOST_AUTO_TEST_CASE(a_joined_peer_asks_all_new_seeds_at_once) {
     Driver driver;
     driver.gather(1);
     driver.core.join(driver.now, {endpoint(998), endpoint(999)});
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(a_record_gets_the_next_version_when_it_changed_and_only_the
     BOOST_TEST(told);
 }
 
-BOOST_AUTO_TEST_CASE(while_replicas_get_ready_few_editions_are_told_but_the_last_and_each_loss_at_once) {
+BOOST_AUTO_TEST_CASE(a_starting_record_is_spread_rarely_but_its_end_and_each_loss_at_once) {
     Driver driver;
     driver.gather(1);
     std::set<std::uint64_t> versions;
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(while_replicas_get_ready_few_editions_are_told_but_the_last
     BOOST_TEST(versions.contains(driver.core.record().version));
 }
 
-BOOST_AUTO_TEST_CASE(a_record_of_another_life_or_out_of_bounds_is_refused) {
+BOOST_AUTO_TEST_CASE(a_record_of_another_instance_or_out_of_bounds_is_refused) {
     Driver driver;
     wire::PeerRecord next = driver.core.record();
     next.generation = Generation{6};
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(a_broken_link_is_suspected_at_once) {
     BOOST_TEST((driver.liveness(me.value) == Liveness::alive));
 }
 
-BOOST_AUTO_TEST_CASE(a_broken_link_to_a_former_life_accuses_nobody) {
+BOOST_AUTO_TEST_CASE(a_broken_link_to_an_earlier_instance_accuses_nobody) {
     Driver driver;
     driver.gather(3);
     wire::Sync sync;
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(a_broken_link_to_a_former_life_accuses_nobody) {
     BOOST_TEST((driver.liveness(102) == Liveness::suspect));
 }
 
-BOOST_AUTO_TEST_CASE(leaving_is_told_and_then_everything_ends) {
+BOOST_AUTO_TEST_CASE(leaving_is_spread_and_then_everything_ends) {
     Driver driver;
     driver.gather(3);
     BOOST_TEST(driver.core.leave(driver.now).has_value());
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(leaving_is_told_and_then_everything_ends) {
     BOOST_TEST((driver.core.set_record(driver.now, record(me.value, 5)).error().code == errc::left));
 }
 
-BOOST_AUTO_TEST_CASE(who_left_is_shown_for_a_minute_and_remembered_for_another) {
+BOOST_AUTO_TEST_CASE(a_peer_that_left_is_shown_for_a_minute_and_remembered_for_another) {
     Driver driver;
     driver.gather(2);
     driver.give(102, {fact(101, MemberState::left)}).value();
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(who_left_is_shown_for_a_minute_and_remembered_for_another) 
     driver.run_for(seconds{2}, true);
     BOOST_TEST((driver.core.view()->find(PeerId{101}) == nullptr));
     BOOST_TEST(driver.told(EventKind::forgotten, PeerId{101}) == 1U);
-    // Late news of its instance do not bring it back.
+    // Late gossip of its instance does not bring it back.
     wire::Packet late;
     late.header = Driver::header(102);
     late.records = {whole(101)};
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(who_left_is_shown_for_a_minute_and_remembered_for_another) 
     BOOST_TEST(driver.told(EventKind::forgotten, PeerId{101}) == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(the_gone_are_remembered_up_to_a_bound_and_the_oldest_goes_first) {
+BOOST_AUTO_TEST_CASE(tombstones_are_bounded_and_the_oldest_goes_first) {
     Config config;
     config.tombstones_max = 3;
     config.members_max = 50;
@@ -297,7 +297,7 @@ BOOST_AUTO_TEST_CASE(own_loads_show_at_once_and_leave_at_most_once_a_second) {
     BOOST_TEST(*std::ranges::max_element(numbers) <= 5U);
 }
 
-BOOST_AUTO_TEST_CASE(a_view_is_built_anew_only_when_something_changed) {
+BOOST_AUTO_TEST_CASE(a_view_is_rebuilt_only_when_something_changed) {
     Driver driver;
     driver.gather(2);
     const auto view = driver.core.view();

@@ -51,7 +51,7 @@ std::size_t told_to(const Driver& driver, std::uint64_t peer, const wire::Fact& 
 
 BOOST_AUTO_TEST_SUITE(membership_loss)
 
-BOOST_AUTO_TEST_CASE(suspects_of_one_rack_are_buried_together_when_the_last_verdict_is_in) {
+BOOST_AUTO_TEST_CASE(suspects_of_one_rack_die_together_when_the_last_verdict_is_in) {
     Driver driver = with_rack(30, 5);
     driver.give(130, facts(101, 105, MemberState::suspect)).value();
     driver.give(130, facts(101, 104, MemberState::dead)).value();
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(a_rack_waits_for_its_last_verdict_only_so_long) {
     BOOST_TEST((driver.liveness(105) != Liveness::dead));
 }
 
-BOOST_AUTO_TEST_CASE(who_refutes_while_its_rack_is_condemned_lives_and_sets_the_others_free_to_go) {
+BOOST_AUTO_TEST_CASE(a_refutation_in_a_rack_of_deferred_deaths_decides_the_others) {
     Driver driver = with_rack(30, 4);
     driver.give(130, facts(101, 104, MemberState::suspect)).value();
     driver.give(130, facts(101, 103, MemberState::dead)).value();
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(an_accusation_that_was_refuted_is_answered_with_the_refutat
     BOOST_TEST(driver.sent.size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(before_a_suspect_is_buried_it_and_others_are_asked_once_more) {
+BOOST_AUTO_TEST_CASE(before_a_suspect_dies_it_and_others_are_asked_once_more) {
     Config config;
     config.out_of_turn_probers = 0;
     config.dead_after_max = seconds{20};
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(more_than_a_third_dead_at_once_is_held_until_some_are_back)
     BOOST_TEST(driver.told(EventKind::losses_released, samples::me) == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(whom_another_has_replaced_is_lost_in_its_time_and_holds_up_nobody) {
+BOOST_AUTO_TEST_CASE(a_replaced_peer_is_lost_in_its_time_and_holds_up_nobody) {
     // On the machine of 101 a peer starts with a new disk: 101 does not come back.
     const auto replace = [](Driver& driver) {
         wire::PeerRecord successor = samples::record(201);
@@ -257,7 +257,7 @@ void stop_for_a_while(Driver& driver) {
     driver.drain();
 }
 
-BOOST_AUTO_TEST_CASE(who_was_stopped_asks_its_suspects_again_before_it_buries_them) {
+BOOST_AUTO_TEST_CASE(a_stopped_peer_asks_its_suspects_again_before_the_verdict) {
     for (const bool refutes : {true, false}) {
         Driver driver;
         driver.gather(6);
@@ -275,7 +275,7 @@ BOOST_AUTO_TEST_CASE(who_was_stopped_asks_its_suspects_again_before_it_buries_th
     }
 }
 
-BOOST_AUTO_TEST_CASE(who_was_stopped_reads_what_waits_before_a_rack_is_buried) {
+BOOST_AUTO_TEST_CASE(a_stopped_peer_reads_its_backlog_before_a_rack_is_called_dead) {
     Driver driver = with_rack(30, 5);
     driver.give(130, facts(101, 105, MemberState::suspect)).value();
     driver.give(130, facts(101, 104, MemberState::dead)).value();
@@ -287,7 +287,7 @@ BOOST_AUTO_TEST_CASE(who_was_stopped_reads_what_waits_before_a_rack_is_buried) {
     BOOST_TEST((driver.liveness(102) == Liveness::alive));
 }
 
-BOOST_AUTO_TEST_CASE(who_was_stopped_reads_what_waits_before_the_dead_are_lost) {
+BOOST_AUTO_TEST_CASE(a_stopped_peer_reads_its_backlog_before_the_dead_are_lost) {
     Driver driver;
     driver.gather(6);
     driver.give(102, {fact(101, MemberState::dead, 0, 102), fact(103, MemberState::dead, 0, 102)}).value();
@@ -301,7 +301,7 @@ BOOST_AUTO_TEST_CASE(who_was_stopped_reads_what_waits_before_the_dead_are_lost) 
     BOOST_TEST(driver.told(EventKind::lost, PeerId{103}) == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(who_is_always_late_buries_and_gives_up_the_dead_nevertheless) {
+BOOST_AUTO_TEST_CASE(a_peer_that_is_always_late_still_gives_up_the_dead) {
     Driver driver;
     driver.gather(6);
     driver.give(102, {fact(101, MemberState::suspect, 0, 102)}).value();

@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(a_delta_holds_only_what_changed) {
     BOOST_TEST(from.delta(other, 0)->replicas.size() == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(a_delta_from_an_edition_that_we_lack_is_a_gap_and_changes_nothing) {
+BOOST_AUTO_TEST_CASE(a_delta_from_a_version_that_we_lack_is_a_gap_and_changes_nothing) {
     Roster roster = samples::roster(1);
     wire::RecordDelta delta = whole(101);
     delta.base = 3;
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(a_delta_from_an_edition_that_we_lack_is_a_gap_and_changes_n
     BOOST_TEST((roster.find(PeerId{999}) == nullptr));
 }
 
-BOOST_AUTO_TEST_CASE(a_notice_creates_a_peer_with_its_card_and_asks_for_the_rest) {
+BOOST_AUTO_TEST_CASE(a_stub_creates_a_peer_with_its_profile_and_pulls_the_rest) {
     Roster from = writer();
     Roster roster = samples::roster(0);
     BOOST_TEST((roster.apply(start, *from.stub(other)) == Applied::created));
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_notice_creates_a_peer_with_its_card_and_asks_for_the_rest
     BOOST_TEST((*roster.find(other)->record == *from.find(other)->record));
 }
 
-BOOST_AUTO_TEST_CASE(a_newer_generation_replaces_a_dead_life_and_an_older_one_is_stale) {
+BOOST_AUTO_TEST_CASE(a_newer_generation_replaces_a_dead_instance_and_an_older_is_stale) {
     Roster roster = samples::roster(1);
     roster.set_liveness(start, other, Liveness::dead, Incarnation{4});
     BOOST_TEST(roster.live().empty());
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(a_newer_generation_replaces_a_dead_life_and_an_older_one_is
     BOOST_TEST((roster.find(other)->record->generation == Generation{2}));
 }
 
-BOOST_AUTO_TEST_CASE(a_successor_under_the_same_generation_starts_with_a_card_and_no_past) {
+BOOST_AUTO_TEST_CASE(a_successor_under_the_same_generation_starts_with_a_profile_only) {
     Roster roster = samples::roster(2);
     roster.set_liveness(start, other, Liveness::dead, Incarnation{4}, PeerId{102});
     roster.replace_instance(start, other, 2, Incarnation{1});
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(a_record_does_not_raise_the_dead) {
     BOOST_TEST(roster.live().empty());
 }
 
-BOOST_AUTO_TEST_CASE(another_life_of_the_same_generation_is_a_clash) {
+BOOST_AUTO_TEST_CASE(another_instance_of_the_same_generation_is_a_conflict) {
     Roster roster = samples::roster(1);
     wire::PeerRecord next = record(101);
     next.version = 9;
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(deltas_cannot_add_up_to_a_record_above_the_bound) {
     BOOST_TEST(wire::check_record(*roster.find(other)->record).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(the_live_and_the_gone_are_counted_through_all_changes) {
+BOOST_AUTO_TEST_CASE(live_and_dead_peers_are_counted_through_all_changes) {
     Roster roster = samples::roster(5);
     roster.set_liveness(start, PeerId{103}, Liveness::suspect, Incarnation{});
     BOOST_TEST(roster.live().size() == 5U);
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(the_live_and_the_gone_are_counted_through_all_changes) {
     BOOST_TEST(roster.live().size() == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(a_name_is_taken_while_its_holder_lives) {
+BOOST_AUTO_TEST_CASE(a_name_is_taken_while_its_holder_is_live) {
     Roster roster = samples::roster(1);
     wire::PeerRecord twin = record(102);
     twin.name = "peer-101";
@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_CASE(a_name_is_taken_while_its_holder_lives) {
     BOOST_TEST(!roster.namesake(PeerId{102}).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(members_are_sorted_shared_while_unchanged_and_without_the_hidden) {
+BOOST_AUTO_TEST_CASE(members_are_sorted_shared_while_unchanged_and_those_in_view) {
     Roster roster = samples::roster(3);
     const auto before = roster.members();
     BOOST_TEST(before.size() == 4U);
@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(peers_stand_in_the_order_of_their_ids_whatever_the_order_th
     BOOST_TEST((&roster.own() == roster.find(me)));
 }
 
-BOOST_AUTO_TEST_CASE(the_bytes_of_a_delta_follow_its_base_its_edition_and_the_incarnation) {
+BOOST_AUTO_TEST_CASE(the_bytes_of_a_delta_follow_its_base_version_and_incarnation) {
     Roster from = writer();
     const auto agrees = [&](std::uint64_t base) {
         return from.delta_bytes(*from.find(other), base) == wire::size_bound(*from.delta(other, base));
@@ -253,7 +253,7 @@ BOOST_AUTO_TEST_CASE(the_bytes_of_a_delta_follow_its_base_its_edition_and_the_in
     BOOST_TEST(agrees(1));
 }
 
-BOOST_AUTO_TEST_CASE(the_live_edition_grows_with_addresses_and_lives_and_not_with_replicas) {
+BOOST_AUTO_TEST_CASE(the_live_version_grows_with_addresses_and_instances_not_replicas) {
     Roster roster = samples::roster(2);
     wire::PeerRecord next = record(101);
     const auto takes = [&](const wire::PeerRecord& record) {

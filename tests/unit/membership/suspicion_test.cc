@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(an_accuser_counts_once_and_more_than_wanted_do_not_count) {
     BOOST_TEST((suspicion.deadline() == start + seconds{2}));
 }
 
-BOOST_AUTO_TEST_CASE(who_has_nobody_to_confirm_takes_the_minimum) {
+BOOST_AUTO_TEST_CASE(without_possible_confirmations_the_minimum_applies) {
     const auto two = suspicion_bounds(Config{}, 2);
     BOOST_TEST(two.confirmations == 0U);
     BOOST_TEST((Suspicion(start, PeerId{1}, two).deadline() == start + Config{}.suspicion_min));

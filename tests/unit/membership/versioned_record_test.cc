@@ -31,7 +31,7 @@ VersionedRecord first(std::uint16_t replicas = 4) {
 
 BOOST_AUTO_TEST_SUITE(versioned_record)
 
-BOOST_AUTO_TEST_CASE(an_edition_made_of_a_delta_gives_the_delta_back_and_leaves_the_one_before_as_it_was) {
+BOOST_AUTO_TEST_CASE(a_version_made_of_a_delta_gives_it_back_and_leaves_its_base_alone) {
     const VersionedRecord before = first();
     const VersionedRecord after(before, drain(1, 2, {0}));
     BOOST_TEST(before.version == 1U);
@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(an_edition_made_of_a_delta_gives_the_delta_back_and_leaves_
     BOOST_TEST((after.delta(0).base == 0U));
 }
 
-BOOST_AUTO_TEST_CASE(a_card_alone_is_version_0_and_only_a_whole_record_leads_on_from_it) {
+BOOST_AUTO_TEST_CASE(a_profile_alone_is_version_0_and_only_a_whole_record_follows_it) {
     const VersionedRecord profile(first().stub());
     BOOST_TEST(profile.version == 0U);
     BOOST_TEST(profile.name == "peer-101");
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(it_is_made_by_its_own_delta_and_by_no_other) {
     BOOST_TEST(!after.is_made_by(other));
 }
 
-BOOST_AUTO_TEST_CASE(a_whole_record_is_made_by_itself_and_not_by_one_with_another_card_or_replica) {
+BOOST_AUTO_TEST_CASE(a_whole_record_is_made_by_itself_and_by_no_other) {
     const VersionedRecord held(whole(101));
     BOOST_TEST(held.is_made_by(whole(101)));
     wire::RecordDelta other = whole(101);

@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(nobody_returns_in_the_incarnation_that_was_called_dead_howe
     BOOST_TEST(world.verdict(0).find("which it had called dead in 0") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_refutation_from_long_before_the_crash_is_no_news_where_nothing_holds_news_up) {
+BOOST_AUTO_TEST_CASE(a_refutation_from_long_before_a_crash_is_not_late_gossip) {
     World world;
     BOOST_TEST(world.verdict(1).find("went down 3") != std::string::npos);
 }
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(a_refutation_may_arrive_late_over_a_clogged_line) {
     BOOST_TEST(world.verdict(1).empty());
 }
 
-BOOST_AUTO_TEST_CASE(nobody_returns_who_had_left) {
+BOOST_AUTO_TEST_CASE(a_peer_that_left_does_not_return) {
     World world;
     world.cluster.filter({});
     world.cluster.leave(3);
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(nobody_returns_who_had_left) {
     BOOST_TEST(world.verdict(7).find("which left") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(the_death_of_a_life_whose_generation_the_next_one_has_is_no_false_one) {
+BOOST_AUTO_TEST_CASE(the_death_of_an_earlier_instance_of_the_same_generation_is_not_false) {
     auto parsed = parse_scenario("test", "watch = ['no-false-deaths']\n[cluster]\npeers = 5\nreplicas = 0\n", {});
     Scenario scenario = std::move(parsed).value();
     scenario.cluster.mutant = Mutant::generation_not_persisted;

@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(two_of_one_name_are_no_part_of_what_must_settle) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(who_leaves_under_long_answers_comes_back_after_it_has_left) {
+BOOST_AUTO_TEST_CASE(a_peer_that_leaves_under_long_answers_returns_after_it_has_left) {
     const std::string load = "[load]\nrate = 20\nfrom_s = 2\nanswer_tokens = 600\n";
     RunOptions options;
     std::vector<TraceEntry> boots;
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(more_members_than_the_bound_are_noticed) {
     BOOST_TEST(outcome.measured.sizes.peers == 8U);
 }
 
-BOOST_AUTO_TEST_CASE(strangers_change_nothing_and_are_looked_at) {
+BOOST_AUTO_TEST_CASE(outsiders_change_nothing_and_are_checked) {
     const Outcome outcome = run(make("watch = ['S1', 'S2']\nmust_happen = ['stranger']\nduration_s = 30\n[cluster]\n"
                                      "peers = 5\nreplicas = 1\n"
                                      "[[fault]]\nkind = 'garbage'\nat_s = 5\nfor_s = 20\nrate = 50\n"
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(strangers_change_nothing_and_are_looked_at) {
     BOOST_TEST(outcome.measured.strangers > 3000U);
 }
 
-BOOST_AUTO_TEST_CASE(a_sealed_cluster_takes_no_replay_at_all_also_none_of_a_former_life) {
+BOOST_AUTO_TEST_CASE(an_encrypted_cluster_takes_no_replay_even_of_an_earlier_instance) {
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         RunOptions options;
         options.seed = seed;

@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(what_is_coming_of_a_frame_can_be_taken_and_the_rest_left_to
     BOOST_TEST(frames.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(stranger_may_only_greet) {
+BOOST_AUTO_TEST_CASE(an_unauthenticated_peer_may_only_greet) {
     for (const FrameType type : {FrameType::ping, FrameType::sync, FrameType::open}) {
         FrameReader reader;
         const Bytes frame = encode_frame(type, type == FrameType::open ? 1 : 0, {});

@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(sync_bytes_are_the_golden_ones) {
     BOOST_TEST(decode_sync(vector_bytes("summary_1.bin"), golden).value() == samples::summary());
 }
 
-BOOST_AUTO_TEST_CASE(bytes_of_former_times_still_read_as_they_did) {
+BOOST_AUTO_TEST_CASE(golden_bytes_still_read_as_they_did) {
     BOOST_TEST(decode_packet(vector_bytes("packet_4.bin"), golden).value() == samples::packet_before_kv());
     BOOST_TEST(decode_packet(vector_bytes("packet_3.bin"), golden).value() == samples::packet_before_limits());
     BOOST_TEST(decode_packet(vector_bytes("packet_2.bin"), golden).value() == samples::packet_before_rounds());

@@ -50,7 +50,7 @@ std::error_code error_of(Opener& opener, exa::ByteView packet) {
 
 BOOST_AUTO_TEST_SUITE(seal)
 
-BOOST_AUTO_TEST_CASE(what_is_sealed_opens_with_its_key_and_says_who_sealed_it) {
+BOOST_AUTO_TEST_CASE(a_sealed_packet_opens_with_its_key_and_names_its_sender) {
     Sealer from = sealer(5, 3, 9);
     Opener to = opener({key(1), key(2)});
     const Bytes packet = from.seal(key(2), plain).value();
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(late_packets_open_within_the_window_and_each_once) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(lives_of_one_peer_share_no_subkey) {
+BOOST_AUTO_TEST_CASE(instances_of_one_peer_share_no_subkey) {
     const Bytes first = sealer(1, 1, 7).seal(key(1), plain).value();
     const Bytes restarted = sealer(1, 2, 7).seal(key(1), plain).value();
     const Bytes clone = sealer(1, 1, 8).seal(key(1), plain).value();
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(lives_of_one_peer_share_no_subkey) {
     BOOST_TEST(body(first) != body(clone));
 }
 
-BOOST_AUTO_TEST_CASE(what_a_former_life_sent_opens_no_second_time) {
+BOOST_AUTO_TEST_CASE(packets_of_an_earlier_instance_open_no_second_time) {
     Opener to = opener({key(1)});
     std::vector<Bytes> packets;
     for (std::uint64_t generation = 1; generation < 5; ++generation) {
@@ -189,17 +189,17 @@ BOOST_AUTO_TEST_CASE(what_a_former_life_sent_opens_no_second_time) {
     BOOST_TEST(to.senders() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(of_very_many_lives_the_oldest_open_nothing_more) {
+BOOST_AUTO_TEST_CASE(of_very_many_instances_the_oldest_open_nothing_more) {
     Opener to = opener({key(1)});
     std::vector<Bytes> packets;
-    for (std::uint64_t generation = 1; generation <= 2 * Opener::lives_max; ++generation) {
+    for (std::uint64_t generation = 1; generation <= 2 * Opener::instances_max; ++generation) {
         Sealer from = sealer(1, generation, static_cast<std::uint32_t>(generation));
         packets.push_back(from.seal(key(1), plain).value());
         BOOST_TEST(to.open(packets.back()).has_value());
     }
     for (const Bytes& packet : packets) BOOST_TEST(error_of(to, packet) == errc::replayed);
     BOOST_TEST(error_of(to, sealer(1, 1, 99).seal(key(1), plain).value()) == errc::replayed);
-    BOOST_TEST(to.open(sealer(1, 2 * Opener::lives_max, 99).seal(key(1), plain).value()).has_value());
+    BOOST_TEST(to.open(sealer(1, 2 * Opener::instances_max, 99).seal(key(1), plain).value()).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(a_key_that_comes_back_brings_nothing_back) {

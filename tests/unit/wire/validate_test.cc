@@ -19,7 +19,7 @@ BOOST_AUTO_TEST_CASE(samples_are_valid) {
     BOOST_TEST(check_record(samples::record()).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(one_bad_field_condemns_a_packet) {
+BOOST_AUTO_TEST_CASE(one_bad_field_invalidates_a_packet) {
     const std::pair<const char*, std::function<void(Packet&)>> damages[] = {
         {"sender", [](Packet& p) { p.header.sender = PeerId{}; }},
         {"instance", [](Packet& p) { p.header.instance = 0; }},
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(one_bad_field_condemns_a_packet) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(one_bad_field_condemns_a_request) {
+BOOST_AUTO_TEST_CASE(one_bad_field_invalidates_a_request) {
     const std::pair<const char*, std::function<void(Open&)>> damages[] = {
         {"model", [](Open& o) { o.model = std::string(text_bytes_max + 1, 'm'); }},
         {"version", [](Open& o) { o.version = "1\n"; }},
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(one_bad_field_condemns_a_request) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(one_bad_field_condemns_an_answer) {
+BOOST_AUTO_TEST_CASE(one_bad_field_invalidates_an_answer) {
     BOOST_TEST(check(Head{}).has_value());
     BOOST_TEST(!check(Head{.status = 100}).has_value());
     BOOST_TEST(!check(Head{.status = 600}).has_value());
