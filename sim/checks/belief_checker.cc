@@ -78,7 +78,7 @@ void BeliefChecker::check_return(WorldTime now, const Peer& observer, std::size_
             violate("M4", fmt::format("peer {} takes {} for alive in incarnation {}, which it had called dead in {}",
                                       observer.host, name(), event.incarnation.value, before.ended.value));
         else if (!subject.up && now - subject.down_at > late_gossip &&
-                 !context_.cluster.fabric().is_cut(observer.host) && !is_gossip_held_up(now))
+                 !context_.cluster.network().is_cut(observer.host) && !is_gossip_held_up(now))
             violate("M4", fmt::format("peer {} takes {} for alive again, which went down {:.1f} s ago", observer.host,
                                       name(), seconds_of(now - subject.down_at)));
     }
@@ -89,7 +89,7 @@ void BeliefChecker::check_return(WorldTime now, const Peer& observer, std::size_
 
 // Somewhere gossip of long ago may still wait to be read or to be delivered, and would then spread to everybody.
 bool BeliefChecker::is_gossip_held_up(WorldTime now) const {
-    if (now - context_.last_heal <= late_gossip || context_.cluster.fabric().is_held_up()) return true;
+    if (now - context_.last_heal <= late_gossip || context_.cluster.network().is_held_up()) return true;
     for (Host host = 0; host < context_.cluster.size(); ++host) {
         const Peer& peer = context_.cluster.peer(host);
         if (!peer.is_up()) continue;

@@ -61,7 +61,7 @@ void BoundsChecker::check_totals() {
         if (peer.is_up() && peer.node->counters().dropped > 0)
             violate("B1", fmt::format("peer {} dropped {} outputs", host, peer.node->counters().dropped));
     }
-    const Duration waited = context_.cluster.fabric().control_wait_max();
+    const Duration waited = context_.cluster.network().control_wait_max();
     if (waited > context_.scenario.bounds.control)
         violate("B3", fmt::format("a membership message waited {:.3f} s for its host's line, {:.3f} s is the bound",
                                   seconds_of(waited), seconds_of(context_.scenario.bounds.control)));

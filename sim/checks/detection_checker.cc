@@ -10,7 +10,7 @@ namespace exa::sim {
 using Told = membership::EventKind;
 
 bool is_excused(const CheckContext& context, WorldTime now, const Peer& peer, Duration bound) {
-    return !peer.is_punctual() || context.cluster.fabric().is_cut(peer.host) ||
+    return !peer.is_punctual() || context.cluster.network().is_cut(peer.host) ||
            (peer.resumed_at > WorldTime{} && now - peer.resumed_at < bound);
 }
 

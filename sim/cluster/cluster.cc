@@ -66,7 +66,7 @@ Cluster::Cluster(const ClusterConfig& config, std::uint64_t seed, const Crypto& 
       crypto_(crypto),
       streams_(seed),
       tokens_(crypto, as_bytes("the simulator's root secret, which guards nothing")),
-      fabric_(config.net, config.peers, streams_),
+      network_(config.net, config.peers, streams_),
       handlers_(static_cast<std::size_t>(EventKind::sweep) + 1) {
     EXA_CHECK(config.peers > 0 && config.rack_size > 0);
     peers_.reserve(config.peers);
@@ -408,12 +408,12 @@ void Cluster::send_datagram(Host from, const Endpoint& to, Bytes bytes) {
 }
 
 void Cluster::inject(Host from, Host to, Bytes bytes, Origin origin) {
-    const Fabric::Fate fate = fabric_.send_datagram(now_, from, to, bytes.size(), origin != Origin::member);
+    const Network::Fate fate = network_.send_datagram(now_, from, to, bytes.size(), origin != Origin::member);
     for (std::size_t i = 0; i < fate.copies; ++i) {
         const bool last = i + 1 == fate.copies;
         Bytes copy = last ? std::move(bytes) : bytes;
         if (fate.copy[i].corrupt && !copy.empty()) {
-            const std::uint64_t bit = fabric_.pick(copy.size() * 8);
+            const std::uint64_t bit = network_.pick(copy.size() * 8);
             copy[bit / 8] ^= static_cast<std::uint8_t>(1U << (bit % 8));
         }
         const Origin is = fate.copy[i].corrupt && origin != Origin::outsider ? Origin::damaged : origin;

@@ -1,6 +1,6 @@
-// Cluster: all peers on one time line, one fabric and their own disks. It drives each peer's node and dispatcher in the
-// order that node.h asks for and app/control follows: inputs, then datagrams, link messages and events, then the timer.
-// The views, which are pure functions of the node, are asked for when somebody reads them.
+// Cluster: all peers on one time line, one network and their own disks. It drives each peer's node and dispatcher in
+// the order that node.h asks for and app/control follows: inputs, then datagrams, link messages and events, then the
+// timer. The views, which are pure functions of the node, are asked for when somebody reads them.
 //
 // One seed decides everything: no clock, no address and no unordered iteration reaches an outcome.
 #pragma once
@@ -14,8 +14,8 @@
 #include "base/crypto.h"
 #include "gateway/config.h"
 #include "membership/event.h"
-#include "sim/net/fabric.h"
 #include "sim/net/links.h"
+#include "sim/net/network.h"
 #include "sim/process/peer.h"
 #include "sim/world/byte_pool.h"
 #include "sim/world/event_queue.h"
@@ -46,7 +46,7 @@ struct ClusterConfig {
     EngineConfig engine;
 };
 
-// Where a datagram comes from, as whoever put it on the fabric says.
+// Where a datagram comes from, as whoever put it on the network says.
 enum class Origin : std::uint8_t {
     member,    // a node made it, and it is as it was
     damaged,   // a node made it, and bits of it are flipped
@@ -71,7 +71,7 @@ class Cluster {
     // A hand for events of the kinds that are not the cluster's own (fault, heal, arrival, step, sweep). A step that
     // names a process waits while that one is stopped or busy, and is dropped when it is gone.
     using Handler = std::function<void(const Event&)>;
-    // Sees every message of membership before the fabric does and may change it; false drops it. For mutants and
+    // Sees every message of membership before the network does and may change it; false drops it. For mutants and
     // attackers.
     using Filter = std::function<bool(Host from, Host to, bool link, Bytes& bytes)>;
     // Sees each datagram of a member that its receiver, in this life, has taken.
@@ -91,8 +91,8 @@ class Cluster {
     Peer& peer(Host host) { return peers_[host]; }
     const Peer& peer(Host host) const { return peers_[host]; }
     TimePoint local_now(const Peer& peer) const { return peer.clock.at(now_); }
-    Fabric& fabric() { return fabric_; }
-    const Fabric& fabric() const { return fabric_; }
+    Network& network() { return network_; }
+    const Network& network() const { return network_; }
     const Streams& streams() const { return streams_; }
     Trace& trace() { return trace_; }
     const router::SessionTokens& tokens() const { return tokens_; }
@@ -135,7 +135,7 @@ class Cluster {
     // the oldest one is to go. False when it was refused.
     enum class KeyStep : std::uint8_t { add, use, remove };
     bool order_keys(Host host, KeyStep step);
-    // Puts bytes of no peer's making on the fabric.
+    // Puts bytes of no peer's making on the network.
     void inject(Host from, Host to, Bytes bytes, Origin origin);
     // Something other than the cluster used the node of this peer: carries out what follows.
     void pump(Peer& peer);
@@ -176,8 +176,8 @@ class Cluster {
     router::SessionTokens tokens_;
     std::shared_ptr<ring::RingPool> rings_ = std::make_shared<ring::RingPool>();
     std::shared_ptr<membership::InternPool> states_ = std::make_shared<membership::InternPool>();
-    Fabric fabric_;
-    Links links_{fabric_};
+    Network network_;
+    Links links_{network_};
     EventQueue queue_;
     BytePool bytes_;
     Trace trace_;

@@ -62,18 +62,18 @@ Rule NetworkFaults::rule(const Injection& injection) const {
 WorldTime NetworkFaults::begin(Injection& injection) {
     const Fault& fault = injection.fault;
     Rule forward = rule(injection);
-    injection.rules.push_back(cluster_.fabric().add(forward, &injection.effects));
+    injection.rules.push_back(cluster_.network().add(forward, &injection.effects));
     if (fault.one_way || fault.kind == FaultKind::bandwidth || forward.from == forward.to) return injection.until;
     std::swap(forward.from, forward.to);
     // A path inside the chosen set must not count twice.
     if (fault.to.empty() && !is_cut(fault.kind))
         for (const Host host : injection.hosts) forward.from[host] = 0;
-    injection.rules.push_back(cluster_.fabric().add(std::move(forward), &injection.effects));
+    injection.rules.push_back(cluster_.network().add(std::move(forward), &injection.effects));
     return injection.until;
 }
 
 Ending NetworkFaults::end(Injection& injection) {
-    for (const std::uint32_t number : injection.rules) cluster_.fabric().remove(number);
+    for (const std::uint32_t number : injection.rules) cluster_.network().remove(number);
     return {.heals = true};
 }
 

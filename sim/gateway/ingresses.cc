@@ -218,8 +218,8 @@ void Ingresses::reply(ReplyAddress to, ReplyPart part, std::size_t bytes) {
     if (!slot.live || slot.serial != to.serial || slot.reply_dead) return;
     if (std::holds_alternative<wire::End>(part)) slot.work.reset();
     if (slot.target != slot.host && bytes > 0) {
-        const Fabric::LinkFate fate =
-            cluster_.fabric().send_link(cluster_.now(), slot.target, slot.host, bytes, Cargo::data);
+        const Network::LinkFate fate =
+            cluster_.network().send_link(cluster_.now(), slot.target, slot.host, bytes, Cargo::data);
         const Duration held = fate.until == world_never ? Duration{0} : fate.until - cluster_.now();
         if (!fate.passes && (fate.until == world_never || held > orphan_time)) {
             slot.reply_dead = true;
@@ -275,8 +275,8 @@ void Ingresses::take_end(Slot& slot, Peer& peer, wire::End end, gateway::Actions
 void Ingresses::look(std::uint32_t index) {
     Slot& slot = slots_[index];
     const Peer& target = cluster_.peer(slot.target);
-    const bool there = cluster_.fabric().reaches(slot.host, slot.target, false) &&
-                       cluster_.fabric().reaches(slot.target, slot.host, false);
+    const bool there = cluster_.network().reaches(slot.host, slot.target, false) &&
+                       cluster_.network().reaches(slot.target, slot.host, false);
     // Whoever runs there now knows nothing of this stream and resets it.
     if (there && target.is_up() && (target.boot != slot.target_boot || slot.sent_lost)) return link_broken(index);
     const bool answers = there && target.is_up() && !target.paused && !slot.reply_dead;

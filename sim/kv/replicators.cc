@@ -75,7 +75,7 @@ void Replicators::act(Message& message) {
                           [&](const Cancel& one) { cancel(host, message.from, one); },
                           [&](const Part& one) {
                               if (cluster_.peer(message.from).boot == one.boot &&
-                                  cluster_.fabric().reaches(message.from, host, false))
+                                  cluster_.network().reaches(message.from, host, false))
                                   replicator->handle_progress(time, one.id);
                           },
                           [&](const Left& one) {

@@ -1,5 +1,5 @@
 // Replicators: the very node::KvReplicator of production at every host, one for each boot of its process, over the
-// links of the fabric. It carries actions and answers as app/kv does and decides nothing; what a host has on its disk
+// links of the network. It carries actions and answers as app/kv does and decides nothing; what a host has on its disk
 // and in memory, and what becomes of it, is its user's.
 #pragma once
 

@@ -129,8 +129,8 @@ bool ValueCluster::in_reach(Host from, const Acknowledged& one, std::uint32_t nu
     const kv::Placement& placement = reader->placement();
     if (!placement.owns(by.id, keys_[number])) return false;
     if (one.by == from) return true;
-    return placement.in_reach(by.id) && cluster_.fabric().reaches(from, one.by, false) &&
-           cluster_.fabric().reaches(one.by, from, false);
+    return placement.in_reach(by.id) && cluster_.network().reaches(from, one.by, false) &&
+           cluster_.network().reaches(one.by, from, false);
 }
 
 kv::SealedSegment ValueCluster::read(Host host, const kv::SegmentKey& key) {

@@ -22,14 +22,14 @@ Cargo cargo_of(LinkPool pool) {
 }  // namespace
 
 LinkResult Links::send(WorldTime now, LinkPool pool, const LinkEnds& ends, std::size_t bytes) {
-    const NetConfig& config = fabric_.config();
+    const NetConfig& config = network_.config();
     if (links_.size() <= ends.from) links_.resize(ends.from + std::size_t{1});
     auto& links = links_[ends.from];
     const Key key{ends.to, pool};
     Link* link = links.find(key);
-    const Fabric::LinkFate fate = fabric_.send_link(now, ends.from, ends.to, bytes, cargo_of(pool));
+    const Network::LinkFate fate = network_.send_link(now, ends.from, ends.to, bytes, cargo_of(pool));
     if (link == nullptr || now - link->used > config.link_idle) {
-        const bool answers = ends.to_boot != 0 && fate.passes && fabric_.reaches(ends.to, ends.from, false);
+        const bool answers = ends.to_boot != 0 && fate.passes && network_.reaches(ends.to, ends.from, false);
         if (!answers || fate.delay > config.connect_timeout) {
             links.erase(key);
             return {LinkResult::Kind::fails, now + config.connect_timeout, true};
@@ -41,7 +41,7 @@ LinkResult Links::send(WorldTime now, LinkPool pool, const LinkEnds& ends, std::
     }
     link->used = now;
     if (ends.to_boot != link->to_boot && ends.to_boot != 0 && fate.passes &&
-        fabric_.reaches(ends.to, ends.from, false)) {
+        network_.reaches(ends.to, ends.from, false)) {
         // A new process knows nothing of this connection and resets it.
         const Generation former = link->to_generation;
         links.erase(key);

@@ -8,7 +8,7 @@
 
 #include "base/flat_map.h"
 #include "base/ids.h"
-#include "sim/net/fabric.h"
+#include "sim/net/network.h"
 #include "sim/world/time.h"
 
 namespace exa::sim {
@@ -39,7 +39,7 @@ struct LinkResult {
 
 class Links {
   public:
-    explicit Links(Fabric& fabric) : fabric_(fabric) {}
+    explicit Links(Network& network) : network_(network) {}
 
     LinkResult send(WorldTime now, LinkPool pool, const LinkEnds& ends, std::size_t bytes);
     // The sender's own knowledge is gone: its process ended, or it gave the link up.
@@ -65,7 +65,7 @@ class Links {
         WorldTime used;
     };
 
-    Fabric& fabric_;
+    Network& network_;
     std::vector<FlatMap<Key, Link, KeyHash>> links_;  // by the host that dialled
 };
 

@@ -164,7 +164,7 @@ bool Timeline::note(const TraceEntry& entry) {
 void Timeline::look(const Cluster& cluster) {
     Sample sample;
     sample.at_s = seconds_of(cluster.now());
-    sample.datagram_bytes = cluster.fabric().datagram_bytes();
+    sample.datagram_bytes = cluster.network().datagram_bytes();
     for (Host host = 0; host < cluster.size(); ++host) {
         const Peer& peer = cluster.peer(host);
         std::uint16_t in_flight = 0;

@@ -46,7 +46,7 @@ std::vector<Host> pick_core(const Cluster& cluster, Rng& rng) {
         if (cluster.peer(host).is_punctual() && !cluster.peer(host).is_draining() && !doubles.contains(host))
             candidates.push_back(host);
     const auto reach = [&](Host a, Host b) {
-        return cluster.fabric().reaches(a, b, true) && cluster.fabric().reaches(b, a, true);
+        return cluster.network().reaches(a, b, true) && cluster.network().reaches(b, a, true);
     };
     std::vector<Host> core;
     for (std::size_t turn = 0; turn < core_tries && core.size() < core_least; ++turn) {
@@ -135,7 +135,7 @@ void collect_effects(const Scenario& scenario, const Cluster& cluster, const Fau
     outcome.faults["values_agreed"] = values.agreed;
     outcome.faults["stranger"] = outcome.measured.strangers;
     outcome.faults["placement"] = outcome.measured.placements;
-    outcome.faults["control_behind_data"] = cluster.fabric().control_behind_data();
+    outcome.faults["control_behind_data"] = cluster.network().control_behind_data();
     outcome.faults["false_death"] = outcome.measured.false_deaths + outcome.measured.excused_deaths;
     outcome.faults["detection"] = outcome.measured.detect_all.size();
     outcome.faults["suspicion"] = outcome.measured.suspicions;
@@ -200,17 +200,17 @@ Outcome run(const Scenario& scenario, const RunOptions& options) {
     Outcome outcome;
     bool whole = cluster.run_until(WorldTime{scenario.measure_from});
     if (options.on_measure) options.on_measure();
-    const Fabric& fabric = cluster.fabric();
-    const std::uint64_t bytes = fabric.datagram_bytes();
-    const std::uint64_t packets = fabric.datagrams();
-    const std::uint64_t link_bytes = fabric.link_bytes();
+    const Network& network = cluster.network();
+    const std::uint64_t bytes = network.datagram_bytes();
+    const std::uint64_t packets = network.datagrams();
+    const std::uint64_t link_bytes = network.link_bytes();
     whole = whole && cluster.run_until(WorldTime{scenario.duration});
     if (options.on_measured) options.on_measured();
     const double shares = static_cast<double>(cluster.size()) * seconds_of(scenario.duration - scenario.measure_from);
     if (shares > 0) {
-        outcome.bytes_per_peer_s = static_cast<double>(fabric.datagram_bytes() - bytes) / shares;
-        outcome.packets_per_peer_s = static_cast<double>(fabric.datagrams() - packets) / shares;
-        outcome.link_bytes_per_peer_s = static_cast<double>(fabric.link_bytes() - link_bytes) / shares;
+        outcome.bytes_per_peer_s = static_cast<double>(network.datagram_bytes() - bytes) / shares;
+        outcome.packets_per_peer_s = static_cast<double>(network.datagrams() - packets) / shares;
+        outcome.link_bytes_per_peer_s = static_cast<double>(network.link_bytes() - link_bytes) / shares;
     }
     injector.freeze();
     oracles.end_measuring();

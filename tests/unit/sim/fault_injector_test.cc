@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_cut_holds_in_both_directions_unless_it_is_one_way) {
         const std::uint64_t early = world.effects();
         world.run_until(9);
         BOOST_TEST(world.effects() > early);
-        BOOST_TEST(world.cluster.fabric().is_cut(2));
+        BOOST_TEST(world.cluster.network().is_cut(2));
     }
 }
 

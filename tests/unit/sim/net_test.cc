@@ -1,8 +1,8 @@
-// Fabric and links.
+// Network and links.
 #include <boost/test/unit_test.hpp>
 
-#include "sim/net/fabric.h"
 #include "sim/net/links.h"
+#include "sim/net/network.h"
 
 using namespace exa;
 using namespace exa::sim;
@@ -36,38 +36,38 @@ WorldTime at(int ms) {
 BOOST_AUTO_TEST_SUITE(net)
 
 BOOST_AUTO_TEST_CASE(a_one_way_cut_stops_one_way_and_counts) {
-    Fabric fabric({}, hosts, Streams(1));
+    Network network({}, hosts, Streams(1));
     std::uint64_t effects = 0;
-    const auto rule = fabric.add(make(RuleKind::cut, only({0}), only({1})), &effects);
-    BOOST_TEST(fabric.send_datagram(at(0), 0, 1, 100).copies == 0U);
-    BOOST_TEST(fabric.send_datagram(at(0), 1, 0, 100).copies == 1U);
-    BOOST_TEST(fabric.send_datagram(at(0), 0, 2, 100).copies == 1U);
-    BOOST_TEST(!fabric.send_link(at(0), 0, 1, 100).passes);
+    const auto rule = network.add(make(RuleKind::cut, only({0}), only({1})), &effects);
+    BOOST_TEST(network.send_datagram(at(0), 0, 1, 100).copies == 0U);
+    BOOST_TEST(network.send_datagram(at(0), 1, 0, 100).copies == 1U);
+    BOOST_TEST(network.send_datagram(at(0), 0, 2, 100).copies == 1U);
+    BOOST_TEST(!network.send_link(at(0), 0, 1, 100).passes);
     BOOST_TEST(effects == 2U);
-    BOOST_TEST(!fabric.reaches(0, 1, false));
-    BOOST_TEST(fabric.reaches(1, 0, false));
-    fabric.remove(rule);
-    BOOST_TEST(fabric.send_datagram(at(0), 0, 1, 100).copies == 1U);
+    BOOST_TEST(!network.reaches(0, 1, false));
+    BOOST_TEST(network.reaches(1, 0, false));
+    network.remove(rule);
+    BOOST_TEST(network.send_datagram(at(0), 0, 1, 100).copies == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(a_udp_cut_lets_links_pass) {
-    Fabric fabric({}, hosts, Streams(1));
+    Network network({}, hosts, Streams(1));
     std::uint64_t effects = 0;
-    fabric.add(make(RuleKind::cut_udp, only({0}), only({1})), &effects);
-    BOOST_TEST(fabric.send_datagram(at(0), 0, 1, 100).copies == 0U);
-    BOOST_TEST(fabric.send_link(at(0), 0, 1, 100).passes);
-    BOOST_TEST(fabric.reaches(0, 1, false));
-    BOOST_TEST(!fabric.reaches(0, 1, true));
+    network.add(make(RuleKind::cut_udp, only({0}), only({1})), &effects);
+    BOOST_TEST(network.send_datagram(at(0), 0, 1, 100).copies == 0U);
+    BOOST_TEST(network.send_link(at(0), 0, 1, 100).passes);
+    BOOST_TEST(network.reaches(0, 1, false));
+    BOOST_TEST(!network.reaches(0, 1, true));
 }
 
 BOOST_AUTO_TEST_CASE(loss_loses_about_its_share) {
-    Fabric fabric({}, hosts, Streams(1));
+    Network network({}, hosts, Streams(1));
     std::uint64_t effects = 0;
     Rule rule = make(RuleKind::loss, only({0, 1, 2, 3}), only({0, 1, 2, 3}));
     rule.chance = 0.3;
-    fabric.add(rule, &effects);
+    network.add(rule, &effects);
     std::size_t arrived = 0;
-    for (int i = 0; i < 10'000; ++i) arrived += fabric.send_datagram(at(i), 0, 1, 100).copies;
+    for (int i = 0; i < 10'000; ++i) arrived += network.send_datagram(at(i), 0, 1, 100).copies;
     BOOST_TEST(arrived > 6700U);
     BOOST_TEST(arrived < 7300U);
     BOOST_TEST(arrived + effects == 10'000U);
@@ -75,31 +75,31 @@ BOOST_AUTO_TEST_CASE(loss_loses_about_its_share) {
 
 BOOST_AUTO_TEST_CASE(taking_one_rule_out_leaves_the_chances_of_the_others) {
     const auto fates = [](bool with_reorder) {
-        Fabric fabric({}, hosts, Streams(1));
+        Network network({}, hosts, Streams(1));
         static std::uint64_t effects = 0;
         Rule loss = make(RuleKind::loss, only({0}), only({1}));
         loss.chance = 0.5;
-        fabric.add(loss, &effects);
+        network.add(loss, &effects);
         if (with_reorder) {
             Rule reorder = make(RuleKind::reorder, only({0}), only({1}));
             reorder.chance = 0.5;
             reorder.time = milliseconds{50};
-            fabric.add(reorder, &effects);
+            network.add(reorder, &effects);
         }
         std::vector<std::size_t> copies;
-        for (int i = 0; i < 200; ++i) copies.push_back(fabric.send_datagram(at(i), 0, 1, 100).copies);
+        for (int i = 0; i < 200; ++i) copies.push_back(network.send_datagram(at(i), 0, 1, 100).copies);
         return copies;
     };
     BOOST_TEST(fates(true) == fates(false), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_clog_holds_until_it_ends) {
-    Fabric fabric({}, hosts, Streams(1));
+    Network network({}, hosts, Streams(1));
     std::uint64_t effects = 0;
     Rule rule = make(RuleKind::clog, only({0}), only({1}));
     rule.until = at(5000);
-    fabric.add(rule, &effects);
-    const auto fate = fabric.send_datagram(at(1000), 0, 1, 100);
+    network.add(rule, &effects);
+    const auto fate = network.send_datagram(at(1000), 0, 1, 100);
     BOOST_TEST(fate.copies == 1U);
     BOOST_TEST((at(1000) + fate.copy[0].delay >= at(5000)));
     BOOST_TEST(effects == 1U);
@@ -109,11 +109,11 @@ BOOST_AUTO_TEST_CASE(bandwidth_queues_and_then_drops) {
     NetConfig config;
     config.bandwidth = 100'000;
     config.queue_time = milliseconds{50};
-    Fabric fabric(config, hosts, Streams(1));
+    Network network(config, hosts, Streams(1));
     std::size_t arrived = 0;
     Duration longest{0};
     for (int i = 0; i < 100; ++i) {
-        const auto fate = fabric.send_datagram(at(0), 0, 1, 1000);
+        const auto fate = network.send_datagram(at(0), 0, 1, 1000);
         arrived += fate.copies;
         if (fate.copies > 0) longest = std::max(longest, fate.copy[0].delay);
     }
@@ -126,42 +126,42 @@ BOOST_AUTO_TEST_CASE(no_datagram_is_dropped_for_one_packet_of_a_slow_line) {
     NetConfig config;
     config.bandwidth = 20'000;
     config.queue_time = milliseconds{50};
-    Fabric fabric(config, hosts, Streams(1));
-    fabric.send_link(at(0), 0, 1, 1'000'000, Cargo::data);
+    Network network(config, hosts, Streams(1));
+    network.send_link(at(0), 0, 1, 1'000'000, Cargo::data);
     // Every packet of data takes 75 ms.
-    for (int i = 0; i < 20; ++i) BOOST_TEST(fabric.send_datagram(at(1000 * i), 0, 1, 100).copies == 1U);
+    for (int i = 0; i < 20; ++i) BOOST_TEST(network.send_datagram(at(1000 * i), 0, 1, 100).copies == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(what_bears_a_forged_address_is_not_on_its_owners_line) {
     NetConfig config;
     config.bandwidth = 100'000;
-    Fabric fabric(config, hosts, Streams(1));
-    for (int i = 0; i < 100; ++i) BOOST_TEST(fabric.send_datagram(at(0), 0, 1, 60'000, true).copies == 1U);
-    BOOST_TEST((fabric.send_datagram(at(0), 0, 1, 100).copy[0].delay < milliseconds{5}));
+    Network network(config, hosts, Streams(1));
+    for (int i = 0; i < 100; ++i) BOOST_TEST(network.send_datagram(at(0), 0, 1, 60'000, true).copies == 1U);
+    BOOST_TEST((network.send_datagram(at(0), 0, 1, 100).copy[0].delay < milliseconds{5}));
 }
 
 BOOST_AUTO_TEST_CASE(control_overtakes_data_on_a_full_line) {
     NetConfig config;
     config.bandwidth = 100'000;
-    Fabric fabric(config, hosts, Streams(1));
-    const Duration data = fabric.send_link(at(0), 0, 1, 1'000'000, Cargo::data).delay;
+    Network network(config, hosts, Streams(1));
+    const Duration data = network.send_link(at(0), 0, 1, 1'000'000, Cargo::data).delay;
     BOOST_TEST((data >= std::chrono::seconds{10}));
     // One packet of 1,500 bytes is on the wire, or one piece of data in the socket.
-    const auto datagram = fabric.send_datagram(at(0), 0, 1, 100);
+    const auto datagram = network.send_datagram(at(0), 0, 1, 100);
     BOOST_TEST(datagram.copies == 1U);
     BOOST_TEST((datagram.copy[0].delay < milliseconds{20}));
-    BOOST_TEST((fabric.send_link(at(0), 0, 1, 100, Cargo::control).delay < milliseconds{200}));
-    BOOST_TEST((fabric.control_wait_max() <= milliseconds{185}));
-    BOOST_TEST(fabric.control_behind_data() == 2U);
+    BOOST_TEST((network.send_link(at(0), 0, 1, 100, Cargo::control).delay < milliseconds{200}));
+    BOOST_TEST((network.control_wait_max() <= milliseconds{185}));
+    BOOST_TEST(network.control_behind_data() == 2U);
     // Data still has its turn, later by what overtook it.
-    BOOST_TEST((fabric.send_link(at(0), 0, 1, 1000, Cargo::data).delay > data));
+    BOOST_TEST((network.send_link(at(0), 0, 1, 1000, Cargo::data).delay > data));
     // A link message of the control plane is on its way, in a piece as long as any: a datagram waits for a packet of
     // it.
-    fabric.send_link(at(0), 1, 0, 1'000'000, Cargo::control);
-    BOOST_TEST(fabric.send_datagram(at(0), 1, 0, 100).copies == 1U);
+    network.send_link(at(0), 1, 0, 1'000'000, Cargo::control);
+    BOOST_TEST(network.send_datagram(at(0), 1, 0, 100).copies == 1U);
     // And where everything waits in one queue, it does wait.
     config.control_first = false;
-    Fabric mixed(config, hosts, Streams(1));
+    Network mixed(config, hosts, Streams(1));
     mixed.send_link(at(0), 0, 1, 1'000'000, Cargo::data);
     BOOST_TEST(mixed.send_datagram(at(0), 0, 1, 100).copies == 0U);
     BOOST_TEST((mixed.send_link(at(0), 0, 1, 100, Cargo::control).delay > std::chrono::seconds{9}));
@@ -170,39 +170,39 @@ BOOST_AUTO_TEST_CASE(control_overtakes_data_on_a_full_line) {
 BOOST_AUTO_TEST_CASE(data_overtakes_bulk_and_control_overtakes_both) {
     NetConfig config;
     config.bandwidth = 100'000;
-    Fabric fabric(config, hosts, Streams(1));
-    fabric.send_link(at(0), 0, 1, 1'000'000, Cargo::bulk);
+    Network network(config, hosts, Streams(1));
+    network.send_link(at(0), 0, 1, 1'000'000, Cargo::bulk);
     // A piece of bulk takes 164 ms.
-    BOOST_TEST((fabric.send_link(at(0), 0, 1, 10'000, Cargo::data).delay < milliseconds{270}));
-    BOOST_TEST((fabric.send_link(at(0), 0, 1, 100, Cargo::control).delay < milliseconds{170}));
-    BOOST_TEST(fabric.control_behind_data() == 1U);
-    BOOST_TEST((fabric.send_link(at(0), 0, 1, 100, Cargo::bulk).delay > std::chrono::seconds{10}));
+    BOOST_TEST((network.send_link(at(0), 0, 1, 10'000, Cargo::data).delay < milliseconds{270}));
+    BOOST_TEST((network.send_link(at(0), 0, 1, 100, Cargo::control).delay < milliseconds{170}));
+    BOOST_TEST(network.control_behind_data() == 1U);
+    BOOST_TEST((network.send_link(at(0), 0, 1, 100, Cargo::bulk).delay > std::chrono::seconds{10}));
 }
 
 BOOST_AUTO_TEST_CASE(what_waits_for_a_narrow_line_goes_once_it_is_wide_again) {
-    Fabric fabric({}, hosts, Streams(1));
+    Network network({}, hosts, Streams(1));
     std::uint64_t effects = 0;
     Rule rule = make(RuleKind::bandwidth, only({0}), only({1}));
     rule.rate = 100'000;
     rule.until = at(5000);
-    const std::uint32_t number = fabric.add(rule, &effects);
-    BOOST_TEST((fabric.send_link(at(1000), 0, 1, 100'000, Cargo::data).delay >= milliseconds{1000}));
+    const std::uint32_t number = network.add(rule, &effects);
+    BOOST_TEST((network.send_link(at(1000), 0, 1, 100'000, Cargo::data).delay >= milliseconds{1000}));
     // Ten seconds' worth, of which three have gone by then.
-    const Duration much = fabric.send_link(at(1000), 0, 1, 1'000'000, Cargo::data).delay;
+    const Duration much = network.send_link(at(1000), 0, 1, 1'000'000, Cargo::data).delay;
     BOOST_TEST((much >= milliseconds{4000}));
     BOOST_TEST((much < milliseconds{4010}));
-    BOOST_TEST((fabric.send_link(at(4990), 0, 1, 1'000'000, Cargo::data).delay < milliseconds{20}));
-    BOOST_TEST((fabric.send_link(at(4990), 0, 1, 100, Cargo::bulk).delay < milliseconds{20}));
-    BOOST_TEST(fabric.send_datagram(at(4990), 0, 1, 1000).copies == 1U);
-    fabric.remove(number);
-    BOOST_TEST((fabric.send_link(at(5000), 0, 1, 1'000'000, Cargo::data).delay < milliseconds{2}));
+    BOOST_TEST((network.send_link(at(4990), 0, 1, 1'000'000, Cargo::data).delay < milliseconds{20}));
+    BOOST_TEST((network.send_link(at(4990), 0, 1, 100, Cargo::bulk).delay < milliseconds{20}));
+    BOOST_TEST(network.send_datagram(at(4990), 0, 1, 1000).copies == 1U);
+    network.remove(number);
+    BOOST_TEST((network.send_link(at(5000), 0, 1, 1'000'000, Cargo::data).delay < milliseconds{2}));
 }
 
 BOOST_AUTO_TEST_CASE(a_link_keeps_its_order_and_dials_once) {
     NetConfig config;
     config.latency_max = milliseconds{50};
-    Fabric fabric(config, hosts, Streams(1));
-    Links links(fabric);
+    Network network(config, hosts, Streams(1));
+    Links links(network);
     const LinkEnds ends{0, 1, 1, 1, Generation{1}};
     const LinkResult first = links.send(at(0), LinkPool::control, ends, 10);
     BOOST_TEST(first.dialled);
@@ -219,8 +219,8 @@ BOOST_AUTO_TEST_CASE(a_link_keeps_its_order_and_dials_once) {
 }
 
 BOOST_AUTO_TEST_CASE(a_crash_is_silent) {
-    Fabric fabric({}, hosts, Streams(1));
-    Links links(fabric);
+    Network network({}, hosts, Streams(1));
+    Links links(network);
     links.send(at(0), LinkPool::control, {0, 1, 1, 1, Generation{1}}, 10);
     // On the open link nothing comes back; a dial times out.
     BOOST_TEST(
@@ -231,8 +231,8 @@ BOOST_AUTO_TEST_CASE(a_crash_is_silent) {
 }
 
 BOOST_AUTO_TEST_CASE(a_restarted_process_resets_an_old_link) {
-    Fabric fabric({}, hosts, Streams(1));
-    Links links(fabric);
+    Network network({}, hosts, Streams(1));
+    Links links(network);
     links.send(at(0), LinkPool::control, {0, 1, 1, 1, Generation{1}}, 10);
     const LinkResult reset = links.send(at(10), LinkPool::control, {0, 1, 1, 2, Generation{2}}, 10);
     BOOST_TEST((reset.kind == LinkResult::Kind::fails));
@@ -242,13 +242,13 @@ BOOST_AUTO_TEST_CASE(a_restarted_process_resets_an_old_link) {
 }
 
 BOOST_AUTO_TEST_CASE(what_was_sent_into_a_cut_comes_after_it) {
-    Fabric fabric({}, hosts, Streams(1));
-    Links links(fabric);
+    Network network({}, hosts, Streams(1));
+    Links links(network);
     links.send(at(0), LinkPool::control, {0, 1, 1, 1, Generation{1}}, 10);
     std::uint64_t effects = 0;
     Rule rule = make(RuleKind::cut, only({0}), only({1}));
     rule.until = at(10'000);
-    fabric.add(rule, &effects);
+    network.add(rule, &effects);
     const LinkResult held = links.send(at(1000), LinkPool::control, {0, 1, 1, 1, Generation{1}}, 10);
     BOOST_TEST((held.kind == LinkResult::Kind::arrives));
     BOOST_TEST((held.at > at(10'000)));

@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_refutation_may_arrive_late_over_a_clogged_line) {
     clog.from.assign(world.cluster.size(), 0);
     clog.to.assign(world.cluster.size(), 0);
     clog.from[2] = clog.to[3] = 1;
-    world.cluster.fabric().add(clog, &effects);
+    world.cluster.network().add(clog, &effects);
     BOOST_TEST(world.verdict(1).empty());
 }
 

@@ -114,7 +114,7 @@ struct World {
         rule.from.assign(cluster.size(), 1);
         rule.to.assign(cluster.size(), 1);
         rule.rate = 10'000;
-        cluster.fabric().add(std::move(rule), &effects);
+        cluster.network().add(std::move(rule), &effects);
     }
 
     User user;

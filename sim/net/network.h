@@ -1,4 +1,4 @@
-// Fabric: what becomes of bytes between hosts. A base of latency, loss and limits, and on top of it rules that faults
+// Network: what becomes of bytes between hosts. A base of latency, loss and limits, and on top of it rules that faults
 // put in and take out. Every rule counts what it did.
 //
 // Each rule draws from a generator of its own, so that taking one out leaves the chances of the others as they were.
@@ -60,7 +60,7 @@ struct Rule {
     WorldTime until = world_never;  // clog: held until then; bandwidth: then the line is as wide again as before
 };
 
-class Fabric {
+class Network {
   public:
     // Arrivals of one datagram.
     struct Fate {
@@ -72,7 +72,7 @@ class Fabric {
         std::array<Copy, 3> copy;
     };
 
-    Fabric(const NetConfig& config, std::size_t hosts, const Streams& streams);
+    Network(const NetConfig& config, std::size_t hosts, const Streams& streams);
 
     const NetConfig& config() const { return config_; }
 

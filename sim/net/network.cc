@@ -1,4 +1,4 @@
-#include "sim/net/fabric.h"
+#include "sim/net/network.h"
 
 #include <algorithm>
 #include <utility>
@@ -20,7 +20,7 @@ Duration uniform(Rng& rng, Duration least, Duration most) {
 
 }  // namespace
 
-Fabric::Rank Fabric::rank_of(Cargo cargo) {
+Network::Rank Network::rank_of(Cargo cargo) {
     switch (cargo) {
         case Cargo::control:
             return Rank::control;
@@ -32,7 +32,7 @@ Fabric::Rank Fabric::rank_of(Cargo cargo) {
     return Rank::bulk;
 }
 
-Fabric::Fabric(const NetConfig& config, std::size_t hosts, const Streams& streams)
+Network::Network(const NetConfig& config, std::size_t hosts, const Streams& streams)
     : config_(config),
       streams_(streams),
       latency_(streams.stream("latency")),
@@ -41,7 +41,7 @@ Fabric::Fabric(const NetConfig& config, std::size_t hosts, const Streams& stream
       corruption_(streams.stream("corruption")),
       lines_(hosts) {}
 
-std::uint32_t Fabric::add(Rule rule, std::uint64_t* effects) {
+std::uint32_t Network::add(Rule rule, std::uint64_t* effects) {
     EXA_CHECK(rule.from.size() == lines_.size() && rule.to.size() == lines_.size());
     Active active{next_rule_, std::move(rule), streams_.stream("rule", next_rule_), effects, {}};
     if (active.rule.kind == RuleKind::bandwidth) active.lines.resize(lines_.size());
@@ -49,19 +49,19 @@ std::uint32_t Fabric::add(Rule rule, std::uint64_t* effects) {
     return next_rule_++;
 }
 
-void Fabric::remove(std::uint32_t number) {
+void Network::remove(std::uint32_t number) {
     std::erase_if(rules_, [number](const Active& active) { return active.number == number; });
 }
 
-Duration Fabric::latency() {
+Duration Network::latency() {
     Duration time = uniform(latency_, config_.latency_min, config_.latency_max);
     if (config_.tail > 0 && latency_.unit() < config_.tail)
         time += uniform(latency_, Duration{0}, config_.latency_tail);
     return time;
 }
 
-bool Fabric::queue(WorldTime now, Line& line, std::size_t bytes, double rate, Rank rank, Duration& wait,
-                   WorldTime until) {
+bool Network::queue(WorldTime now, Line& line, std::size_t bytes, double rate, Rank rank, Duration& wait,
+                    WorldTime until) {
     const Duration time = duration_of(static_cast<double>(bytes) / rate);
     const bool is_datagram = rank == Rank::datagram;
     const auto own = line.begin() + static_cast<std::ptrdiff_t>(rank);
@@ -90,7 +90,7 @@ bool Fabric::queue(WorldTime now, Line& line, std::size_t bytes, double rate, Ra
     return true;
 }
 
-Fabric::Fate Fabric::send_datagram(WorldTime now, Host from, Host to, std::size_t bytes, bool by_stranger) {
+Network::Fate Network::send_datagram(WorldTime now, Host from, Host to, std::size_t bytes, bool by_stranger) {
     ++datagrams_;
     datagram_bytes_ += bytes;
     Fate fate;
@@ -155,7 +155,7 @@ Fabric::Fate Fabric::send_datagram(WorldTime now, Host from, Host to, std::size_
     return fate;
 }
 
-Fabric::LinkFate Fabric::send_link(WorldTime now, Host from, Host to, std::size_t bytes, Cargo cargo) {
+Network::LinkFate Network::send_link(WorldTime now, Host from, Host to, std::size_t bytes, Cargo cargo) {
     ++link_messages_;
     link_bytes_ += bytes;
     LinkFate fate;
@@ -209,7 +209,7 @@ Fabric::LinkFate Fabric::send_link(WorldTime now, Host from, Host to, std::size_
     return fate;
 }
 
-bool Fabric::reaches(Host from, Host to, bool udp) const {
+bool Network::reaches(Host from, Host to, bool udp) const {
     return std::ranges::none_of(rules_, [&](const Active& active) {
         const RuleKind kind = active.rule.kind;
         const bool cuts = kind == RuleKind::cut || kind == RuleKind::clog || (udp && kind == RuleKind::cut_udp);
@@ -217,7 +217,7 @@ bool Fabric::reaches(Host from, Host to, bool udp) const {
     });
 }
 
-bool Fabric::is_cut(Host host) const {
+bool Network::is_cut(Host host) const {
     return std::ranges::any_of(rules_, [host](const Active& active) {
         const RuleKind kind = active.rule.kind;
         const bool cuts = kind == RuleKind::cut || kind == RuleKind::clog || kind == RuleKind::cut_udp;
@@ -225,7 +225,7 @@ bool Fabric::is_cut(Host host) const {
     });
 }
 
-bool Fabric::is_held_up() const {
+bool Network::is_held_up() const {
     return std::ranges::any_of(rules_, [](const Active& active) {
         return active.rule.kind == RuleKind::clog || active.rule.kind == RuleKind::bandwidth;
     });
