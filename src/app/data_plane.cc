@@ -224,6 +224,13 @@ void DataPlane::set_tls(std::shared_ptr<const io::TlsSettings> tls) {
     asio::post(state_->context, [state = state_.get(), tls = std::move(tls)] { state->http.set_tls(tls); });
 }
 
+void DataPlane::set_limits(const router::Config& router, const io::HttpConfig& http) {
+    asio::post(state_->context, [state = state_.get(), router, http] {
+        state->dispatcher.set_config(router);
+        state->http.set_limits(http);
+    });
+}
+
 void DataPlane::set_keys(std::shared_ptr<const LinkKeys> keys) {
     asio::post(state_->context, [state = state_.get(), keys = std::move(keys)] {
         state->links.set_keys(keys);

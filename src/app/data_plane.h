@@ -67,8 +67,8 @@ class DataPlane {
 
     // Starts the thread. A view must have been published.
     void run();
-    // Ends the thread; connections are cut. set_keys() and set_tls() do nothing after it; the others must not be
-    // called.
+    // Ends the thread; connections are cut. set_keys(), set_tls() and set_limits() do nothing after it; the others must
+    // not be called.
     void stop();
 
     // Thread-safe. What it gives goes away when every request that this gateway has taken so far is answered.
@@ -79,6 +79,8 @@ class DataPlane {
     // Thread-safe: what connections of clients are made with from now on. Of a gateway that has spoken HTTPS from the
     // start.
     void set_tls(std::shared_ptr<const io::TlsSettings> tls);
+    // Thread-safe: routes by `router`, and limits clients by `http` (HttpServer::set_limits), from now on.
+    void set_limits(const router::Config& router, const io::HttpConfig& http);
     // Thread-safe: what links are made with from now on.
     void set_keys(std::shared_ptr<const LinkKeys> keys);
     // After run(), thread-safe. Ready when what was queued on links and a goodbye have left, within a second or so.

@@ -13,9 +13,9 @@
 #include "app/access/gate_keeper.h"
 #include "app/access/key_gate.h"
 #include "app/config/config.h"
+#include "app/foundation.h"
 #include "app/gateway/access_log.h"
 #include "app/gateway/cors.h"
-#include "app/foundation.h"
 #include "base/log.h"
 #include "base/result.h"
 
@@ -39,8 +39,6 @@ class Guards {
     const Certificates* certificates() const { return certificates_.get(); }  // null: plain HTTP
     AccessLog* access_log() { return access_log_.get(); }                     // null: none
 
-    // Whether keep_up() has anything to do.
-    bool want_upkeep() const { return certificates_ || access_log_; }
     // Now and then, and with `hangup` when old files have been moved away. Not from two threads at a time.
     void keep_up(bool hangup, const OnTls& on_tls);
 

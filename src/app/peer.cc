@@ -5,17 +5,21 @@
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <chrono>
 #include <csignal>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "app/attach_replicas.h"
 #include "app/bring_up.h"
+#include "app/config/config_json.h"
 #include "app/config/secret_files.h"
 #include "app/control.h"
 #include "app/data_plane.h"
@@ -28,7 +32,7 @@
 #include "app/memory.h"
 #include "app/resp_start.h"
 #include "app/shared/errc.h"
-#include "app/stop_switch.h"
+#include "app/shutdown_signal.h"
 #include "io/log/log.h"
 #include "io/net.h"
 #include "io/random.h"
@@ -173,8 +177,9 @@ Result<std::shared_ptr<LocalReplicas>> start_replicas(const PeerConfig& config, 
 // What of a peer runs. Members end in the reverse order, each while what it refers to is there.
 class Peer {
   public:
-    Peer(const PeerConfig& config, std::string_view software, const Foundation& base, Guards& guards,
-         IngressConfig entry, std::shared_ptr<LocalReplicas> replicas, std::shared_ptr<KvService> kv, Log& log);
+    Peer(const PeerConfig& config, LiveConfig& live, ShutdownSignal& shutdown, std::string_view software,
+         const Foundation& base, Guards& guards, IngressConfig entry, std::shared_ptr<LocalReplicas> replicas,
+         std::shared_ptr<KvService> kv, Log& log);
 
     // All ports; nothing is answered yet. errc::cannot_bind.
     Result<void> bind();
@@ -183,8 +188,13 @@ class Peer {
     // Until it is to end: errc::refused when the cluster has not taken it.
     Result<void> wait();
     void leave();
+    // Thread-safe, after run(): what can change live.
+    void set_limits(const PeerConfig& config);
 
   private:
+    using ReloadDone = std::function<void(Result<boost::json::value>)>;
+    void reload_config(ReloadDone done);
+    std::uint32_t drain_seconds() const;
     Control make_control();
     DataPlaneShared make_shared_parts();
     PeerFacts facts() const;
@@ -192,7 +202,9 @@ class Peer {
     void bring_up();
     void set_ready(ReplicaId id, bool ready);
 
-    const PeerConfig& config_;
+    const PeerConfig& config_;  // of the start
+    LiveConfig& live_;
+    ShutdownSignal& shutdown_;
     const std::string software_;
     const Foundation& base_;
     Guards& guards_;
@@ -205,7 +217,6 @@ class Peer {
     SharedView view_;
     RequestMetrics request_metrics_;
     ThreadMetrics stats_;
-    StopSwitch stop_;
     const KvAdmin kv_admin_;
     std::unique_ptr<KvReplicatorThread> replicator_;
     const ReplicatorStop stop_replicator_;
@@ -216,6 +227,8 @@ class Peer {
     const PlaneStop stop_planes_{planes_};
     const KvStop stop_kv_{kv_};
     const ReplicaStop stop_replicas_{*replicas_};
+    // Reads the file for those who ask by the admin API: that may block.
+    boost::asio::thread_pool reloads_{1};
     std::unique_ptr<RespService> resp_;
     std::unique_ptr<WarmUp> warm_up_;
     std::vector<std::unique_ptr<AttachProbe>> probes_;
@@ -236,9 +249,12 @@ std::unique_ptr<KvReplicatorThread> make_replicator(const Foundation& base, KvSe
     return replicator;
 }
 
-Peer::Peer(const PeerConfig& config, std::string_view software, const Foundation& base, Guards& guards,
-           IngressConfig entry, std::shared_ptr<LocalReplicas> replicas, std::shared_ptr<KvService> kv, Log& log)
+Peer::Peer(const PeerConfig& config, LiveConfig& live, ShutdownSignal& shutdown, std::string_view software,
+           const Foundation& base, Guards& guards, IngressConfig entry, std::shared_ptr<LocalReplicas> replicas,
+           std::shared_ptr<KvService> kv, Log& log)
     : config_(config),
+      live_(live),
+      shutdown_(shutdown),
       software_(software),
       base_(base),
       guards_(guards),
@@ -254,6 +270,7 @@ Peer::Peer(const PeerConfig& config, std::string_view software, const Foundation
       stop_replicator_(replicator_.get()),
       control_(make_control()),
       shared_(make_shared_parts()) {
+    shutdown_.listen();
     if (kv_)
         scrubber_.emplace(*kv_, KvScrubConfig{.bytes_per_second = std::uint64_t{config.kv.scrub_mib_per_second} << 20});
 }
@@ -264,7 +281,7 @@ Control Peer::make_control() {
                     .view = view_,
                     .clock = base_.clock,
                     .log = log_,
-                    .on_refused = [this](std::string why) { stop_.refuse(std::move(why)); },
+                    .on_refused = [this](std::string why) { shutdown_.refuse(std::move(why)); },
                     .keys = base_.key_store,
                     .crypto = base_.crypto,
                     .on_keys =
@@ -301,10 +318,12 @@ DataPlaneShared Peer::make_shared_parts() {
                         .metrics = {},
                         .kv = &kv_admin_,
                         .join = [this](std::vector<std::string> seeds) { control_.join(std::move(seeds)); },
-                        .leave = [this] { stop_.leave(); },
+                        .leave = [this] { shutdown_.leave(); },
                         .confirm_dead = [this] { control_.confirm_dead(); },
                         .change_keys = [this](KeyCommand command) { return control_.change_keys(std::move(command)); },
-                        .drain_seconds = static_cast<std::uint32_t>(config_.drain_time.count())}};
+                        .config = [this] { return config_json(live_.now(), live_.inputs()); },
+                        .reload_config = [this](ReloadDone done) { reload_config(std::move(done)); },
+                        .drain_seconds = [this] { return drain_seconds(); }}};
 }
 
 PeerFacts Peer::facts() const {
@@ -378,12 +397,12 @@ void Peer::run() {
                {"sealed", base_.keys.is_sealed() ? "with key " + to_string(base_.keys.primary()->id) : "no"},
                {"api_keys", guards_.keys() != nullptr ? config_.security.api_keys_file : "no"}});
     bring_up();
-    if (guards_.want_upkeep())
-        stop_.keep_up([this](bool hangup) {
-            guards_.keep_up(hangup, [this](const auto& tls) {
-                for (const auto& plane : planes_) plane->set_tls(tls);
-            });
+    shutdown_.maintain([this](bool hangup) {
+        if (hangup) std::ignore = live_.reload(log_);
+        guards_.keep_up(hangup, [this](const auto& tls) {
+            for (const auto& plane : planes_) plane->set_tls(tls);
         });
+    });
 }
 
 void Peer::bring_up() {
@@ -412,21 +431,40 @@ void Peer::set_ready(ReplicaId id, bool ready) {
     log_.info("peer", ready ? "replica ready" : "replica not ready", {{"replica", to_string(id)}});
 }
 
+void Peer::set_limits(const PeerConfig& config) {
+    for (const auto& plane : planes_) plane->set_limits(config.router, config.http_server);
+}
+
+void Peer::reload_config(ReloadDone done) {
+    boost::asio::post(reloads_, [this, done = std::move(done)]() mutable {
+        const auto report = live_.reload(log_);
+        done(report ? Result<boost::json::value>(reload_json(report.value())) : report.error());
+    });
+}
+
+std::uint32_t Peer::drain_seconds() const {
+    return static_cast<std::uint32_t>(live_.now().values.drain_time.count());
+}
+
 Result<void> Peer::wait() {
-    return stop_.wait();
+    return shutdown_.wait();
 }
 
 void Peer::leave() {
     warm_up_.reset();
     probes_.clear();
-    drain({*replicas_, control_, planes_, kv_.get(), base_.clock, log_},
-          static_cast<std::uint32_t>(config_.drain_time.count()));
+    drain({*replicas_, control_, planes_, kv_.get(), base_.clock, log_}, drain_seconds());
 }
 
 }  // namespace
 
-Result<void> run_peer(const PeerConfig& config, std::string_view software) {
-    EXA_TRY(const std::unique_ptr<Log> log, io::make_log(log_config(config)));
+Result<void> run_peer(const ConfigInputs& inputs, std::string_view software) {
+    // Before anything slow: from here on SIGHUP ends no peer.
+    ShutdownSignal shutdown;
+    EXA_TRY(EffectiveConfig effective, effective_config(inputs));
+    const PeerConfig config = effective.values;
+    LiveConfig live(inputs, std::move(effective));
+    EXA_TRY(const std::unique_ptr<io::LeveledLog> log, io::make_log(log_config(config)));
     prepare_process();
     warn_of_exposed_files(config, *log);
     EXA_TRY(const std::unique_ptr<const Foundation> base, Foundation::lay(config));
@@ -436,7 +474,11 @@ Result<void> run_peer(const PeerConfig& config, std::string_view software) {
     const IngressConfig entry = entry_config(config);
     EXA_TRY(const std::unique_ptr<Guards> guards, Guards::post(config, *base, entry.warm_up_secret, *log));
 
-    Peer peer(config, software, *base, *guards, entry, replicas, kv, *log);
+    Peer peer(config, live, shutdown, software, *base, *guards, entry, replicas, kv, *log);
+    live.on_change([&](const PeerConfig& changed) {
+        log->set_level(changed.log.level);
+        peer.set_limits(changed);
+    });
     EXA_TRY(peer.bind());
     peer.run();
     EXA_TRY(peer.wait());

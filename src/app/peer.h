@@ -3,14 +3,14 @@
 
 #include <string_view>
 
-#include "app/config/config.h"
+#include "app/config/effective.h"
 #include "base/result.h"
 
 namespace exa::app {
 
 // Runs a peer until SIGTERM, SIGINT or an operator's leave, then drains it; a second signal ends it at once.
-// `software` is the version to show. `config` must be complete (complete_config). Errors: those of app::errc; success
-// means that it left in good order.
-Result<void> run_peer(const PeerConfig& config, std::string_view software);
+// SIGHUP reloads what can change live (LiveConfig), certificates and the access log; it never ends the peer. `software`
+// is the version to show. Errors: those of app::errc; success means that it left in good order.
+Result<void> run_peer(const ConfigInputs& inputs, std::string_view software);
 
 }  // namespace exa::app

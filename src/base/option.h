@@ -195,6 +195,12 @@ Option<Config> choice(std::string_view name, std::string_view placeholder, Enum 
     return option;
 }
 
+// The default as it is told; empty: there is none.
+template <class Config>
+std::string default_text(const Option<Config>& option) {
+    return option.default_note.empty() ? option.get(Config{}) : option.default_note;
+}
+
 // What --help and the reference page say of an option: meaning, unit, range, default, and whether it can change live.
 template <class Config>
 std::string describe(const Option<Config>& option) {
@@ -207,8 +213,8 @@ std::string describe(const Option<Config>& option) {
     } else if (!option.range.empty()) {
         add("Range: " + option.range);
     }
-    std::string standard = option.default_note.empty() ? option.get(Config{}) : option.default_note;
-    add("Default: " + (standard.empty() ? "none" : std::move(standard)));
+    const std::string standard = default_text(option);
+    add("Default: " + (standard.empty() ? "none" : standard));
     if (option.is_live) add("Can change live");
     return text;
 }

@@ -1,4 +1,4 @@
-// Config of the router. Every value may be changed by starting the peer again; none changes live.
+// Config of the router. router/options.h says what an operator can set of it, and what changes live.
 #pragma once
 
 #include <cstdint>

@@ -121,6 +121,12 @@ Dispatcher::Dispatcher(const Config& config, const SessionTokens& tokens, Rng rn
     EXA_CHECK(validate(config).has_value());
 }
 
+void Dispatcher::set_config(const Config& config) {
+    EXA_CHECK(validate(config).has_value());
+    config_ = config;
+    tracker_.set_config(config);
+}
+
 void Dispatcher::handle_view(const std::shared_ptr<const RoutingView>& view) {
     EXA_CHECK(view != nullptr);
     if (view == view_) return;

@@ -132,6 +132,10 @@ class Dispatcher {
     // that ingresses do not choose alike.
     Dispatcher(const Config& config, const SessionTokens& tokens, Rng rng);
 
+    // Routes by these values from now on, except retry_ratio_percent, retry_burst, spill_entries and token_life, which
+    // stay as they were. `config` is valid.
+    void set_config(const Config& config);
+
     // The view to route by from now on. Cheap when it is the same one; in-flight counts, breakers and exclusions of
     // replicas that stay are kept.
     void handle_view(const std::shared_ptr<const RoutingView>& view);

@@ -62,6 +62,7 @@ class ReplicaTracker {
     static constexpr std::uint32_t no_slot = ~std::uint32_t{0};
 
     explicit ReplicaTracker(const Config& config);
+    void set_config(const Config& config) { config_ = config; }
 
     // Adopts the view's replicas and loads; what is known of replicas that stay is kept. Returns, when slots moved, the
     // new slot of each old one (no_slot for those that left); empty when none did.

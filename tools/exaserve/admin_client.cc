@@ -40,9 +40,9 @@ struct Mark {
 };
 
 constexpr std::array marks = {
-    Mark{"GET", "members", "members"}, Mark{"GET", "status", "self"},        Mark{"GET", "replicas", "replicas"},
-    Mark{"GET", "ring", "pools"},      Mark{"GET", "route", "candidates"},   Mark{"GET", "keys", "sealed"},
-    Mark{"GET", "kv", "enabled"},      Mark{"POST", "join", "seeds"},        Mark{"POST", "leave", "state"},
+    Mark{"GET", "members", "members"}, Mark{"GET", "status", "self"},       Mark{"GET", "replicas", "replicas"},
+    Mark{"GET", "ring", "pools"},      Mark{"GET", "route", "candidates"},  Mark{"GET", "keys", "sealed"},
+    Mark{"GET", "kv", "enabled"},      Mark{"POST", "join", "seeds"},       Mark{"POST", "leave", "state"},
     Mark{"POST", "keys", "id"},        Mark{"POST", "confirm-dead", "held"}};
 
 bool is_answer(const json::value& body, std::string_view method, std::string_view path) {

@@ -390,6 +390,30 @@ void describe_keys(CLI::App& command, KeysOptions& options) {
         "shown; an id tells nothing of its key.");
 }
 
+void describe_config(CLI::App& command, ConfigOptions& options) {
+    command.require_subcommand(1);
+    const auto add = [&](const char* name, ConfigAction action, const char* help) {
+        CLI::App* sub = command.add_subcommand(name, help);
+        sub->callback([&options, action] { options.action = action; });
+        if (action == ConfigAction::options)
+            sub->add_flag("--json", options.target.json, "Print JSON");
+        else
+            add_target(*sub, options.target);
+        return sub;
+    };
+    add("show", ConfigAction::show, "Show a peer's options in effect, and where each value comes from")
+        ->add_flag("--changed", options.changed_only, "Only options that are not at their default");
+    add("reload", ConfigAction::reload,
+        "Read the peer's configuration file again; the answer names what needs a restart");
+    add("options", ConfigAction::options, "List everything that can be set, with ranges and defaults; asks no peer");
+    command.footer(
+        "Flags override the file, the file overrides membership.profile, the profile overrides defaults. 'reload' does "
+        "what SIGHUP does. A file that cannot be used changes nothing.\n\n"
+        "Example:\n"
+        "  exaserve config show --changed\n"
+        "  exaserve config reload --peer http://127.0.0.1:8001");
+}
+
 void describe_api_keys(CLI::App& command, ApiKeysOptions& options) {
     command.require_subcommand(1);
     const auto add = [&](const char* name, ApiKeysAction action, const char* help) {
@@ -488,6 +512,8 @@ std::variant<Command, NoCommand> parse_arguments(int argc, const char* const* ar
     add_command<KeysOptions>(app, chosen, describe_keys, "keys", "Rotate the keys that seal what peers say");
     add_command<ApiKeysOptions>(app, chosen, describe_api_keys, "apikeys",
                                 "Make, list and revoke the API keys of clients and operators");
+    add_command<ConfigOptions>(app, chosen, describe_config, "config",
+                               "Show a peer's configuration, and reload it while it runs");
     add_command<BenchOptions>(app, chosen, describe_bench, "bench", "Load a server and measure what it does");
 
     try {

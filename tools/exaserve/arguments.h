@@ -104,6 +104,14 @@ struct KvOptions {
     std::optional<std::uint32_t> gib;  // quota; nothing: only tell
 };
 
+enum class ConfigAction : std::uint8_t { show, reload, options };
+
+struct ConfigOptions {
+    Target target;  // options: its `json` alone counts
+    ConfigAction action = ConfigAction::show;
+    bool changed_only = false;  // show: not what is at its default
+};
+
 enum class ApiKeysAction : std::uint8_t { create, list, revoke };
 
 struct ApiKeysOptions {
@@ -117,7 +125,7 @@ struct ApiKeysOptions {
 
 using Command = std::variant<UpOptions, PeerOptions, JoinOptions, LeaveOptions, DrainOptions, ConfirmDeadOptions,
                              MembersOptions, StatusOptions, ReplicasOptions, RingOptions, RouteOptions, KvOptions,
-                             KeysOptions, ApiKeysOptions, BenchOptions>;
+                             KeysOptions, ApiKeysOptions, ConfigOptions, BenchOptions>;
 
 // Nothing to run: help or version was asked for (exit_ok), or the arguments are wrong (exit_usage).
 struct NoCommand {

@@ -4,12 +4,12 @@
 #include <boost/json/serialize.hpp>
 #include <cstdio>
 
-#include "app/config/effective.h"
 #include "app/peer.h"
 #include "app/shared/errc.h"
 #include "exaserve/api_keys.h"
 #include "exaserve/ask.h"
 #include "exaserve/bench.h"
+#include "exaserve/config.h"
 #include "exaserve/drain.h"
 #include "exaserve/environment.h"
 #include "exaserve/exit_code.h"
@@ -30,9 +30,7 @@ int exit_code_of(const std::error_code& code) {
 }
 
 Result<void> run_one_peer(const PeerOptions& options) {
-    EXA_TRY(const app::EffectiveConfig config,
-            app::effective_config({options.config_file, options.settings, current_environment()}));
-    return app::run_peer(config.values, version);
+    return app::run_peer({options.config_file, options.settings, current_environment()}, version);
 }
 
 int run_command(const PeerOptions& options) {

@@ -31,6 +31,8 @@ constexpr std::array table = {
     Route{"POST", "/exaserve/v1/confirm-dead", Access::operators, Resource::confirm_dead},
     Route{"POST", "/exaserve/v1/keys", Access::operators, Resource::change_keys},
     Route{"POST", "/exaserve/v1/kv", Access::operators, Resource::change_kv},
+    Route{"GET", "/exaserve/v1/config", Access::watcher, Resource::config},
+    Route{"POST", "/exaserve/v1/config/reload", Access::operators, Resource::reload_config},
 };
 
 bool leads_to(const Route& route, std::string_view path) {

@@ -24,11 +24,13 @@ enum class Resource : std::uint8_t {
     ring,
     route,
     kv,
+    config,
     join,
     leave,
     confirm_dead,
     change_keys,
     change_kv,
+    reload_config,
 };
 
 // Who may ask.

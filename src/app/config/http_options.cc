@@ -64,13 +64,17 @@ std::vector<Option<io::HttpConfig>> http_server_options() {
     using std::chrono::seconds;
     return {
         whole_number("header_bytes", "BYTES", "bytes", &io::HttpConfig::header_bytes_max, 1'024, 1'048'576,
-                     "Longest request line and header fields together; longer ones are answered 431."),
+                     "Longest request line and header fields together; longer ones are answered 431.")
+            .live(),
         whole_number("body_bytes", "BYTES", "bytes", &io::HttpConfig::body_bytes_max, 1'024, 16'777'216,
-                     "Longest request body; longer ones are answered 413."),
+                     "Longest request body; longer ones are answered 413.")
+            .live(),
         whole_number("connections", "N", "", &io::HttpConfig::connections_max, 1, 1'000'000,
-                     "Most client connections of each thread at once; more wait in the kernel's queue."),
+                     "Most client connections of each thread at once; more wait in the kernel's queue.")
+            .live(),
         duration("idle_seconds", &io::HttpConfig::idle_timeout, seconds(1), seconds(86'400),
-                 "Time that a connection without a request is kept open."),
+                 "Time that a connection without a request is kept open.")
+            .live(),
     };
 }
 

@@ -26,7 +26,8 @@ std::vector<PeerOption> top_options() {
                     "protects session tokens.")
             .defaults_to("derived from the cluster's name, which is good enough on one machine only"),
         duration("drain_seconds", &PeerConfig::drain_time, std::chrono::seconds(1), std::chrono::seconds(3600),
-                 "How long a leaving peer lets running answers finish before it ends them."),
+                 "How long a leaving peer lets running answers finish before it ends them.")
+            .live(),
     };
 }
 
@@ -35,7 +36,8 @@ std::vector<Option<io::LogConfig>> log_options() {
     return {
         choice("level", "LEVEL", &io::LogConfig::level,
                {{"debug", debug}, {"info", info}, {"warn", warn}, {"error", LogLevel::error}},
-               "Lowest level that is logged."),
+               "Lowest level that is logged.")
+            .live(),
         choice("format", "FORMAT", &io::LogConfig::format,
                {{"text", io::LogFormat::text}, {"json", io::LogFormat::json}},
                "Form of the log: lines of text, or one JSON object a line."),

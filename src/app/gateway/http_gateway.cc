@@ -119,6 +119,10 @@ void HttpGateway::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchan
         change_kv(request.body, std::move(exchange));
         return;
     }
+    if (match.route->resource == Resource::reload_config) {
+        reload_config(std::move(exchange));
+        return;
+    }
     exchange->push_answer(answer(match, request, caller.value()));
 }
 
@@ -141,6 +145,25 @@ void HttpGateway::change_kv(std::string_view body, std::shared_ptr<io::HttpExcha
                           exchange->push_answer(result ? json_response(result.value()) : to_response(result.error()));
                       });
                   });
+}
+
+void HttpGateway::reload_config(std::shared_ptr<io::HttpExchange> exchange) const {
+    deps_.reload_config(
+        [executor = executor_, exchange = std::move(exchange)](Result<boost::json::value> outcome) mutable {
+            // Exchanges belong to this thread.
+            asio::post(executor, [exchange = std::move(exchange), outcome = std::move(outcome)] {
+                if (outcome) {
+                    exchange->push_answer(json_response(outcome.value()));
+                    return;
+                }
+                openai::ApiError error;
+                error.status = 400;
+                error.type = "invalid_request_error";
+                error.code = "configuration_refused";
+                error.message = "Nothing changed: " + outcome.error().detail;
+                exchange->push_answer(to_response(error));
+            });
+        });
 }
 
 asio::awaitable<void> HttpGateway::change_keys(std::string body, std::shared_ptr<io::HttpExchange> exchange) const {
@@ -183,19 +206,22 @@ io::HttpResponse HttpGateway::answer(const RouteMatch& match, const io::HttpRequ
         }
         case Resource::route:
             return explain(request);
+        case Resource::config:
+            return json_response(deps_.config());
         case Resource::kv:
             return json_response(kv_json(deps_.kv->stats()));
         case Resource::join:
             return join(request);
         case Resource::leave:
             deps_.leave();
-            return json_response(leave_json(deps_.drain_seconds, ::getpid()), 202);
+            return json_response(leave_json(deps_.drain_seconds(), ::getpid()), 202);
         case Resource::confirm_dead:
             deps_.confirm_dead();
             return json_response(confirm_dead_json(*view_.load()->members));
         case Resource::answer:
         case Resource::change_keys:
         case Resource::change_kv:
+        case Resource::reload_config:
             break;
     }
     return to_response(openai::internal("a route without an answer"));

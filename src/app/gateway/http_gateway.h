@@ -4,6 +4,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/json/value.hpp>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -33,7 +34,11 @@ struct GatewayDeps {
     std::function<void()> leave;
     std::function<void()> confirm_dead;
     std::function<boost::asio::awaitable<Result<KeyChange>>(KeyCommand)> change_keys;
-    std::uint32_t drain_seconds = 0;
+    // The options in effect, as JSON.
+    std::function<boost::json::value()> config;
+    // Reads the configuration again; `done` gets what came of it as JSON, or why nothing changed, on another thread.
+    std::function<void(std::function<void(Result<boost::json::value>)> done)> reload_config;
+    std::function<std::uint32_t()> drain_seconds;
 };
 
 class HttpGateway {
@@ -63,6 +68,7 @@ class HttpGateway {
     io::HttpResponse explain(const io::HttpRequest& request);
     io::HttpResponse join(const io::HttpRequest& request) const;
     void change_kv(std::string_view body, std::shared_ptr<io::HttpExchange> exchange) const;
+    void reload_config(std::shared_ptr<io::HttpExchange> exchange) const;
     boost::asio::awaitable<void> change_keys(std::string body, std::shared_ptr<io::HttpExchange> exchange) const;
 
     Ingress& ingress_;

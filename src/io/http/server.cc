@@ -116,6 +116,16 @@ void HttpServer::set_tls(std::shared_ptr<const TlsSettings> tls) {
     state_->shared->tls = std::move(tls);
 }
 
+void HttpServer::set_limits(const HttpConfig& config) {
+    HttpConfig& now = state_->shared->config;
+    now.header_bytes_max = config.header_bytes_max;
+    now.body_bytes_max = config.body_bytes_max;
+    now.connections_max = config.connections_max;
+    now.idle_timeout = config.idle_timeout;
+    // One that waits for a connection to close may accept more now.
+    state_->closed_one.notify();
+}
+
 void HttpServer::on_outcome(std::function<void(const HttpOutcome&)> handler) {
     state_->shared->on_outcome = std::move(handler);
 }

@@ -170,6 +170,10 @@ class HttpServer {
     // the server's thread, the first time before listen().
     void set_tls(std::shared_ptr<const TlsSettings> tls);
 
+    // Takes header_bytes_max, body_bytes_max, connections_max and idle_timeout from `config`: requests that begin, and
+    // connections that are accepted or become idle, from now on. On the server's thread.
+    void set_limits(const HttpConfig& config);
+
     // Called when a request has been answered, refused or given up. Before listen().
     void on_outcome(std::function<void(const HttpOutcome&)> handler);
 

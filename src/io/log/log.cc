@@ -86,7 +86,7 @@ std::string time_text() {
     return std::string(date.data(), size) + "." + digits + "Z";
 }
 
-class SpdLog final : public Log {
+class SpdLog final : public LeveledLog {
   public:
     SpdLog(const LogConfig& config, spdlog::sink_ptr sink)
         : format_(config.format), peer_(config.peer), logger_("exaserve", std::move(sink)) {
@@ -102,6 +102,8 @@ class SpdLog final : public Log {
         const std::string line = format_log_line(format_, time_text(), peer_, level, module, message, fields);
         logger_.log(to_spdlog(level), spdlog::string_view_t(line.data(), line.size()));
     }
+
+    void set_level(LogLevel level) override { logger_.set_level(to_spdlog(level)); }
 
   private:
     const LogFormat format_;
@@ -162,14 +164,14 @@ std::string format_log_line(LogFormat format, std::string_view time, std::string
     return line;
 }
 
-Result<std::unique_ptr<Log>> make_log(const LogConfig& config) {
+Result<std::unique_ptr<LeveledLog>> make_log(const LogConfig& config) {
     try {
         spdlog::sink_ptr sink;
         if (config.file.empty())
             sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
         else
             sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(config.file);
-        return std::unique_ptr<Log>(std::make_unique<SpdLog>(config, std::move(sink)));
+        return std::unique_ptr<LeveledLog>(std::make_unique<SpdLog>(config, std::move(sink)));
     } catch (const std::exception& exception) {
         return error(errc::system, "log file " + config.file + " (" + exception.what() + ")");
     }

@@ -27,8 +27,14 @@ struct LogConfig {
     std::string peer;
 };
 
+// A log whose level can change while others write to it.
+class LeveledLog : public Log {
+  public:
+    virtual void set_level(LogLevel level) = 0;
+};
+
 // Thread-safe. errc::system when the file cannot be opened.
-Result<std::unique_ptr<Log>> make_log(const LogConfig& config);
+Result<std::unique_ptr<LeveledLog>> make_log(const LogConfig& config);
 
 // "debug", "info", "warn", "error".
 std::string_view to_string(LogLevel level);

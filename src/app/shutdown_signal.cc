@@ -1,4 +1,4 @@
-#include "app/stop_switch.h"
+#include "app/shutdown_signal.h"
 
 #include <boost/asio/post.hpp>
 #include <chrono>
@@ -13,34 +13,38 @@ namespace exa::app {
 
 namespace {
 
-// Signals that repeat the first one this soon are one order: some supervisors send it to the process and to its group.
+// Signals that repeat the first one this soon are one request: some supervisors send it to the process and to its
+// group.
 constexpr std::chrono::seconds signal_repeat{1};
 // How often files that may have been replaced are looked at.
 constexpr std::chrono::seconds look_again{10};
 
 }  // namespace
 
-StopSwitch::StopSwitch() : signals_(context_, SIGTERM, SIGINT), hangups_(context_), timer_(context_) {
+ShutdownSignal::ShutdownSignal() : signals_(context_), hangups_(context_, SIGHUP), timer_(context_) {}
+
+void ShutdownSignal::listen() {
+    signals_.add(SIGTERM);
+    signals_.add(SIGINT);
     signals_.async_wait([this](const boost::system::error_code& cancelled, int) {
         if (!cancelled) context_.stop();
     });
 }
 
-void StopSwitch::refuse(std::string why) {
+void ShutdownSignal::refuse(std::string why) {
     boost::asio::post(context_, [this, why = std::move(why)] {
         refusal_ = why;
         context_.stop();
     });
 }
 
-void StopSwitch::keep_up(std::function<void(bool hangup)> work) {
+void ShutdownSignal::maintain(std::function<void(bool hangup)> work) {
     work_ = std::move(work);
-    hangups_.add(SIGHUP);
     await_hangup();
     await_time();
 }
 
-Result<void> StopSwitch::wait() {
+Result<void> ShutdownSignal::wait() {
     context_.run();
     signals_.clear();
     std::signal(SIGTERM, SIG_IGN);
@@ -57,7 +61,7 @@ Result<void> StopSwitch::wait() {
     return success();
 }
 
-void StopSwitch::await_hangup() {
+void ShutdownSignal::await_hangup() {
     hangups_.async_wait([this](const boost::system::error_code& cancelled, int) {
         if (cancelled) return;
         work_(true);
@@ -65,7 +69,7 @@ void StopSwitch::await_hangup() {
     });
 }
 
-void StopSwitch::await_time() {
+void ShutdownSignal::await_time() {
     timer_.expires_after(look_again);
     timer_.async_wait([this](const boost::system::error_code& cancelled) {
         if (cancelled) return;

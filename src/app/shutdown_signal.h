@@ -1,4 +1,5 @@
-// StopSwitch: turns a signal, an operator's order or a refusal into the reason to stop, on the main thread.
+// ShutdownSignal: turns a signal, an operator's request or a refusal into the reason to stop, on the main thread, which
+// also does a peer's maintenance meanwhile.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -12,17 +13,20 @@
 
 namespace exa::app {
 
-// One a process: SIGTERM and SIGINT are its.
-class StopSwitch {
+// One a process: SIGHUP is its own from the start, SIGTERM and SIGINT from listen() on.
+class ShutdownSignal {
   public:
-    StopSwitch();
+    ShutdownSignal();
+
+    // SIGTERM and SIGINT no longer end the process at once; wait() returns instead.
+    void listen();
 
     // Thread-safe, both.
     void leave() { context_.stop(); }
     void refuse(std::string why);
 
-    // Calls `work` within wait(), every ten seconds and for each SIGHUP, which without this ends the process.
-    void keep_up(std::function<void(bool hangup)> work);
+    // Calls `work` within wait(), every ten seconds and for SIGHUP, also for one that came before.
+    void maintain(std::function<void(bool hangup)> work);
 
     // Blocks until one of the above. A signal that comes more than a second later ends the process at once.
     // errc::refused: why the cluster did not take this peer.

@@ -1,0 +1,79 @@
+#include "exaserve/config.h"
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/outcome/try.hpp>
+#include <string>
+
+#include "app/config/config_json.h"
+#include "exaserve/admin_client.h"
+#include "exaserve/show.h"
+
+namespace exa::cli {
+
+namespace {
+
+namespace json = boost::json;
+
+const json::array& list_in(const json::value& reply, std::string_view name) {
+    static const json::array none;
+    const auto* object = reply.if_object();
+    const auto* list = object == nullptr ? nullptr : object->if_contains(name);
+    return list != nullptr && list->is_array() ? list->get_array() : none;
+}
+
+bool is_true(const json::value& option, std::string_view name) {
+    const auto* object = option.if_object();
+    const auto* flag = object == nullptr ? nullptr : object->if_contains(name);
+    return flag != nullptr && flag->is_bool() && flag->get_bool();
+}
+
+std::string config_text(const json::value& reply, bool changed_only, Style style) {
+    Table table({{"option"}, {"value"}, {"from"}, {"changes"}});
+    for (const json::value& option : list_in(reply, "options")) {
+        const std::string source = field_text(option, "source");
+        if (changed_only && source == "default") continue;
+        table.add_row({field_text(option, "name"), field_text(option, "value"), source,
+                       is_true(option, "live") ? "live" : "with a restart"});
+    }
+    return table.render(style);
+}
+
+std::string reload_text(const json::value& reply) {
+    std::string text;
+    for (const json::value& change : list_in(reply, "changed"))
+        text += "changed        " + field_text(change, "name") + ": " + field_text(change, "before") + " -> " +
+                field_text(change, "after") + "\n";
+    for (const json::value& change : list_in(reply, "needs_restart"))
+        text += "needs restart  " + field_text(change, "name") + ": is " + field_text(change, "before") +
+                ", the file says " + field_text(change, "after") + "\n";
+    return text.empty() ? "Nothing has changed.\n" : text;
+}
+
+std::string options_text(Style style) {
+    Table table({{"option"}, {"type"}, {"unit"}, {"range"}, {"default"}, {"changes"}});
+    const json::value all = app::options_json();
+    for (const json::value& option : list_in(all, "options"))
+        table.add_row({field_text(option, "name"), field_text(option, "type"), field_text(option, "unit"),
+                       field_text(option, "range"), field_text(option, "default"),
+                       is_true(option, "live") ? "live" : "with a restart"});
+    return table.render(style);
+}
+
+}  // namespace
+
+Outcome<std::string> ask(const ConfigOptions& options, Style style) {
+    if (options.action == ConfigAction::options)
+        return options.target.json ? json::serialize(app::options_json()) + "\n" : options_text(style);
+    const AdminClient client(options.target.url, options.target.admin_key, std::chrono::seconds(10),
+                             options.target.ca_file);
+    if (options.action == ConfigAction::reload) {
+        BOOST_OUTCOME_TRY(const auto reply, client.post("config/reload", json::object{}));
+        return options.target.json ? json::serialize(reply) + "\n" : reload_text(reply);
+    }
+    BOOST_OUTCOME_TRY(const auto reply, client.get("config"));
+    return options.target.json ? json::serialize(reply) + "\n" : config_text(reply, options.changed_only, style);
+}
+
+}  // namespace exa::cli
