@@ -40,9 +40,9 @@ struct DataPlane::State {
           coalescer(parts.stream_coalesce),
           view(parts.view),
           receiver(parts.replicas, parts.kv, ready, context.get_executor()),
-          ingress(parts.ingress, parts.gate, dispatcher, links, receiver, view, parts.clock, ready,
+          ingress(parts.ingress, parts.authorizer, dispatcher, links, receiver, view, parts.clock, ready,
                   context.get_executor()),
-          gateway(ingress, parts.gate, parts.cors, dispatcher, view, parts.clock, context.get_executor(), deps()),
+          gateway(ingress, parts.authorizer, parts.cors, dispatcher, view, parts.clock, context.get_executor(), deps()),
           http(
               context, http_config(parts),
               [this](io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange) {
@@ -64,20 +64,20 @@ struct DataPlane::State {
 
     GatewayDeps deps() {
         GatewayDeps deps = shared.gateway;
-        deps.facts = [this] {
+        deps.status = [this] {
             store_totals();
-            return shared.gateway.facts();
+            return shared.gateway.status();
         };
         deps.metrics = [this] {
             store_stats();
-            const PeerFacts facts = shared.gateway.facts();
+            const PeerStatus status = shared.gateway.status();
             return metrics_text({.peer = shared.identity.name,
                                  .control = *view.load(),
                                  .replicas = *shared.replicas,
                                  .threads = shared.stats.all(),
                                  .kv = shared.gateway.kv->stats(),
-                                 .api_keys_unused = !facts.api_keys_failure.value_or("").empty(),
-                                 .certificate_unused = facts.https && !facts.https->failure.empty()});
+                                 .api_keys_unused = !status.api_keys_failure.value_or("").empty(),
+                                 .certificate_unused = status.https && !status.https->failure.empty()});
         };
         return deps;
     }

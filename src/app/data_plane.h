@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "app/access/gate.h"
+#include "app/access/authorizer.h"
 #include "app/gateway/access_log.h"
 #include "app/gateway/http_gateway.h"
 #include "app/gateway/ingress.h"
@@ -33,7 +33,7 @@ struct DataPlaneShared {
     std::shared_ptr<LocalReplicas> replicas;
     const SharedView& view;
     const router::SessionTokens& tokens;
-    Gate& gate;
+    Authorizer& authorizer;
     const Cors& cors;
     const io::SystemClock& clock;
     RequestMetrics& request_metrics;

@@ -17,22 +17,22 @@
 #include <utility>
 #include <vector>
 
+#include "app/access_control.h"
 #include "app/attach_replicas.h"
-#include "app/bring_up.h"
 #include "app/config/config_json.h"
 #include "app/config/secret_files.h"
 #include "app/control.h"
 #include "app/data_plane.h"
 #include "app/drain.h"
-#include "app/foundation.h"
-#include "app/guards.h"
 #include "app/kv/replicator_thread.h"
 #include "app/kv/scrubber.h"
 #include "app/kv_start.h"
 #include "app/memory.h"
+#include "app/peer_context.h"
 #include "app/resp_start.h"
 #include "app/shared/errc.h"
 #include "app/shutdown_signal.h"
+#include "app/warm_up.h"
 #include "io/log/log.h"
 #include "io/net.h"
 #include "io/random.h"
@@ -155,7 +155,7 @@ IngressConfig entry_config(const PeerConfig& config) {
 }
 
 // The replicas that the configuration asks for, in state `warming`.
-Result<std::shared_ptr<LocalReplicas>> start_replicas(const PeerConfig& config, const Foundation& base,
+Result<std::shared_ptr<LocalReplicas>> start_replicas(const PeerConfig& config, const PeerContext& base,
                                                       std::shared_ptr<KvService> kv, Log& log) {
     auto replicas = std::make_shared<LocalReplicas>();
     if (config.model.engine == EngineKind::attach) {
@@ -178,7 +178,7 @@ Result<std::shared_ptr<LocalReplicas>> start_replicas(const PeerConfig& config, 
 class Peer {
   public:
     Peer(const PeerConfig& config, LiveConfig& live, ShutdownSignal& shutdown, std::string_view software,
-         const Foundation& base, Guards& guards, IngressConfig entry, std::shared_ptr<LocalReplicas> replicas,
+         const PeerContext& base, AccessControl& access, IngressConfig entry, std::shared_ptr<LocalReplicas> replicas,
          std::shared_ptr<KvService> kv, Log& log);
 
     // All ports; nothing is answered yet. errc::cannot_bind.
@@ -197,17 +197,17 @@ class Peer {
     std::uint32_t drain_seconds() const;
     Control make_control();
     DataPlaneShared make_shared_parts();
-    PeerFacts facts() const;
+    PeerStatus status() const;
     Result<void> bind_planes();
-    void bring_up();
+    void start_warm_up();
     void set_ready(ReplicaId id, bool ready);
 
     const PeerConfig& config_;  // of the start
     LiveConfig& live_;
     ShutdownSignal& shutdown_;
     const std::string software_;
-    const Foundation& base_;
-    Guards& guards_;
+    const PeerContext& base_;
+    AccessControl& access_;
     const IngressConfig entry_;
     const std::shared_ptr<LocalReplicas> replicas_;
     const std::shared_ptr<KvService> kv_;  // null: none
@@ -235,7 +235,7 @@ class Peer {
 };
 
 // Null without a service.
-std::unique_ptr<KvReplicatorThread> make_replicator(const Foundation& base, KvService* kv, const SharedView& view,
+std::unique_ptr<KvReplicatorThread> make_replicator(const PeerContext& base, KvService* kv, const SharedView& view,
                                                     Log& log) {
     if (kv == nullptr) return nullptr;
     auto replicator = std::make_unique<KvReplicatorThread>(KvReplicatorDeps{.identity = base.identity,
@@ -250,14 +250,14 @@ std::unique_ptr<KvReplicatorThread> make_replicator(const Foundation& base, KvSe
 }
 
 Peer::Peer(const PeerConfig& config, LiveConfig& live, ShutdownSignal& shutdown, std::string_view software,
-           const Foundation& base, Guards& guards, IngressConfig entry, std::shared_ptr<LocalReplicas> replicas,
+           const PeerContext& base, AccessControl& access, IngressConfig entry, std::shared_ptr<LocalReplicas> replicas,
            std::shared_ptr<KvService> kv, Log& log)
     : config_(config),
       live_(live),
       shutdown_(shutdown),
       software_(software),
       base_(base),
-      guards_(guards),
+      access_(access),
       entry_(std::move(entry)),
       replicas_(std::move(replicas)),
       kv_(std::move(kv)),
@@ -300,8 +300,8 @@ DataPlaneShared Peer::make_shared_parts() {
             .replicas = replicas_,
             .view = view_,
             .tokens = base_.tokens,
-            .gate = guards_.gate(),
-            .cors = guards_.cors(),
+            .authorizer = access_.authorizer(),
+            .cors = access_.cors(),
             .clock = base_.clock,
             .request_metrics = request_metrics_,
             .stats = stats_,
@@ -309,12 +309,12 @@ DataPlaneShared Peer::make_shared_parts() {
             .stream_coalesce = config_.http.stream_coalesce,
             .reuse_port = config_.http.threads > 1,
             .sealing = base_.sealing,
-            .tls = guards_.certificates() != nullptr ? guards_.certificates()->serving() : nullptr,
-            .access_log = guards_.access_log(),
+            .tls = access_.certificates() != nullptr ? access_.certificates()->serving() : nullptr,
+            .access_log = access_.access_log(),
             .kv = replicator_.get(),
             .on_sync = [this](PeerId from, Bytes message) { control_.handle_sync(from, std::move(message)); },
             .on_link_broken = [this](PeerId peer, Generation life) { control_.handle_link_broken(peer, life); },
-            .gateway = {.facts = [this] { return facts(); },
+            .gateway = {.status = [this] { return status(); },
                         .metrics = {},
                         .kv = &kv_admin_,
                         .join = [this](std::vector<std::string> seeds) { control_.join(std::move(seeds)); },
@@ -326,7 +326,7 @@ DataPlaneShared Peer::make_shared_parts() {
                         .drain_seconds = [this] { return drain_seconds(); }}};
 }
 
-PeerFacts Peer::facts() const {
+PeerStatus Peer::status() const {
     const RequestMetrics::Sum sum = request_metrics_.sum();
     const auto now = view_.load();
     return {.cluster = config_.cluster,
@@ -337,14 +337,14 @@ PeerFacts Peer::facts() const {
             .requests_in_flight = sum.in_flight,
             .gossip_ignored = now->gossip_refused + now->udp.oversized,
             .links_refused = sum.links_refused,
-            .https = guards_.certificates() != nullptr ? std::optional(guards_.certificates()->view()) : std::nullopt,
-            .api_keys_failure = guards_.keys_failure()};
+            .https = access_.certificates() != nullptr ? std::optional(access_.certificates()->view()) : std::nullopt,
+            .api_keys_failure = access_.keys_failure()};
 }
 
 Result<void> Peer::bind() {
     if (base_.resp) {
         auto started = start_resp(config_, *base_.resp, software_, base_.crypto, base_.root_secret, base_.sealer,
-                                  kv_.get(), base_.identity.peer, guards_.keys(), base_.clock);
+                                  kv_.get(), base_.identity.peer, access_.keys(), base_.clock);
         if (!started) return cannot_bind("kv.resp_listen", started.error());
         resp_ = std::move(started).value();
     }
@@ -395,25 +395,25 @@ void Peer::run() {
                {"link", to_string(advertise_.link)},
                {"rack", config_.rack},
                {"sealed", base_.keys.is_sealed() ? "with key " + to_string(base_.keys.primary()->id) : "no"},
-               {"api_keys", guards_.keys() != nullptr ? config_.security.api_keys_file : "no"}});
-    bring_up();
+               {"api_keys", access_.keys() != nullptr ? config_.security.api_keys_file : "no"}});
+    start_warm_up();
     shutdown_.maintain([this](bool hangup) {
         if (hangup) std::ignore = live_.reload(log_);
-        guards_.keep_up(hangup, [this](const auto& tls) {
+        access_.maintain(hangup, [this](const auto& tls) {
             for (const auto& plane : planes_) plane->set_tls(tls);
         });
     });
 }
 
-void Peer::bring_up() {
+void Peer::start_warm_up() {
     if (config_.model.engine == EngineKind::attach) {
         probes_ =
             probe_attached(config_, *replicas_->all(), [this](ReplicaId id, bool up) { set_ready(id, up); }, log_);
         return;
     }
-    const Certificates* certificates = guards_.certificates();
+    const Certificates* certificates = access_.certificates();
     warm_up_ = std::make_unique<WarmUp>(
-        WarmUpConfig{.door = (certificates != nullptr ? "https://" : "http://") + to_string(advertise_.http),
+        WarmUpConfig{.url = (certificates != nullptr ? "https://" : "http://") + to_string(advertise_.http),
                      .secret = entry_.warm_up_secret,
                      .trust = [certificates] { return certificates != nullptr ? certificates->trust() : nullptr; }},
         replicas_->all(), [this](ReplicaId id) { set_ready(id, true); }, log_);
@@ -467,14 +467,15 @@ Result<void> run_peer(const ConfigInputs& inputs, std::string_view software) {
     EXA_TRY(const std::unique_ptr<io::LeveledLog> log, io::make_log(log_config(config)));
     prepare_process();
     warn_of_exposed_files(config, *log);
-    EXA_TRY(const std::unique_ptr<const Foundation> base, Foundation::lay(config));
+    EXA_TRY(const std::unique_ptr<const PeerContext> base, PeerContext::open(config));
     EXA_TRY(const std::shared_ptr<KvService> kv,
             start_kv(config, base->identity.peer, base->sealer, base->clock, *log));
     EXA_TRY(const std::shared_ptr<LocalReplicas> replicas, start_replicas(config, *base, kv, *log));
     const IngressConfig entry = entry_config(config);
-    EXA_TRY(const std::unique_ptr<Guards> guards, Guards::post(config, *base, entry.warm_up_secret, *log));
+    EXA_TRY(const std::unique_ptr<AccessControl> access,
+            AccessControl::create(config, *base, entry.warm_up_secret, *log));
 
-    Peer peer(config, live, shutdown, software, *base, *guards, entry, replicas, kv, *log);
+    Peer peer(config, live, shutdown, software, *base, *access, entry, replicas, kv, *log);
     live.on_change([&](const PeerConfig& changed) {
         log->set_level(changed.log.level);
         peer.set_limits(changed);

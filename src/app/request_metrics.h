@@ -1,5 +1,5 @@
-// RequestMetrics: counts of requests over all data-plane threads of a peer. Each thread writes its own slot when it has answered a
-// request or is asked; any thread sums.
+// RequestMetrics: counts of requests over all data-plane threads of a peer. Each thread writes its own slot when it has
+// answered a request or is asked; any thread sums.
 #pragma once
 
 #include <atomic>

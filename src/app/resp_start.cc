@@ -11,14 +11,14 @@ namespace exa::app {
 Result<std::unique_ptr<RespService>> start_resp(const PeerConfig& config, const Endpoint& endpoint,
                                                 std::string_view software, const Crypto& crypto, ByteView root_secret,
                                                 const kv::SegmentSealer& sealer, KvService* kv, PeerId self,
-                                                const KeyGate* gate, const io::SystemClock& clock) {
+                                                const ApiKeyAuthorizer* authorizer, const io::SystemClock& clock) {
     const auto wall = [&clock] { return clock.wall(); };
     RespKeyspaceConfig keyspace;
     keyspace.memory_bytes = std::uint64_t{config.kv.resp_memory_mib} << 20;
     keyspace.writer_tag = static_cast<std::uint16_t>(hash64(self.value, 0));
     io::RespConfig server;
     server.software = software;
-    server.needs_auth = gate != nullptr;
+    server.needs_auth = authorizer != nullptr;
     auto service = std::make_unique<RespService>(
         std::move(server),
         std::make_unique<RespKeyspace>(keyspace,
@@ -29,8 +29,9 @@ Result<std::unique_ptr<RespService>> start_resp(const PeerConfig& config, const 
                                                          .peers = kv == nullptr ? nullptr : kv->peers(),
                                                          .wall = wall}),
         kv,
-        [gate](std::string_view, std::string_view password) {
-            return gate == nullptr ? std::optional<std::string>(std::string()) : gate->tenant_of_key(password);
+        [authorizer](std::string_view, std::string_view password) {
+            return authorizer == nullptr ? std::optional<std::string>(std::string())
+                                         : authorizer->tenant_of_key(password);
         },
         wall);
     const auto bound = service->run(endpoint);

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string_view>
 
-#include "app/access/key_gate.h"
+#include "app/access/api_key_authorizer.h"
 #include "app/config/config.h"
 #include "app/kv/service.h"
 #include "app/resp/service.h"
@@ -15,12 +15,12 @@
 
 namespace exa::app {
 
-// Null when the configuration wants none. `gate` (null: everybody is anonymous) says whose a password is. The error
-// names the key. `endpoint` is kv.resp_listen's; `kv` may be null; `self` goes into the stamps of what
-// is written. All but `config` and `software` outlive the service.
+// Null when the configuration wants none. `authorizer` (null: everybody is anonymous) says whose a password is. The
+// error names the key. `endpoint` is kv.resp_listen's; `kv` may be null; `self` goes into the stamps of what is
+// written. All but `config` and `software` outlive the service.
 Result<std::unique_ptr<RespService>> start_resp(const PeerConfig& config, const Endpoint& endpoint,
                                                 std::string_view software, const Crypto& crypto, ByteView root_secret,
                                                 const kv::SegmentSealer& sealer, KvService* kv, PeerId self,
-                                                const KeyGate* gate, const io::SystemClock& clock);
+                                                const ApiKeyAuthorizer* authorizer, const io::SystemClock& clock);
 
 }  // namespace exa::app

@@ -35,10 +35,10 @@ enum class Resource : std::uint8_t {
 
 // Who may ask.
 enum class Access : std::uint8_t {
-    anyone,   // probes and scrapers
-    client,   // of the API
-    watcher,  // sees the cluster, changes nothing
-    operators,
+    anyone,     // probes and scrapers
+    client,     // of the API
+    read_only,  // sees the cluster, changes nothing
+    admin,
 };
 
 struct Route {

@@ -149,7 +149,7 @@ bool looks_like_host_and_port(std::string_view text) {
 
 }  // namespace
 
-json::value members_json(TimePoint now, const PeerFacts& facts, const membership::View& view) {
+json::value members_json(TimePoint now, const PeerStatus& facts, const membership::View& view) {
     json::array members;
     for (const auto& member : view.members) members.push_back(member_json(now, *member));
     return json::object{
@@ -160,7 +160,7 @@ json::value members_json(TimePoint now, const PeerFacts& facts, const membership
     };
 }
 
-json::value status_json(const PeerFacts& facts, const membership::View& view) {
+json::value status_json(const PeerStatus& facts, const membership::View& view) {
     std::array<std::size_t, 5> peers{};
     std::size_t replicas = 0;
     std::size_t ready = 0;

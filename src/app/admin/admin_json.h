@@ -34,7 +34,7 @@
 namespace exa::app {
 
 // What a peer knows of itself beside its views.
-struct PeerFacts {
+struct PeerStatus {
     std::string cluster;
     std::string software;  // version of the program
     Duration uptime{0};
@@ -53,7 +53,7 @@ struct PeerFacts {
 
 // {"cluster","self","view","members":[{"id","name","liveness","state","generation","incarnation","version",
 //  "since_seconds","region","rack","gossip","link","http","replicas","replicas_ready"}]}
-boost::json::value members_json(TimePoint now, const PeerFacts& facts, const membership::View& view);
+boost::json::value members_json(TimePoint now, const PeerStatus& facts, const membership::View& view);
 
 // {"cluster","software","uptime_seconds","self":{"id","name","state","generation","rack","http"},"view",
 //  "peers":{"alive","suspect","dead","lost","left"},"replicas","replicas_ready",
@@ -61,7 +61,7 @@ boost::json::value members_json(TimePoint now, const PeerFacts& facts, const mem
 //  "requests":{"total","failed","in_flight"},"gossip_ignored","links_refused","alarms":["losses_held","udp_blocked"],
 //  "https":null or {"subject","not_after_unix","failure":null or text},"api_keys":null or {"failure":null or text}}
 // Replicas count on peers that are alive or suspect.
-boost::json::value status_json(const PeerFacts& facts, const membership::View& view);
+boost::json::value status_json(const PeerStatus& facts, const membership::View& view);
 
 // {"view","replicas":[{"id","slot","peer","peer_name","rack","liveness","deployment","model","version","role","state",
 //  "weight","context_tokens","in_flight_limit","load":null or {"in_flight","queued_tokens","kv_used_permille",

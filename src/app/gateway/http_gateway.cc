@@ -101,7 +101,7 @@ void HttpGateway::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchan
         exchange->push_answer(to_response(error));
         return;
     }
-    auto caller = gate_.check(request, *match.route);
+    auto caller = authorizer_.check(request, *match.route);
     if (!caller) {
         exchange->push_answer(to_response(caller.error()));
         return;
@@ -191,7 +191,7 @@ io::HttpResponse HttpGateway::answer(const RouteMatch& match, const io::HttpRequ
         case Resource::metrics:
             return {200, {{"content-type", "text/plain; version=0.0.4"}}, deps_.metrics()};
         case Resource::members:
-            return json_response(members_json(clock_.now(), deps_.facts(), *view->members));
+            return json_response(members_json(clock_.now(), deps_.status(), *view->members));
         case Resource::status:
             return status();
         case Resource::keys:
@@ -231,7 +231,7 @@ io::HttpResponse HttpGateway::models(std::string_view id, const Caller& caller) 
     const auto view = view_.load();
     std::map<std::string_view, openai::Model> models;
     for (const router::Pool& pool : view->routing->pools()) {
-        if (pool.count == 0 || !gate_.may_use(caller, pool.key.model)) continue;
+        if (pool.count == 0 || !authorizer_.may_use(caller, pool.key.model)) continue;
         openai::Model& model = models[pool.key.model];
         model.id = pool.key.model;
         model.context_tokens = std::max(model.context_tokens, pool.context_tokens_max);
@@ -258,7 +258,7 @@ io::HttpResponse HttpGateway::ready() const {
 
 io::HttpResponse HttpGateway::status() {
     const auto view = view_.load();
-    boost::json::value status = status_json(deps_.facts(), *view->members);
+    boost::json::value status = status_json(deps_.status(), *view->members);
     status.get_object()["seal"] = seal_json(clock_.now(), *view->seal);
     return json_response(status);
 }
@@ -279,7 +279,8 @@ io::HttpResponse HttpGateway::explain(const io::HttpRequest& request) {
     }
     // As for a request: a tenant is refused before anything is routed.
     if (!tenant.empty() && query_value(request.query, "unchecked") != "true") {
-        if (const auto permitted = gate_.permits(tenant, model); !permitted) return to_response(permitted.error());
+        if (const auto permitted = authorizer_.permits(tenant, model); !permitted)
+            return to_response(permitted.error());
     }
     meta.wall = clock_.wall();
     meta.model = model;

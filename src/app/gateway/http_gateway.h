@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "app/access/gate.h"
+#include "app/access/authorizer.h"
 #include "app/access/key_command.h"
 #include "app/access/routes.h"
 #include "app/admin/admin_json.h"
@@ -26,7 +26,7 @@ namespace exa::app {
 
 // What the gateway asks of the rest of the peer; callable from any thread.
 struct GatewayDeps {
-    std::function<PeerFacts()> facts;
+    std::function<PeerStatus()> status;
     std::function<std::string()> metrics;
     const KvAdmin* kv = nullptr;  // outlives the gateway
     // "host:port" texts to join through from now on.
@@ -43,10 +43,10 @@ struct GatewayDeps {
 
 class HttpGateway {
   public:
-    HttpGateway(Ingress& ingress, Gate& gate, const Cors& cors, router::Dispatcher& dispatcher, ViewReader& view,
-                const io::SystemClock& clock, boost::asio::any_io_executor executor, GatewayDeps deps)
+    HttpGateway(Ingress& ingress, Authorizer& authorizer, const Cors& cors, router::Dispatcher& dispatcher,
+                ViewReader& view, const io::SystemClock& clock, boost::asio::any_io_executor executor, GatewayDeps deps)
         : ingress_(ingress),
-          gate_(gate),
+          authorizer_(authorizer),
           cors_(cors),
           dispatcher_(dispatcher),
           view_(view),
@@ -72,7 +72,7 @@ class HttpGateway {
     boost::asio::awaitable<void> change_keys(std::string body, std::shared_ptr<io::HttpExchange> exchange) const;
 
     Ingress& ingress_;
-    Gate& gate_;
+    Authorizer& authorizer_;
     const Cors& cors_;
     router::Dispatcher& dispatcher_;
     ViewReader& view_;

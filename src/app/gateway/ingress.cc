@@ -75,10 +75,10 @@ wire::Open make_open(io::HttpRequest& request, wire::RequestKind kind, const ope
 
 }  // namespace
 
-Ingress::Ingress(const IngressConfig& config, Gate& gate, router::Dispatcher& dispatcher, io::LinkPool& links,
-                 Receiver& receiver, ViewReader& view, const io::SystemClock& clock, ReadyQueue& ready,
-                 const boost::asio::any_io_executor& executor)
-    : deps_{.gate = gate,
+Ingress::Ingress(const IngressConfig& config, Authorizer& authorizer, router::Dispatcher& dispatcher,
+                 io::LinkPool& links, Receiver& receiver, ViewReader& view, const io::SystemClock& clock,
+                 ReadyQueue& ready, const boost::asio::any_io_executor& executor)
+    : deps_{.authorizer = authorizer,
             .dispatcher = dispatcher,
             .links = links,
             .receiver = receiver,
@@ -105,7 +105,7 @@ void Ingress::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> 
     const WallTime wall = deps_.clock.wall();
     const auto warm_up = warm_up_target(request, warm_up_secret_);
     if (!warm_up) {
-        const auto admitted = deps_.gate.admit(caller, model, scan.prompt_tokens_estimate);
+        const auto admitted = deps_.authorizer.admit(caller, model, scan.prompt_tokens_estimate);
         if (!admitted) return exchange->push_answer(to_response(admitted.error()));
     }
     const openai::Session session =

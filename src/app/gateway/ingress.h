@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-#include "app/access/gate.h"
+#include "app/access/authorizer.h"
 #include "app/gateway/ready_queue.h"
 #include "app/gateway/receiver.h"
 #include "app/gateway/request_driver.h"
@@ -40,7 +40,7 @@ struct IngressConfig {
 // Belongs to one data-plane thread, like everything it refers to.
 class Ingress {
   public:
-    Ingress(const IngressConfig& config, Gate& gate, router::Dispatcher& dispatcher, io::LinkPool& links,
+    Ingress(const IngressConfig& config, Authorizer& authorizer, router::Dispatcher& dispatcher, io::LinkPool& links,
             Receiver& receiver, ViewReader& view, const io::SystemClock& clock, ReadyQueue& ready,
             const boost::asio::any_io_executor& executor);
 

@@ -195,7 +195,7 @@ void RequestDriver::drop_reply() {
 
 void RequestDriver::finish(const gateway::Done& done) {
     deps_.failed += done.failed;
-    if (charged_) deps_.gate.spend(open().tenant, done.answer_tokens);
+    if (charged_) deps_.authorizer.spend(open().tenant, done.answer_tokens);
     // An answer without its end is cut.
     exchange_.reset();
     if (is_linked()) unlink();

@@ -12,7 +12,7 @@
 #include <functional>
 #include <memory>
 
-#include "app/access/gate.h"
+#include "app/access/authorizer.h"
 #include "app/gateway/ready_queue.h"
 #include "app/gateway/receiver.h"
 #include "app/shared/shared_view.h"
@@ -26,7 +26,7 @@ namespace exa::app {
 
 // What the requests of one data-plane thread need.
 struct RequestDeps {
-    Gate& gate;
+    Authorizer& authorizer;
     router::Dispatcher& dispatcher;
     io::LinkPool& links;
     Receiver& receiver;

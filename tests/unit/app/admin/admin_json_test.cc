@@ -66,8 +66,8 @@ exa::membership::View view(std::initializer_list<Liveness> peers) {
     return view;
 }
 
-app::PeerFacts facts() {
-    app::PeerFacts facts;
+app::PeerStatus facts() {
+    app::PeerStatus facts;
     facts.cluster = "test";
     facts.software = "1.2.3";
     facts.uptime = seconds(9);

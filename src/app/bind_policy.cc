@@ -1,4 +1,4 @@
-#include "app/exposure.h"
+#include "app/bind_policy.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 namespace exa::app {
 
-Result<void> check_sealing(const PeerConfig& config, const membership::KeyRing& ring, const Addresses& listen) {
+Result<void> check_encryption(const PeerConfig& config, const membership::KeyRing& ring, const Addresses& listen) {
     if (config.security.allow_plaintext && ring.is_sealed())
         return error(errc::usage,
                      fmt::format("security.allow_plaintext: this peer has keys ({}); remove them to leave the "
@@ -29,15 +29,15 @@ Result<void> check_sealing(const PeerConfig& config, const membership::KeyRing& 
     return success();
 }
 
-Result<void> check_door(const PeerConfig& config, std::string_view key, const Endpoint& door) {
-    if (!config.security.api_keys_file.empty() || config.security.allow_anonymous || is_loopback(door))
+Result<void> check_client_access(const PeerConfig& config, std::string_view key, const Endpoint& endpoint) {
+    if (!config.security.api_keys_file.empty() || config.security.allow_anonymous || is_loopback(endpoint))
         return success();
     return error(
         errc::usage,
         fmt::format("{}: {} can be reached from other machines, and there are no API keys. Either set "
                     "security.api_keys_file ('exaserve apikeys create' makes one), or set security.allow_anonymous = "
                     "true on a network that you trust",
-                    key, to_string(door)));
+                    key, to_string(endpoint)));
 }
 
 }  // namespace exa::app

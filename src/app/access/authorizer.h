@@ -1,4 +1,5 @@
-// Gate: who a request comes from, and whether it may come in. Every request passes it once, before any of it is routed.
+// Authorizer: who sent a request, and whether it may be served. Every request passes it once, before any of it is
+// routed.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +22,9 @@ struct Caller {
 
 // Thread-safe; called by every data-plane thread. A warm-up of this peer (app/replica/warm_up_header.h) passes check(),
 // and is never asked about again.
-class Gate {
+class Authorizer {
   public:
-    virtual ~Gate() = default;
+    virtual ~Authorizer() = default;
 
     // By what the headers say; the error is the answer.
     virtual openai::ApiResult<Caller> check(const io::HttpRequest& request, const Route& route) = 0;
@@ -45,10 +46,10 @@ class Gate {
 
 // Lets everybody use the API, without a tenant. Orders come from this machine, and from no web page: a browser names
 // the page that a request comes from.
-class OpenGate final : public Gate {
+class OpenAuthorizer final : public Authorizer {
   public:
     openai::ApiResult<Caller> check(const io::HttpRequest& request, const Route& route) override {
-        if (route.access != Access::operators) return Caller{};
+        if (route.access != Access::admin) return Caller{};
         if (is_loopback(request.remote) && !request.headers.find("origin")) return Caller{};
         openai::ApiError error = openai::unauthorized();
         error.status = 403;

@@ -1,4 +1,4 @@
-#include "app/bring_up.h"
+#include "app/warm_up.h"
 
 #include <fmt/format.h>
 
@@ -50,7 +50,7 @@ kv::CacheFingerprint fingerprint_of(const Crypto& crypto, const model::LlamaMode
     return fingerprint;
 }
 
-Engine make_builtin(const PeerConfig& config, const LoadedModel& model, const KvParts& kv) {
+Engine make_builtin(const PeerConfig& config, const LoadedModel& model, const KvDeps& kv) {
     auto llama = std::make_unique<model::LlamaModel>(model.weights, config.model.kv_tokens / engine::page_tokens);
     Engine made;
     made.version = model.weights->digest().substr(0, 8);
@@ -82,7 +82,7 @@ Engine make_null(const PeerConfig& config, const LoadedModel& model) {
 }  // namespace
 
 LocalReplicas::List make_replicas(const PeerConfig& config, const LoadedModel& model, PeerId peer,
-                                  const io::SystemClock& clock, const KvParts& kv) {
+                                  const io::SystemClock& clock, const KvDeps& kv) {
     const std::uint32_t context_max = config.model.context_tokens == 0 ? UINT32_MAX : config.model.context_tokens;
     LocalReplicas::List replicas;
     for (std::uint16_t slot = 0; slot < config.model.replicas; ++slot) {
@@ -131,8 +131,8 @@ void WarmUp::run(const std::stop_token& stopping) {
                 ++done;
                 continue;
             } else {
-                log_.warn("warm-up", "no generation came out of the advertised door",
-                          {{"door", config_.door},
+                log_.warn("warm-up", "no answer came from the advertised HTTP address",
+                          {{"url", config_.url},
                            {"replica", to_string(replica->record.id)},
                            {"error", generated.error().message()}});
             }
@@ -144,7 +144,7 @@ void WarmUp::run(const std::stop_token& stopping) {
 }
 
 Result<void> WarmUp::generate(const LocalReplica& replica) const {
-    EXA_TRY(io::HttpCall call, io::parse_http_url(config_.door));
+    EXA_TRY(io::HttpCall call, io::parse_http_url(config_.url));
     if (config_.trust) call.trust = config_.trust();
     call.method = "POST";
     call.target = "/v1/completions";

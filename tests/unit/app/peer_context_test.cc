@@ -1,4 +1,4 @@
-#include "app/foundation.h"
+#include "app/peer_context.h"
 
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
@@ -8,14 +8,14 @@
 #include "membership/key_file.h"
 #include "scratch.h"
 
-BOOST_AUTO_TEST_SUITE(foundation)
+BOOST_AUTO_TEST_SUITE(peer_context)
 
 namespace {
 
 using namespace exa;
 using app::errc;
-using app::Foundation;
 using app::PeerConfig;
+using app::PeerContext;
 
 struct Scratch : test::Scratch {
     PeerConfig config() const {
@@ -30,7 +30,7 @@ struct Scratch : test::Scratch {
 };
 
 Error refusal(const PeerConfig& config) {
-    const auto laid = Foundation::lay(config);
+    const auto laid = PeerContext::open(config);
     BOOST_REQUIRE(!laid.has_value());
     return laid.error();
 }
@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(each_start_is_a_new_life_of_the_same_peer) {
     const Scratch scratch;
     PeerId id;
     for (std::uint64_t life = 1; life <= 3; ++life) {
-        const auto base = Foundation::lay(scratch.config());
+        const auto base = PeerContext::open(scratch.config());
         BOOST_REQUIRE(base.has_value());
         if (life == 1) id = base.value()->identity.peer;
         BOOST_TEST((base.value()->identity.peer == id));
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(each_start_is_a_new_life_of_the_same_peer) {
 
 BOOST_AUTO_TEST_CASE(two_lives_at_a_time_are_refused) {
     const Scratch scratch;
-    const auto first = Foundation::lay(scratch.config());
+    const auto first = PeerContext::open(scratch.config());
     BOOST_REQUIRE(first.has_value());
     BOOST_TEST((refusal(scratch.config()).code == errc::data_dir_locked));
 }
@@ -69,9 +69,9 @@ BOOST_AUTO_TEST_CASE(cluster_key_seals_the_peer_and_stays_when_its_file_is_gone)
     KeySecret secret;
     secret.fill(7);
     config.security.cluster_key_file = scratch.write("cluster.key", membership::format_key(secret));
-    BOOST_TEST(Foundation::lay(config).value()->sealing.keys != nullptr);
+    BOOST_TEST(PeerContext::open(config).value()->sealing.keys != nullptr);
     config.security.cluster_key_file.clear();
-    BOOST_TEST(Foundation::lay(config).value()->keys.is_sealed());
+    BOOST_TEST(PeerContext::open(config).value()->keys.is_sealed());
     // Who has keys does not go without them by a word in a file.
     config.security.allow_plaintext = true;
     BOOST_TEST(says(refusal(config), "security.allow_plaintext"));
@@ -85,16 +85,16 @@ BOOST_AUTO_TEST_CASE(root_secret_of_a_file_is_long_enough_or_the_file_is_named) 
     config.root_secret_file = scratch.write("short", std::string(31, 'x'));
     BOOST_TEST(says(refusal(config), "31 bytes, 32 or more"));
     config.root_secret_file = scratch.write("right", std::string(32, 'x'));
-    BOOST_TEST(Foundation::lay(config).value()->root_secret.size() == 32u);
+    BOOST_TEST(PeerContext::open(config).value()->root_secret.size() == 32u);
 }
 
 BOOST_AUTO_TEST_CASE(root_secret_without_a_file_is_the_clusters_name) {
     const Scratch scratch;
     PeerConfig config = scratch.config();
-    const Bytes one = Foundation::lay(config).value()->root_secret;
-    BOOST_TEST((Foundation::lay(config).value()->root_secret == one));
+    const Bytes one = PeerContext::open(config).value()->root_secret;
+    BOOST_TEST((PeerContext::open(config).value()->root_secret == one));
     config.cluster = "another";
-    BOOST_TEST((Foundation::lay(config).value()->root_secret != one));
+    BOOST_TEST((PeerContext::open(config).value()->root_secret != one));
 }
 
 BOOST_AUTO_TEST_CASE(bad_address_names_its_key_before_a_generation_is_used_up) {

@@ -1,4 +1,4 @@
-#include "app/access/gate_keeper.h"
+#include "app/access/api_key_reloader.h"
 
 #include <chrono>
 #include <condition_variable>
@@ -18,19 +18,23 @@ constexpr std::string_view use_name = "tenant-use";
 
 }  // namespace
 
-GateKeeper::GateKeeper(ApiKeyWatch watch, KeyGate& gate, const DataDir& directory, Log& log)
-    : watch_(std::move(watch)), gate_(gate), directory_(directory), log_(log), stored_(format_tenant_use({})) {
+ApiKeyReloader::ApiKeyReloader(ApiKeyWatch watch, ApiKeyAuthorizer& authorizer, const DataDir& directory, Log& log)
+    : watch_(std::move(watch)),
+      authorizer_(authorizer),
+      directory_(directory),
+      log_(log),
+      stored_(format_tenant_use({})) {
     restore_use();
     thread_ = std::jthread([this](const std::stop_token& stopping) { run(stopping); });
 }
 
-GateKeeper::~GateKeeper() {
+ApiKeyReloader::~ApiKeyReloader() {
     thread_.request_stop();
     thread_.join();
     store_use();
 }
 
-void GateKeeper::run(const std::stop_token& stopping) {
+void ApiKeyReloader::run(const std::stop_token& stopping) {
     std::mutex mutex;
     std::condition_variable_any stopped;
     for (int polls = 1;; ++polls) {
@@ -44,12 +48,12 @@ void GateKeeper::run(const std::stop_token& stopping) {
     }
 }
 
-std::string GateKeeper::failure() const {
+std::string ApiKeyReloader::failure() const {
     const std::lock_guard lock(mutex_);
     return failure_;
 }
 
-void GateKeeper::read_keys() {
+void ApiKeyReloader::read_keys() {
     auto file = watch_.poll();
     if (!file) return;
     {
@@ -63,11 +67,11 @@ void GateKeeper::read_keys() {
     }
     const std::size_t tenants = file->value().tenants.size();
     const std::size_t keys = file->value().keys.size();
-    gate_.replace(std::move(*file).value());
+    authorizer_.replace(std::move(*file).value());
     log_.info("api-keys", "read anew", {{"tenants", std::to_string(tenants)}, {"keys", std::to_string(keys)}});
 }
 
-void GateKeeper::restore_use() {
+void ApiKeyReloader::restore_use() {
     const auto text = directory_.read(use_name);
     if (text && !text.value()) return;
     auto use = text ? parse_tenant_use(*text.value()) : std::nullopt;
@@ -76,12 +80,12 @@ void GateKeeper::restore_use() {
                   {{"file", directory_.path() + "/" + std::string(use_name)}});
         return;
     }
-    gate_.add_use(*use);
+    authorizer_.add_use(*use);
     stored_ = format_tenant_use(*use);
 }
 
-void GateKeeper::store_use() {
-    std::string text = format_tenant_use(gate_.use());
+void ApiKeyReloader::store_use() {
+    std::string text = format_tenant_use(authorizer_.use());
     if (text == stored_) return;
     if (const auto done = directory_.replace(use_name, text); !done) {
         log_.warn("api-keys", "what tenants used of their quotas cannot be stored",

@@ -1,5 +1,5 @@
-// Foundation: what a peer stands on before any of it runs: its clock, its addresses, its data directory and with it who
-// it is, the cluster's secrets and keys.
+// PeerContext: what every part of a peer needs before any of them runs: its clock, its addresses, its data directory
+// and with it its identity, and the cluster's secrets and keys.
 #pragma once
 
 #include <memory>
@@ -21,12 +21,12 @@
 namespace exa::app {
 
 // Does not move: its parts refer to one another.
-struct Foundation {
+struct PeerContext {
     // `config` must be complete. The data directory is locked from here on, and holds a new generation. Errors: those
     // of app::errc, which name the key or the file.
-    static Result<std::unique_ptr<const Foundation>> lay(const PeerConfig& config);
+    static Result<std::unique_ptr<const PeerContext>> open(const PeerConfig& config);
 
-    Foundation(const PeerConfig& config, DataDir opened, Bytes secret);
+    PeerContext(const PeerConfig& config, DataDir opened, Bytes secret);
 
     const io::SystemClock clock;
     const TimePoint started = clock.now();

@@ -1,5 +1,5 @@
-// Guards: who comes in by a peer's door, and how: API keys, certificates, web pages of elsewhere; and the log of who
-// did.
+// AccessControl: who may use a peer's HTTP address, and how: API keys, certificates, web pages of other sites; and the
+// log of requests.
 #pragma once
 
 #include <cstdint>
@@ -8,49 +8,49 @@
 #include <optional>
 #include <string>
 
+#include "app/access/api_key_authorizer.h"
+#include "app/access/api_key_reloader.h"
+#include "app/access/authorizer.h"
 #include "app/access/certificates.h"
-#include "app/access/gate.h"
-#include "app/access/gate_keeper.h"
-#include "app/access/key_gate.h"
 #include "app/config/config.h"
-#include "app/foundation.h"
 #include "app/gateway/access_log.h"
 #include "app/gateway/cors.h"
+#include "app/peer_context.h"
 #include "base/log.h"
 #include "base/result.h"
 
 namespace exa::app {
 
-class Guards {
+class AccessControl {
   public:
     using OnTls = std::function<void(const std::shared_ptr<const io::TlsSettings>&)>;
 
     // `warm_up_secret` as in IngressConfig. `base` and `log` outlive them. errc::usage names the key or the file.
-    static Result<std::unique_ptr<Guards>> post(const PeerConfig& config, const Foundation& base,
-                                                const std::string& warm_up_secret, Log& log);
+    static Result<std::unique_ptr<AccessControl>> create(const PeerConfig& config, const PeerContext& base,
+                                                         const std::string& warm_up_secret, Log& log);
 
-    Gate& gate() { return keys_ ? static_cast<Gate&>(*keys_) : open_; }
-    const KeyGate* keys() const { return keys_ ? &*keys_ : nullptr; }  // null: everybody may
+    Authorizer& authorizer() { return keys_ ? static_cast<Authorizer&>(*keys_) : open_; }
+    const ApiKeyAuthorizer* keys() const { return keys_ ? &*keys_ : nullptr; }  // null: everybody may
     // Why the file of keys as it is now is not used; empty when it is. Nothing: there is none.
     std::optional<std::string> keys_failure() const {
-        return keeper_ ? std::optional(keeper_->failure()) : std::nullopt;
+        return reloader_ ? std::optional(reloader_->failure()) : std::nullopt;
     }
     const Cors& cors() const { return cors_; }
     const Certificates* certificates() const { return certificates_.get(); }  // null: plain HTTP
     AccessLog* access_log() { return access_log_.get(); }                     // null: none
 
     // Now and then, and with `hangup` when old files have been moved away. Not from two threads at a time.
-    void keep_up(bool hangup, const OnTls& on_tls);
+    void maintain(bool hangup, const OnTls& on_tls);
 
   private:
-    Guards(const io::SystemClock& clock, Log& log) : clock_(clock), log_(log) {}
-    void keep_access_log(bool hangup);
+    AccessControl(const io::SystemClock& clock, Log& log) : clock_(clock), log_(log) {}
+    void maintain_access_log(bool hangup);
 
     const io::SystemClock& clock_;
     Log& log_;
-    OpenGate open_;
-    std::optional<KeyGate> keys_;
-    std::optional<GateKeeper> keeper_;
+    OpenAuthorizer open_;
+    std::optional<ApiKeyAuthorizer> keys_;
+    std::optional<ApiKeyReloader> reloader_;
     Cors cors_;
     std::unique_ptr<Certificates> certificates_;
     std::unique_ptr<AccessLog> access_log_;

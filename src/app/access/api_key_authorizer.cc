@@ -1,4 +1,4 @@
-#include "app/access/key_gate.h"
+#include "app/access/api_key_authorizer.h"
 
 #include <algorithm>
 #include <chrono>
@@ -48,13 +48,14 @@ openai::ApiError too_many(const router::Shortage& shortage, const router::Tenant
 
 }  // namespace
 
-KeyGate::KeyGate(const Crypto& crypto, const io::SystemClock& clock, std::string warm_up_secret, ApiKeyFile file)
+ApiKeyAuthorizer::ApiKeyAuthorizer(const Crypto& crypto, const io::SystemClock& clock, std::string warm_up_secret,
+                                   ApiKeyFile file)
     : crypto_(crypto),
       clock_(clock),
       warm_up_secret_(std::move(warm_up_secret)),
       state_(next_state(std::move(file), nullptr)) {}
 
-std::shared_ptr<const KeyGate::State> KeyGate::next_state(ApiKeyFile file, const State* before) {
+std::shared_ptr<const ApiKeyAuthorizer::State> ApiKeyAuthorizer::next_state(ApiKeyFile file, const State* before) {
     auto state = std::make_shared<State>();
     state->file = std::move(file);
     for (const Tenant& tenant : state->file.tenants) {
@@ -74,11 +75,12 @@ std::shared_ptr<const KeyGate::State> KeyGate::next_state(ApiKeyFile file, const
     return state;
 }
 
-void KeyGate::replace(ApiKeyFile file) {
+void ApiKeyAuthorizer::replace(ApiKeyFile file) {
     state_.store(next_state(std::move(file), state_.load().get()));
 }
 
-std::optional<std::size_t> KeyGate::find_key(const ApiKeyFile& file, std::optional<std::string_view> text) const {
+std::optional<std::size_t> ApiKeyAuthorizer::find_key(const ApiKeyFile& file,
+                                                      std::optional<std::string_view> text) const {
     const auto key = text ? parse_api_key(*text) : std::nullopt;
     if (!key) return std::nullopt;
     const auto found = std::ranges::lower_bound(file.keys, key->id, {}, &ApiKeyEntry::id);
@@ -86,7 +88,7 @@ std::optional<std::size_t> KeyGate::find_key(const ApiKeyFile& file, std::option
     return static_cast<std::size_t>(found - file.keys.begin());
 }
 
-openai::ApiResult<Caller> KeyGate::check(const io::HttpRequest& request, const Route& route) {
+openai::ApiResult<Caller> ApiKeyAuthorizer::check(const io::HttpRequest& request, const Route& route) {
     if (route.access == Access::anyone) return Caller{};
     // The entry looks at the header again, and goes nowhere but to that replica.
     if (route.resource == Resource::answer && warm_up_target(request, warm_up_secret_)) return Caller{};
@@ -100,20 +102,20 @@ openai::ApiResult<Caller> KeyGate::check(const io::HttpRequest& request, const R
     return Caller{};
 }
 
-std::optional<std::string> KeyGate::tenant_of_key(std::string_view text) const {
+std::optional<std::string> ApiKeyAuthorizer::tenant_of_key(std::string_view text) const {
     const auto state = state_.load();
     const auto key = find_key(state->file, text);
     if (!key || state->key_tenants[*key] == nullptr) return std::nullopt;
     return state->key_tenants[*key]->name;
 }
 
-bool KeyGate::may_use(const Caller& caller, std::string_view model) {
+bool ApiKeyAuthorizer::may_use(const Caller& caller, std::string_view model) {
     const auto state = state_.load();
     const auto tenant = find_tenant(state->file, caller.tenant);
     return tenant && app::may_use(state->file.tenants[*tenant], model);
 }
 
-openai::ApiResult<void> KeyGate::permits(std::string_view tenant, std::string_view model) {
+openai::ApiResult<void> ApiKeyAuthorizer::permits(std::string_view tenant, std::string_view model) {
     const auto state = state_.load();
     const auto at = find_tenant(state->file, tenant);
     if (!at) return openai::out_of_range("tenant", tenant, "a tenant of security.api_keys_file");
@@ -124,7 +126,8 @@ openai::ApiResult<void> KeyGate::permits(std::string_view tenant, std::string_vi
     return error;
 }
 
-openai::ApiResult<void> KeyGate::admit(const Caller& caller, std::string_view model, std::uint64_t prompt_tokens) {
+openai::ApiResult<void> ApiKeyAuthorizer::admit(const Caller& caller, std::string_view model,
+                                                std::uint64_t prompt_tokens) {
     const auto state = state_.load();
     const auto at = find_tenant(state->file, caller.tenant);
     // Taken out of the file while the request's body was read.
@@ -141,7 +144,7 @@ openai::ApiResult<void> KeyGate::admit(const Caller& caller, std::string_view mo
     return boost::outcome_v2::success();
 }
 
-void KeyGate::spend(std::string_view tenant, std::uint64_t tokens) {
+void ApiKeyAuthorizer::spend(std::string_view tenant, std::uint64_t tokens) {
     const auto state = state_.load();
     const auto at = find_tenant(state->file, tenant);
     if (!at || tokens == 0) return;
@@ -150,7 +153,7 @@ void KeyGate::spend(std::string_view tenant, std::uint64_t tokens) {
     account.budget.spend(clock_.now(), clock_.wall(), tokens);
 }
 
-std::vector<TenantUse> KeyGate::use() const {
+std::vector<TenantUse> ApiKeyAuthorizer::use() const {
     const auto state = state_.load();
     std::vector<TenantUse> use;
     for (std::size_t at = 0; at < state->accounts.size(); ++at) {
@@ -162,7 +165,7 @@ std::vector<TenantUse> KeyGate::use() const {
     return use;
 }
 
-void KeyGate::add_use(const std::vector<TenantUse>& use) {
+void ApiKeyAuthorizer::add_use(const std::vector<TenantUse>& use) {
     const auto state = state_.load();
     for (const TenantUse& of : use) {
         const auto at = find_tenant(state->file, of.tenant);

@@ -1,4 +1,4 @@
-#include "app/guards.h"
+#include "app/access_control.h"
 
 #include <utility>
 
@@ -7,33 +7,33 @@
 
 namespace exa::app {
 
-Result<std::unique_ptr<Guards>> Guards::post(const PeerConfig& config, const Foundation& base,
-                                             const std::string& warm_up_secret, Log& log) {
-    std::unique_ptr<Guards> guards(new Guards(base.clock, log));
+Result<std::unique_ptr<AccessControl>> AccessControl::create(const PeerConfig& config, const PeerContext& base,
+                                                             const std::string& warm_up_secret, Log& log) {
+    std::unique_ptr<AccessControl> access(new AccessControl(base.clock, log));
     if (!config.security.api_keys_file.empty()) {
         ApiKeyWatch watch(config.security.api_keys_file);
         auto keys = watch.poll();
         if (!*keys) return error(errc::usage, "security.api_keys_file: " + keys->error().detail);
-        guards->keys_.emplace(base.crypto, base.clock, warm_up_secret, std::move(*keys).value());
-        guards->keeper_.emplace(std::move(watch), *guards->keys_, base.directory, log);
+        access->keys_.emplace(base.crypto, base.clock, warm_up_secret, std::move(*keys).value());
+        access->reloader_.emplace(std::move(watch), *access->keys_, base.directory, log);
     }
-    EXA_TRY(guards->cors_, Cors::parse(config.http.cors_origins));
+    EXA_TRY(access->cors_, Cors::parse(config.http.cors_origins));
     if (!config.http.certificate_file.empty()) {
-        EXA_TRY(guards->certificates_,
+        EXA_TRY(access->certificates_,
                 Certificates::load(config.http.certificate_file, config.http.key_file, base.clock.wall(), log));
     }
     if (!config.http.access_log.empty()) {
-        EXA_TRY(guards->access_log_, AccessLog::open(config.http.access_log));
+        EXA_TRY(access->access_log_, AccessLog::open(config.http.access_log));
     }
-    return guards;
+    return access;
 }
 
-void Guards::keep_up(bool hangup, const OnTls& on_tls) {
+void AccessControl::maintain(bool hangup, const OnTls& on_tls) {
     if (certificates_) certificates_->reload(clock_.wall(), on_tls);
-    if (access_log_) keep_access_log(hangup);
+    if (access_log_) maintain_access_log(hangup);
 }
 
-void Guards::keep_access_log(bool hangup) {
+void AccessControl::maintain_access_log(bool hangup) {
     if (const auto now = access_log_->dropped(); now > std::exchange(lines_dropped_, now))
         log_.warn("peer", "lines of the access log were dropped", {{"lines_in_all", std::to_string(now)}});
     if (!hangup) return;

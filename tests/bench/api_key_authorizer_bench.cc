@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "app/access/key_gate.h"
+#include "app/access/api_key_authorizer.h"
 #include "base/check.h"
 #include "io/crypto/openssl_crypto.h"
 
@@ -48,14 +48,14 @@ ApiKeyFile many(const Crypto& crypto) {
     return file;
 }
 
-double round_ns(Gate& gate, const std::vector<io::HttpRequest>& requests) {
+double round_ns(Authorizer& authorizer, const std::vector<io::HttpRequest>& requests) {
     const Route& route = *find_route("POST", "/v1/chat/completions").route;
     const double begin = thread_cpu_ns();
     for (std::uint32_t i = 0; i < round_requests; ++i) {
-        const auto caller = gate.check(requests[i % requests.size()], route);
+        const auto caller = authorizer.check(requests[i % requests.size()], route);
         EXA_CHECK(caller.has_value());
-        EXA_CHECK(gate.admit(caller.value(), "model", 20).has_value());
-        gate.spend(caller.value().tenant, 20);
+        EXA_CHECK(authorizer.admit(caller.value(), "model", 20).has_value());
+        authorizer.spend(caller.value().tenant, 20);
     }
     return (thread_cpu_ns() - begin) / round_requests;
 }
@@ -70,8 +70,8 @@ double median(std::vector<double> values) {
 int main() {
     const io::OpenSslCrypto crypto;
     const io::SystemClock clock;
-    KeyGate gate(crypto, clock, std::string(32, 'w'), many(crypto));
-    OpenGate open;
+    ApiKeyAuthorizer authorizer(crypto, clock, std::string(32, 'w'), many(crypto));
+    OpenAuthorizer open;
     std::vector<io::HttpRequest> requests;
     for (std::uint32_t i = 0; i < keys; i += 7) {
         io::HttpRequest& request = requests.emplace_back();
@@ -83,13 +83,14 @@ int main() {
     std::vector<double> with_keys;
     std::vector<double> without;
     for (std::size_t i = 0; i < rounds; ++i) {
-        with_keys.push_back(round_ns(gate, requests));
+        with_keys.push_back(round_ns(authorizer, requests));
         without.push_back(round_ns(open, requests));
     }
     const double ours = median(with_keys);
     const double theirs = median(without);
     fmt::print(
-        "{{\"name\": \"key_gate\", \"ours\": {:.0f}, \"theirs\": {:.0f}, \"ratio\": {:.1f}, \"spread\": {:.2f}, "
+        "{{\"name\": \"api_key_authorizer\", \"ours\": {:.0f}, \"theirs\": {:.0f}, \"ratio\": {:.1f}, \"spread\": "
+        "{:.2f}, "
         "\"unit\": \"CPU ns a request, with a key of {} against without keys\"}}\n",
         ours, theirs, ours / theirs, *std::ranges::max_element(with_keys) / *std::ranges::min_element(with_keys), keys);
 }

@@ -1,4 +1,4 @@
-#include "app/access/key_gate.h"
+#include "app/access/api_key_authorizer.h"
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>
@@ -36,7 +36,7 @@ ApiKeyFile sample() {
 }
 
 struct Fixture {
-    explicit Fixture(ApiKeyFile file = sample()) : gate(crypto, system_clock, warm_up_secret, std::move(file)) {}
+    explicit Fixture(ApiKeyFile file = sample()) : authorizer(crypto, system_clock, warm_up_secret, std::move(file)) {}
 
     static io::HttpRequest request(const std::string& name = {}, const std::string& value = {}) {
         io::HttpRequest request;
@@ -51,12 +51,12 @@ struct Fixture {
 
     // The status that a request is refused with; 0 when it comes in.
     int check(const io::HttpRequest& request, std::string_view method, std::string_view path) {
-        const auto caller = gate.check(request, *find_route(method, path).route);
+        const auto caller = authorizer.check(request, *find_route(method, path).route);
         return caller ? 0 : caller.error().status;
     }
     int chat(const io::HttpRequest& request) { return check(request, "POST", "/v1/chat/completions"); }
 
-    KeyGate gate;
+    ApiKeyAuthorizer authorizer;
 };
 
 ApiKeyFile limited(const router::TenantLimits& limits) {
@@ -69,10 +69,10 @@ const Caller acme{"acme", wire::Priority::high};
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(key_gate, Fixture)
+BOOST_FIXTURE_TEST_SUITE(api_key_authorizer, Fixture)
 
 BOOST_AUTO_TEST_CASE(a_key_says_the_tenant_and_its_priority) {
-    const auto caller = gate.check(with_key(1), *find_route("POST", "/v1/completions").route);
+    const auto caller = authorizer.check(with_key(1), *find_route("POST", "/v1/completions").route);
     BOOST_TEST_REQUIRE(caller.has_value());
     BOOST_TEST(caller.value().tenant == "acme");
     BOOST_TEST((caller.value().priority == wire::Priority::high));
@@ -93,14 +93,14 @@ BOOST_AUTO_TEST_CASE(without_a_key_of_the_file_everything_but_probes_is_401) {
 }
 
 BOOST_AUTO_TEST_CASE(an_operator_is_told_what_the_gate_would_say_to_a_tenant) {
-    BOOST_TEST(gate.permits("acme", "small").has_value());
-    BOOST_TEST(gate.permits("beta", "large").has_value());
-    const auto refused = gate.permits("acme", "large");
+    BOOST_TEST(authorizer.permits("acme", "small").has_value());
+    BOOST_TEST(authorizer.permits("beta", "large").has_value());
+    const auto refused = authorizer.permits("acme", "large");
     BOOST_TEST_REQUIRE(!refused.has_value());
-    BOOST_TEST(refused.error().status == gate.admit(acme, "large", 1).error().status);
-    BOOST_TEST(refused.error().code.value() == gate.admit(acme, "large", 1).error().code.value());
+    BOOST_TEST(refused.error().status == authorizer.admit(acme, "large", 1).error().status);
+    BOOST_TEST(refused.error().code.value() == authorizer.admit(acme, "large", 1).error().code.value());
     BOOST_TEST(refused.error().message.find("tenant 'acme' may not use the model 'large'") != std::string::npos);
-    const auto unknown = gate.permits("nobody", "small");
+    const auto unknown = authorizer.permits("nobody", "small");
     BOOST_TEST_REQUIRE(!unknown.has_value());
     BOOST_TEST(unknown.error().param.value() == "tenant");
 }
@@ -140,13 +140,13 @@ BOOST_AUTO_TEST_CASE(an_admins_key_without_a_tenant_uses_no_model) {
 }
 
 BOOST_AUTO_TEST_CASE(at_other_doors_a_clients_key_names_its_tenant_and_nothing_else_does) {
-    BOOST_TEST(gate.tenant_of_key(format_api_key(key_of(1))).value() == "acme");
-    BOOST_TEST(gate.tenant_of_key(format_api_key(key_of(3))).value() == "beta");
+    BOOST_TEST(authorizer.tenant_of_key(format_api_key(key_of(1))).value() == "acme");
+    BOOST_TEST(authorizer.tenant_of_key(format_api_key(key_of(3))).value() == "beta");
     ApiKey forged = key_of(1);
     forged.secret[0] ^= 1;
     for (const std::string& text : {format_api_key(key_of(2)), format_api_key(key_of(9)), format_api_key(forged),
                                     std::string(), std::string("acme")})
-        BOOST_TEST(!gate.tenant_of_key(text).has_value());
+        BOOST_TEST(!authorizer.tenant_of_key(text).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(the_peers_own_warm_up_needs_no_key_and_reaches_nothing_else) {
@@ -161,17 +161,17 @@ BOOST_AUTO_TEST_CASE(the_peers_own_warm_up_needs_no_key_and_reaches_nothing_else
 }
 
 BOOST_AUTO_TEST_CASE(a_model_of_others_is_403_and_not_shown) {
-    BOOST_TEST(gate.admit(acme, "small", 1).has_value());
-    BOOST_TEST(gate.may_use(acme, "small"));
-    const auto refused = gate.admit(acme, "large", 1);
+    BOOST_TEST(authorizer.admit(acme, "small", 1).has_value());
+    BOOST_TEST(authorizer.may_use(acme, "small"));
+    const auto refused = authorizer.admit(acme, "large", 1);
     BOOST_TEST_REQUIRE(!refused.has_value());
     BOOST_TEST(refused.error().status == 403);
-    BOOST_TEST(!gate.may_use(acme, "large"));
-    BOOST_TEST(gate.admit(Caller{"beta"}, "large", 1).has_value());
+    BOOST_TEST(!authorizer.may_use(acme, "large"));
+    BOOST_TEST(authorizer.admit(Caller{"beta"}, "large", 1).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(above_the_rate_is_429_with_the_time_to_wait) {
-    KeyGate slow(crypto, system_clock, "", limited({2, 0, 0, 60}));
+    ApiKeyAuthorizer slow(crypto, system_clock, "", limited({2, 0, 0, 60}));
     BOOST_TEST(slow.admit(acme, "small", 1).has_value());
     BOOST_TEST(slow.admit(acme, "small", 1).has_value());
     const auto refused = slow.admit(acme, "small", 1);
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(above_the_rate_is_429_with_the_time_to_wait) {
 }
 
 BOOST_AUTO_TEST_CASE(tokens_of_answers_count_against_the_rate) {
-    KeyGate slow(crypto, system_clock, "", limited({0, 100, 0, 60}));
+    ApiKeyAuthorizer slow(crypto, system_clock, "", limited({0, 100, 0, 60}));
     BOOST_TEST(slow.admit(acme, "small", 10).has_value());
     slow.spend("acme", 1'000);
     const auto refused = slow.admit(acme, "small", 10);
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(tokens_of_answers_count_against_the_rate) {
 }
 
 BOOST_AUTO_TEST_CASE(a_used_up_quota_is_429_that_no_retry_mends) {
-    KeyGate slow(crypto, system_clock, "", limited({0, 0, 100, 60}));
+    ApiKeyAuthorizer slow(crypto, system_clock, "", limited({0, 0, 100, 60}));
     BOOST_TEST(slow.admit(acme, "small", 10).has_value());
     slow.spend("acme", 90);
     const auto refused = slow.admit(acme, "small", 10);
@@ -204,25 +204,25 @@ BOOST_AUTO_TEST_CASE(a_used_up_quota_is_429_that_no_retry_mends) {
 }
 
 BOOST_AUTO_TEST_CASE(a_new_file_counts_at_once_and_forgets_no_use) {
-    gate.replace(limited({1, 0, 0, 60}));
-    BOOST_TEST(gate.admit(acme, "small", 1).has_value());
-    gate.replace(limited({1, 0, 0, 60}));
-    BOOST_TEST(!gate.admit(acme, "small", 1).has_value());
+    authorizer.replace(limited({1, 0, 0, 60}));
+    BOOST_TEST(authorizer.admit(acme, "small", 1).has_value());
+    authorizer.replace(limited({1, 0, 0, 60}));
+    BOOST_TEST(!authorizer.admit(acme, "small", 1).has_value());
     ApiKeyFile without = sample();
     without.keys.erase(without.keys.begin());
-    gate.replace(without);
+    authorizer.replace(without);
     BOOST_TEST(chat(with_key(1)) == 401);
     without.tenants.erase(without.tenants.begin());
-    gate.replace(without);
-    const auto refused = gate.admit(acme, "small", 1);
+    authorizer.replace(without);
+    const auto refused = authorizer.admit(acme, "small", 1);
     BOOST_TEST_REQUIRE(!refused.has_value());
     BOOST_TEST(refused.error().status == 401);
-    gate.spend("acme", 5);
+    authorizer.spend("acme", 5);
 }
 
 BOOST_AUTO_TEST_CASE(threads_that_ask_while_the_file_changes_see_one_whole_file_and_lose_no_token) {
     constexpr int requests = 2'000;
-    gate.replace(limited({0, 0, 1'000'000, 60}));
+    authorizer.replace(limited({0, 0, 1'000'000, 60}));
     std::atomic<int> refused = 0;
     {
         std::vector<std::jthread> askers;
@@ -230,18 +230,18 @@ BOOST_AUTO_TEST_CASE(threads_that_ask_while_the_file_changes_see_one_whole_file_
             askers.emplace_back([&] {
                 for (int request = 0; request < requests; ++request) {
                     refused += chat(with_key(1)) != 0;
-                    refused += !gate.admit(acme, "small", 1);
-                    gate.spend("acme", 2);
+                    refused += !authorizer.admit(acme, "small", 1);
+                    authorizer.spend("acme", 2);
                 }
             });
         for (std::uint32_t change = 1; change <= 200; ++change) {
             ApiKeyFile file = limited({0, 0, 1'000'000, change});
             file.tenants.insert(file.tenants.begin(), {"aaa", {}, {}, {}});
-            gate.replace(change % 2 == 0 ? file : limited({0, 0, 1'000'000, change}));
+            authorizer.replace(change % 2 == 0 ? file : limited({0, 0, 1'000'000, change}));
         }
     }
     BOOST_TEST(refused == 0);
-    BOOST_TEST(gate.use().back().use.tokens == 2U * requests * 3U);
+    BOOST_TEST(authorizer.use().back().use.tokens == 2U * requests * 3U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

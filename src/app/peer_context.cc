@@ -1,4 +1,4 @@
-#include "app/foundation.h"
+#include "app/peer_context.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <sstream>
 #include <utility>
 
-#include "app/exposure.h"
+#include "app/bind_policy.h"
 #include "app/shared/errc.h"
 #include "io/random.h"
 
@@ -33,7 +33,7 @@ Result<Bytes> read_root_secret(const PeerConfig& config) {
 
 }  // namespace
 
-Foundation::Foundation(const PeerConfig& config, DataDir opened, Bytes secret)
+PeerContext::PeerContext(const PeerConfig& config, DataDir opened, Bytes secret)
     : directory(std::move(opened)),
       key_store(directory, crypto),
       root_secret(std::move(secret)),
@@ -41,29 +41,29 @@ Foundation::Foundation(const PeerConfig& config, DataDir opened, Bytes secret)
       sealer(crypto, root_secret),
       identity{cluster_id(config.cluster), directory.peer_id(), directory.generation(), config.name} {}
 
-Result<std::unique_ptr<const Foundation>> Foundation::lay(const PeerConfig& config) {
+Result<std::unique_ptr<const PeerContext>> PeerContext::open(const PeerConfig& config) {
     EXA_TRY(const Addresses listen,
             resolve_addresses(config.listen.gossip, config.listen.link, config.listen.http, "listen"));
-    EXA_TRY(check_door(config, "listen.http", listen.http));
+    EXA_TRY(check_client_access(config, "listen.http", listen.http));
     std::optional<Endpoint> resp;
     if (!config.kv.resp_listen.empty()) {
         EXA_TRY(resp, resolve_address(config.kv.resp_listen, "kv.resp_listen"));
-        EXA_TRY(check_door(config, "kv.resp_listen", *resp));
+        EXA_TRY(check_client_access(config, "kv.resp_listen", *resp));
     }
     EXA_TRY(const Addresses advertise,
             resolve_addresses(config.advertise.gossip, config.advertise.link, config.advertise.http, "advertise"));
     EXA_TRY(DataDir directory, DataDir::open(config.data_dir, PeerId{io::random_u64()}));
     EXA_TRY(Bytes secret, read_root_secret(config));
 
-    auto base = std::make_unique<Foundation>(config, std::move(directory), std::move(secret));
+    auto base = std::make_unique<PeerContext>(config, std::move(directory), std::move(secret));
     base->listen = listen;
     base->advertise = advertise;
     base->resp = resp;
     EXA_TRY(base->keys, base->key_store.load(config.security.cluster_key_file));
-    EXA_TRY(check_sealing(config, base->keys, listen));
+    EXA_TRY(check_encryption(config, base->keys, listen));
     base->sealing = {&base->crypto,
                      base->keys.is_sealed() ? std::make_shared<const LinkKeys>(base->keys.link_keys()) : nullptr};
-    return std::unique_ptr<const Foundation>(std::move(base));
+    return std::unique_ptr<const PeerContext>(std::move(base));
 }
 
 }  // namespace exa::app

@@ -1,8 +1,8 @@
-// KeyGate: lets in who sends an API key, as far as the tenant of the key may go.
+// ApiKeyAuthorizer: admits requests with an API key, within the limits of the key's tenant.
 //
-// 401 without a key that is in the file, 403 for a model that is not the tenant's or an order without an admin's key,
-// 429 above the tenant's rate or quota. Probes and scrapers need no key, and the peer's own warm-up has a secret of its
-// own. Budgets belong to this peer: every entry counts for itself (docs/decisions/0015-keys-and-tenants.md).
+// 401 without a key that is in the file, 403 for a model that is not the tenant's or administration without an admin's
+// key, 429 above the tenant's rate or quota. Probes and scrapers need no key; the peer's own warm-up has its own
+// secret. Budgets belong to this peer: every ingress counts for itself (docs/decisions/0015-keys-and-tenants.md).
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "app/access/api_key_file.h"
-#include "app/access/gate.h"
+#include "app/access/authorizer.h"
 #include "app/access/tenant_use.h"
 #include "base/crypto.h"
 #include "io/clock/system_clock.h"
@@ -22,10 +22,10 @@
 
 namespace exa::app {
 
-class KeyGate final : public Gate {
+class ApiKeyAuthorizer final : public Authorizer {
   public:
     // `crypto` and `clock` outlive it. `warm_up_secret` as in IngressConfig.
-    KeyGate(const Crypto& crypto, const io::SystemClock& clock, std::string warm_up_secret, ApiKeyFile file);
+    ApiKeyAuthorizer(const Crypto& crypto, const io::SystemClock& clock, std::string warm_up_secret, ApiKeyFile file);
 
     openai::ApiResult<Caller> check(const io::HttpRequest& request, const Route& route) override;
     openai::ApiResult<void> permits(std::string_view tenant, std::string_view model) override;
@@ -42,7 +42,7 @@ class KeyGate final : public Gate {
 
     // Of the tenants that have a quota. Thread-safe.
     std::vector<TenantUse> use() const;
-    // What the tenants used before this gate was made; of others it is forgotten.
+    // What the tenants used before this authorizer was made; of others it is forgotten.
     void add_use(const std::vector<TenantUse>& use);
 
   private:

@@ -1,26 +1,27 @@
-// GateKeeper: the thread beside a KeyGate that touches files. It gives the gate what the file of keys says, a second or
-// so after it says it, and keeps what tenants have used of their quotas in the peer's data directory.
+// ApiKeyReloader: the thread that does the file work of an ApiKeyAuthorizer. It reloads the file of keys within about a
+// second of a change, and stores in the peer's data directory what tenants have used of their quotas.
 #pragma once
 
 #include <mutex>
 #include <string>
 #include <thread>
 
+#include "app/access/api_key_authorizer.h"
 #include "app/access/api_key_watch.h"
-#include "app/access/key_gate.h"
 #include "app/shared/data_dir.h"
 #include "base/log.h"
 
 namespace exa::app {
 
-class GateKeeper {
+class ApiKeyReloader {
   public:
-    // Gives the gate what was used before the restart, then starts. `gate`, `directory` and `log` outlive it.
-    GateKeeper(ApiKeyWatch watch, KeyGate& gate, const DataDir& directory, Log& log);
+    // Gives the authorizer what was used before the restart, then starts. `authorizer`, `directory` and `log` outlive
+    // it.
+    ApiKeyReloader(ApiKeyWatch watch, ApiKeyAuthorizer& authorizer, const DataDir& directory, Log& log);
     // Stores what was used.
-    ~GateKeeper();
-    GateKeeper(const GateKeeper&) = delete;
-    GateKeeper& operator=(const GateKeeper&) = delete;
+    ~ApiKeyReloader();
+    ApiKeyReloader(const ApiKeyReloader&) = delete;
+    ApiKeyReloader& operator=(const ApiKeyReloader&) = delete;
 
     // Why the file as it is now is not used; empty when it is. Thread-safe.
     std::string failure() const;
@@ -33,7 +34,7 @@ class GateKeeper {
     void store_use();
 
     ApiKeyWatch watch_;
-    KeyGate& gate_;
+    ApiKeyAuthorizer& authorizer_;
     const DataDir& directory_;
     Log& log_;
     std::string stored_;  // of the use, what is on the disk

@@ -1,4 +1,4 @@
-// BringUp: from a loaded model to ready replicas.
+// Warm-up: from a loaded model to ready replicas.
 //
 // A replica is ready when real generations have come out of the door that the peer advertises, through the same HTTP,
 // routing and engine that clients use. Until then it is warming, and it warms for as long as the door does not answer.
@@ -21,7 +21,7 @@
 namespace exa::app {
 
 // What replicas need to keep KV outside themselves.
-struct KvParts {
+struct KvDeps {
     const Crypto& crypto;
     const Bytes& root_secret;
     std::shared_ptr<KvService> service;  // null: it stays in them
@@ -30,10 +30,10 @@ struct KvParts {
 // The replicas that `config` asks for, in state `warming`, each with its own KV memory and thread. `clock` and
 // `kv.crypto` outlive them.
 LocalReplicas::List make_replicas(const PeerConfig& config, const LoadedModel& model, PeerId peer,
-                                  const io::SystemClock& clock, const KvParts& kv);
+                                  const io::SystemClock& clock, const KvDeps& kv);
 
 struct WarmUpConfig {
-    std::string door;    // URL of the advertised HTTP address
+    std::string url;     // URL of the advertised HTTP address
     std::string secret;  // IngressConfig::warm_up_secret
     // Whom to trust of an HTTPS door, asked for each call.
     std::function<std::shared_ptr<const io::TlsSettings>()> trust = nullptr;
