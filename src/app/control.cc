@@ -18,7 +18,7 @@
 #include <variant>
 
 #include "io/errc.h"
-#include "io/link/link.h"
+#include "io/link/pool.h"
 #include "io/random.h"
 #include "io/resolve.h"
 #include "io/udp/socket.h"

@@ -16,6 +16,8 @@
 #include "app/coalescer.h"
 #include "app/metrics.h"
 #include "base/hash.h"
+#include "io/link/pool.h"
+#include "io/link/server.h"
 #include "io/random.h"
 #include "io/turns.h"
 
@@ -152,7 +154,7 @@ struct DataPlane::State {
             shared.on_link_broken(peer, life);
         });
         links.on_sync([this](PeerId from, Bytes message) { shared.on_sync(from, std::move(message)); });
-        link_server.on_open([this](std::shared_ptr<io::LinkStream> stream, wire::Open open) {
+        link_server.on_open([this](std::shared_ptr<io::InboundStream> stream, wire::Open open) {
             receiver.serve(std::move(open), std::move(stream));
         });
         link_server.on_sync([this](PeerId from, Endpoint, Bytes message) { shared.on_sync(from, std::move(message)); });

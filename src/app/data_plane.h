@@ -19,7 +19,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "io/http/server.h"
-#include "io/link/link.h"
+#include "io/link/config.h"
 #include "router/config.h"
 
 namespace exa::app {

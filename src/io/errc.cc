@@ -31,7 +31,7 @@ const char* message_of(errc code) {
         case errc::malformed:
             return "the other side broke the protocol";
         case errc::wrong_seal:
-            return "one end of the link is sealed and the other is not";
+            return "one end of the link encrypts and the other does not";
         case errc::wrong_key:
             return "the other end does not hold the key";
         case errc::bad_certificate:

@@ -17,8 +17,8 @@ enum class errc {
     wrong_version,      // link: the listener speaks another wire version
     wrong_peer,         // link: another peer listens there
     malformed,          // the other side broke the protocol; the connection is closed
-    wrong_seal,         // link: one end is sealed and the other is not; nothing was sent
-    wrong_key,          // link: sealed with a key that the other end does not hold; nothing was sent
+    wrong_seal,         // link: one end encrypts and the other does not; nothing was sent
+    wrong_key,          // link: encrypted with a key that the other end does not hold; nothing was sent
     bad_certificate,    // TLS: a certificate or its key cannot be used
     untrusted,          // TLS: the server's certificate is not one that this end trusts for that name; nothing was sent
     too_large,          // a message is past its bound; nothing was sent

@@ -78,7 +78,7 @@ Result<tcp::acceptor> listen_tcp(asio::io_context& context, std::string_view wha
     return acceptor;
 }
 
-void give_way(tcp::socket& socket) {
+void set_background_priority(tcp::socket& socket) {
     boost::system::error_code ignored;
     // An IPv6 socket may carry IPv4. The kernel takes the priority from the type of service, so that comes last.
     socket.set_option(TrafficClass(lower_effort), ignored);

@@ -28,7 +28,7 @@ Result<boost::asio::ip::tcp::acceptor> listen_tcp(boost::asio::io_context& conte
 
 // What the socket sends from now on is lower effort (RFC 8622) to routers and bulk to this host's queues. Where that
 // cannot be had, nothing changes.
-void give_way(boost::asio::ip::tcp::socket& socket);
+void set_background_priority(boost::asio::ip::tcp::socket& socket);
 
 // errc::port_taken when anything listens on the TCP endpoint. Servers that share a port (reuse_port) would share it
 // with another process as well, silently: whoever starts them asks this before the first.

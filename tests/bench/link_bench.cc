@@ -21,9 +21,11 @@
 #include <thread>
 #include <vector>
 
+#include "../integration/io/link_support.h"
 #include "base/check.h"
 #include "io/crypto/openssl_crypto.h"
-#include "io/link/link.h"
+#include "io/link/pool.h"
+#include "io/link/server.h"
 #include "io/link/tls_session.h"
 
 namespace {
@@ -64,7 +66,7 @@ io::LinkSealing sealing(bool sealed) {
 class Answerer {
   public:
     explicit Answerer(bool sealed) : server_(context_, {}, identity(peer_b), log_, sealing(sealed)) {
-        server_.on_open([this](std::shared_ptr<io::LinkStream> stream, wire::Open open) {
+        server_.on_open([this](std::shared_ptr<io::InboundStream> stream, wire::Open open) {
             asio::co_spawn(context_, answer(std::move(stream), std::stoull(open.body)), asio::detached);
         });
         EXA_CHECK(server_.bind(*parse_endpoint("127.0.0.1:0")).has_value());
@@ -80,11 +82,11 @@ class Answerer {
     Endpoint endpoint() const { return endpoint_; }
 
   private:
-    static io::Awaitable<void> answer(std::shared_ptr<io::LinkStream> stream, std::uint64_t bytes) {
+    static io::Awaitable<void> answer(std::shared_ptr<io::InboundStream> stream, std::uint64_t bytes) {
         const std::string piece(64 * 1024, 'x');
         for (std::uint64_t sent = 0; sent < bytes; sent += piece.size())
-            if (!co_await stream->write_data({0, {}, piece})) co_return;
-        (void)co_await stream->write_end({});
+            if (!co_await io::test::send_data(stream, {0, {}, piece})) co_return;
+        (void)stream->push_end({});
     }
 
     NullLog log_;
@@ -102,7 +104,7 @@ io::Awaitable<std::uint64_t> fetch(io::LinkPool& pool, Endpoint from, std::uint6
     EXA_CHECK(stream.has_value());
     std::uint64_t got = 0;
     while (true) {
-        auto frame = co_await stream.value()->read();
+        auto frame = co_await io::test::next_frame(stream.value());
         EXA_CHECK(frame.has_value());
         if (const auto* data = std::get_if<wire::Data>(&frame.value())) got += data->bytes.size();
         if (std::holds_alternative<wire::End>(frame.value())) co_return got;
@@ -231,9 +233,8 @@ double measure_memory(bool sealed, int links) {
     NullLog log;
     asio::io_context context{1};
     io::LinkServer server(context, {}, identity(peer_b), log, sealing(sealed));
-    server.on_open([&](std::shared_ptr<io::LinkStream> stream, wire::Open) {
-        asio::co_spawn(
-            context, [stream]() -> io::Awaitable<void> { (void)co_await stream->write_end({}); }, asio::detached);
+    server.on_open([](const std::shared_ptr<io::InboundStream>& stream, const wire::Open&) {
+        EXA_CHECK(stream->push_end({}).has_value());
     });
     EXA_CHECK(server.bind(*parse_endpoint("0.0.0.0:0")).has_value());
     io::LinkPool pool(context, {}, identity(peer_a), log, sealing(sealed));

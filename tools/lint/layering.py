@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 
-from common import ALLOWED, APP, CORES, finish
+from common import ALLOWED, APP, CORES, SANS_IO, finish
 
 FORBIDDEN = re.compile(r"/boost/(asio|beast)/|/rocksdb/|/openssl/|/cuda|/nccl|/infiniband/|/spdlog/")
 
@@ -16,6 +16,7 @@ build = sys.argv[1]
 listing = subprocess.run(["ninja", "-C", build, "-t", "deps"], capture_output=True, text=True, check=True).stdout
 faults = []
 cores = set()
+machines = set()
 objects = 0
 simulator = 0
 for block in listing.split("\n\n"):
@@ -42,8 +43,11 @@ for block in listing.split("\n\n"):
         faults.append(f"{place[0]} has no place in the order of src/app (tools/lint/common.py)")
     if folder in CORES:
         cores.add(folder)
+    is_machine = lines[1].strip().removeprefix("../") in SANS_IO
+    if is_machine:
+        machines.add(lines[1].strip())
     for path in (line.strip() for line in lines[1:]):
-        if folder in CORES and FORBIDDEN.search("/" + path):
+        if (folder in CORES or is_machine) and FORBIDDEN.search("/" + path):
             faults.append(f"{lines[0].split(':')[0]}: a core reaches {path}")
         ours = re.match(r"\.\./src/(\w+)/", path)
         if ours and ours[1] != folder and ours[1] not in ALLOWED[folder]:
@@ -55,6 +59,8 @@ for block in listing.split("\n\n"):
             # What HTTPS and links share of OpenSSL stands below both.
             if own and inner[1] not in (own[1], "tls"):
                 faults.append(f"siblings of src/io must not include each other: {lines[0].split(':')[0]} -> {path[3:]}")
+if len(machines) < len(SANS_IO):
+    faults.append("not every machine of src/io (SANS_IO in tools/lint/common.py) was found")
 missing = [folder for folder in CORES if folder not in cores]
 if not simulator:
     faults.append("no object of sim/ was found")

@@ -20,7 +20,7 @@
 #include "app/shared/shared_view.h"
 #include "io/clock/system_clock.h"
 #include "io/http/server.h"
-#include "io/link/link.h"
+#include "io/link/pool.h"
 #include "router/dispatcher.h"
 
 namespace exa::app {

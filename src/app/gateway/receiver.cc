@@ -37,13 +37,13 @@ std::optional<ReplicaId> Receiver::find_ready(std::string_view model, std::strin
     return std::nullopt;
 }
 
-std::shared_ptr<ReplyReader> Receiver::answer_kv(const wire::Open& open, io::LinkStream& stream) {
+std::shared_ptr<ReplyReader> Receiver::answer_kv(const wire::Open& open, io::InboundStream& stream) {
     if (kv_ == nullptr) return reply_of({wire::End{wire::EndCode::not_supported}});
-    stream.give_way();  // KV has links of its own
+    stream.set_background_priority();  // KV has links of its own
     return kv_->answer(open, stream.peer(), context_.executor);
 }
 
-void Receiver::serve(wire::Open open, std::shared_ptr<io::LinkStream> stream) {
+void Receiver::serve(wire::Open open, std::shared_ptr<io::InboundStream> stream) {
     const bool is_kv = open.kind == wire::RequestKind::kv;
     std::shared_ptr<ReplyReader> reply = is_kv ? answer_kv(open, *stream) : this->open(open);
     const auto writer = std::make_shared<ReplyWriter>(std::move(stream), std::move(reply), ready_,

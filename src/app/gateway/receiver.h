@@ -17,7 +17,7 @@
 #include "app/replica/backend.h"
 #include "app/replica/local_replicas.h"
 #include "app/replica/reply.h"
-#include "io/link/link.h"
+#include "io/link/inbound_stream.h"
 #include "wire/link_messages.h"
 
 namespace exa::app {
@@ -40,12 +40,12 @@ class Receiver {
     std::optional<ReplicaId> find_ready(std::string_view model, std::string_view tenant) const;
 
     // Answers a request, or a question about KV, that came over a link.
-    void serve(wire::Open open, std::shared_ptr<io::LinkStream> stream);
+    void serve(wire::Open open, std::shared_ptr<io::InboundStream> stream);
 
     const ReceiverStats& stats() const { return *context_.stats; }
 
   private:
-    std::shared_ptr<ReplyReader> answer_kv(const wire::Open& open, io::LinkStream& stream);
+    std::shared_ptr<ReplyReader> answer_kv(const wire::Open& open, io::InboundStream& stream);
 
     std::shared_ptr<LocalReplicas> replicas_;
     KvReplicatorThread* kv_;

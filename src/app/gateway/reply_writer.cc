@@ -6,8 +6,8 @@
 
 namespace exa::app {
 
-ReplyWriter::ReplyWriter(std::shared_ptr<io::LinkStream> stream, std::shared_ptr<ReplyReader> reply, ReadyQueue& ready,
-                         std::atomic<std::uint32_t>& running)
+ReplyWriter::ReplyWriter(std::shared_ptr<io::InboundStream> stream, std::shared_ptr<ReplyReader> reply,
+                         ReadyQueue& ready, std::atomic<std::uint32_t>& running)
     : stream_(std::move(stream)), reply_(std::move(reply)), ready_(ready), running_(running) {
     running_.fetch_add(1);
 }

@@ -9,14 +9,14 @@
 
 #include "app/gateway/ready_queue.h"
 #include "app/replica/reply.h"
-#include "io/link/link.h"
+#include "io/link/inbound_stream.h"
 
 namespace exa::app {
 
 class ReplyWriter final : public Runnable, public std::enable_shared_from_this<ReplyWriter> {
   public:
     // `running` counts the writers of a peer.
-    ReplyWriter(std::shared_ptr<io::LinkStream> stream, std::shared_ptr<ReplyReader> reply, ReadyQueue& ready,
+    ReplyWriter(std::shared_ptr<io::InboundStream> stream, std::shared_ptr<ReplyReader> reply, ReadyQueue& ready,
                 std::atomic<std::uint32_t>& running);
     ~ReplyWriter();
     ReplyWriter(const ReplyWriter&) = delete;
@@ -32,7 +32,7 @@ class ReplyWriter final : public Runnable, public std::enable_shared_from_this<R
     bool send_what_goes();
     bool send(ReplyPart part);
 
-    const std::shared_ptr<io::LinkStream> stream_;
+    const std::shared_ptr<io::InboundStream> stream_;
     const std::shared_ptr<ReplyReader> reply_;
     ReadyQueue& ready_;
     std::atomic<std::uint32_t>& running_;

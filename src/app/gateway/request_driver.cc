@@ -159,7 +159,7 @@ asio::awaitable<void> RequestDriver::open_later(gateway::AttemptNumber attempt) 
     step([&](gateway::Actions& actions) { take_opened(attempt, std::move(opened), actions); });
 }
 
-void RequestDriver::take_opened(gateway::AttemptNumber attempt, Result<std::shared_ptr<io::LinkStream>> opened,
+void RequestDriver::take_opened(gateway::AttemptNumber attempt, Result<std::shared_ptr<io::OutboundStream>> opened,
                                 gateway::Actions& actions) {
     if (opened) {
         request_.handle_opened(attempt);

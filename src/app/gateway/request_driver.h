@@ -19,7 +19,8 @@
 #include "gateway/request.h"
 #include "io/clock/system_clock.h"
 #include "io/http/server.h"
-#include "io/link/link.h"
+#include "io/link/outbound_stream.h"
+#include "io/link/pool.h"
 #include "router/dispatcher.h"
 
 namespace exa::app {
@@ -75,7 +76,7 @@ class RequestDriver final : public Runnable,
     bool take_part(gateway::Actions& actions);
     void open_stream(gateway::AttemptNumber attempt, gateway::Actions& actions);
     boost::asio::awaitable<void> open_later(gateway::AttemptNumber attempt);
-    void take_opened(gateway::AttemptNumber attempt, Result<std::shared_ptr<io::LinkStream>> opened,
+    void take_opened(gateway::AttemptNumber attempt, Result<std::shared_ptr<io::OutboundStream>> opened,
                      gateway::Actions& actions);
     void take_reply(std::shared_ptr<ReplyReader> reply);
     void send_head(gateway::SendHead head);

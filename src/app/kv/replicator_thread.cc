@@ -17,7 +17,9 @@
 #include <variant>
 
 #include "app/kv/reply.h"
-#include "io/link/link.h"
+#include "io/link/data_sink.h"
+#include "io/link/outbound_stream.h"
+#include "io/link/pool.h"
 #include "kv/messages.h"
 #include "node/kv_placement.h"
 
@@ -102,8 +104,8 @@ struct KvReplicatorThread::State final : KvOffers, std::enable_shared_from_this<
 
     // A question of this peer on its way.
     struct Question {
-        std::shared_ptr<io::LinkStream> stream;  // null while it is being opened
-        std::shared_ptr<SegmentSink> sink;       // of a fetch
+        std::shared_ptr<io::OutboundStream> stream;  // null while it is being opened
+        std::shared_ptr<SegmentSink> sink;           // of a fetch
     };
 
     TimePoint now() const { return deps.clock.now(); }
@@ -170,8 +172,8 @@ struct KvReplicatorThread::State final : KvOffers, std::enable_shared_from_this<
         const auto question = questions.find(id);
         if (question == questions.end()) co_return;
         if (!opened) co_return fail(id);
-        const std::shared_ptr<io::LinkStream> stream = question->second.stream = std::move(opened).value();
-        stream->give_way();
+        const std::shared_ptr<io::OutboundStream> stream = question->second.stream = std::move(opened).value();
+        stream->set_background_priority();
         if (question->second.sink) stream->read_into(question->second.sink);
         stream->on_ready([weak = weak_from_this(), id] {
             if (const auto self = weak.lock()) self->post([id](State& state) { state.read(id); });

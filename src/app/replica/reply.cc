@@ -11,7 +11,7 @@ namespace {
 
 class LinkReply final : public ReplyReader {
   public:
-    explicit LinkReply(std::shared_ptr<io::LinkStream> stream) : stream_(std::move(stream)) {}
+    explicit LinkReply(std::shared_ptr<io::OutboundStream> stream) : stream_(std::move(stream)) {}
 
     std::optional<Result<ReplyPart>> poll() override {
         auto frame = stream_->poll();
@@ -24,7 +24,7 @@ class LinkReply final : public ReplyReader {
     void cancel() override { stream_->cancel(); }
 
   private:
-    std::shared_ptr<io::LinkStream> stream_;
+    std::shared_ptr<io::OutboundStream> stream_;
 };
 
 class KnownReply final : public ReplyReader {
@@ -48,7 +48,7 @@ class KnownReply final : public ReplyReader {
 
 }  // namespace
 
-std::shared_ptr<ReplyReader> reply_of(std::shared_ptr<io::LinkStream> stream) {
+std::shared_ptr<ReplyReader> reply_of(std::shared_ptr<io::OutboundStream> stream) {
     return std::make_shared<LinkReply>(std::move(stream));
 }
 

@@ -14,7 +14,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
-#include "io/link/link.h"
+#include "io/link/outbound_stream.h"
 
 namespace exa::app {
 
@@ -42,7 +42,7 @@ class ReplyReader {
 };
 
 // The dialler's side of a link's stream.
-std::shared_ptr<ReplyReader> reply_of(std::shared_ptr<io::LinkStream> stream);
+std::shared_ptr<ReplyReader> reply_of(std::shared_ptr<io::OutboundStream> stream);
 
 // An answer that is known already.
 std::shared_ptr<ReplyReader> reply_of(std::vector<ReplyPart> parts);

@@ -1,10 +1,11 @@
 #include "io/clock/system_clock.h"
 
+#include "io/steady_time.h"
+
 namespace exa::io {
 
 TimePoint SystemClock::now() const {
-    const auto since = std::chrono::steady_clock::now().time_since_epoch();
-    return TimePoint(std::chrono::duration_cast<Duration>(since));
+    return steady_now();
 }
 
 WallTime SystemClock::wall() const {
@@ -13,11 +14,7 @@ WallTime SystemClock::wall() const {
 }
 
 std::chrono::steady_clock::time_point SystemClock::to_steady(TimePoint time) {
-    using Steady = std::chrono::steady_clock;
-    // Microseconds reach a thousand times further than Asio's nanoseconds: later is never.
-    if (time.time_since_epoch() >= std::chrono::duration_cast<Duration>(Steady::duration::max()))
-        return Steady::time_point::max();
-    return Steady::time_point(std::chrono::duration_cast<Steady::duration>(time.time_since_epoch()));
+    return io::to_steady(time);
 }
 
 }  // namespace exa::io

@@ -22,7 +22,7 @@ struct LinkIdentity {
     std::string name;
 };
 
-// What the links of a sealed cluster are made with. Without keys links are plain TCP.
+// What the links of an encrypted cluster are made with. Without keys links are plain TCP.
 struct LinkSealing {
     const Crypto* crypto = nullptr;  // outlives every link; needed as soon as there are keys
     std::shared_ptr<const LinkKeys> keys;
@@ -31,7 +31,7 @@ struct LinkSealing {
 struct LinkConfig {
     // Time for a TCP connection to a peer. Default 1 s.
     Duration connect_timeout = std::chrono::seconds(1);
-    // Time for the other side to prove itself (sealed links) and for its hello, once connected. Default 2 s.
+    // Time for the other side to prove itself (encrypted links) and for its hello, once connected. Default 2 s.
     Duration hello_timeout = std::chrono::seconds(2);
     // The dialler closes a link that has had no stream for this long; the acceptor after three times as long. 60 s.
     Duration idle_timeout = std::chrono::seconds(60);
@@ -45,8 +45,8 @@ struct LinkConfig {
     // Connections accepted that have not said hello yet, beside links_max. When one more comes the oldest is closed: a
     // peer needs milliseconds, whoever floods holds nothing for long. Default 256.
     std::uint32_t greetings_max = 256;
-    // A sealed link replaces its traffic key behind this many records of at most 16 KiB (RFC 8446 section 5.5 ends at
-    // 2^24.5). Default 2^23.
+    // An encrypted link replaces its traffic key after this many records of at most 16 KiB (RFC 8446 section 5.5 ends
+    // at 2^24.5). Default 2^23.
     std::uint64_t rekey_records = 1U << 23;
     // Bytes of head, data and end that may wait on one link before its writers wait too. Default 1 MiB.
     std::size_t write_queue_bytes = 1024 * 1024;
@@ -56,15 +56,15 @@ struct LinkConfig {
     bool reuse_port = false;
 };
 
-// Counters grow for the life of their owner; the two `_now` are levels.
+// Counters grow for as long as their owner exists; the two `_now` are levels.
 struct LinkStats {
     std::uint64_t links_now = 0;
     std::uint64_t streams_now = 0;
     std::uint64_t links_opened = 0;
     std::uint64_t links_broken = 0;   // after the hello, without a goodbye
     std::uint64_t links_refused = 0;  // wrong cluster, version or target, too many, and the two below
-    std::uint64_t refused_seal = 0;   // plain to a sealed peer, or sealed to a plain one
-    std::uint64_t refused_key = 0;    // sealed with a key that this peer, or the one dialled, does not hold
+    std::uint64_t refused_seal = 0;   // plaintext to an encrypted peer, or the reverse
+    std::uint64_t refused_key = 0;    // encrypted with a key that this peer, or the one dialled, does not hold
     std::uint64_t greetings_cut = 0;  // closed before their hello because more came than may wait
     std::uint64_t links_rekeyed = 0;  // closed or retired because keys changed
     std::uint64_t malformed = 0;      // bytes that are not our protocol, or break it

@@ -62,7 +62,7 @@ void LinkContext::count_refusal(const Error& why) {
         ++stats.links_refused;
 }
 
-void LinkContext::warn_of_stranger(std::string_view message, const Endpoint& remote, const Error& why) {
+void LinkContext::warn_of_unknown(std::string_view message, const Endpoint& remote, const Error& why) {
     const auto now = Clock::now();
     Warning& last = warnings_[why.code];
     if (last.at != Clock::time_point{} && now - last.at < std::chrono::seconds(1)) {

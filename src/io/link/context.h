@@ -22,8 +22,8 @@
 
 namespace exa::io {
 
-class Link;
-class LinkStream;
+class LinkConnection;
+class InboundStream;
 
 // Outlives its links. The owner clears the handlers when it goes.
 struct LinkContext {
@@ -39,9 +39,9 @@ struct LinkContext {
     std::unique_ptr<Transport> transport_to(boost::asio::ip::tcp::socket socket, PeerId acceptor, KeyId key) const;
     std::unique_ptr<Transport> transport_from(boost::asio::ip::tcp::socket socket) const;
 
-    // A warning about strangers, at most one a second of each code of `why`: they must not be able to fill a disk, nor
-    // to hide with noise what an operator got wrong.
-    void warn_of_stranger(std::string_view message, const Endpoint& remote, const Error& why);
+    // A warning about an unknown sender, at most one per second for each code of `why`: nobody must be able to fill a
+    // disk, or to hide an operator's mistake in noise.
+    void warn_of_unknown(std::string_view message, const Endpoint& remote, const Error& why);
     void count_refusal(const Error& why);
 
     LinkConfig config;
@@ -51,10 +51,10 @@ struct LinkContext {
     std::shared_ptr<const TlsContext> tls;  // of a sealed peer
     std::shared_ptr<const LinkKeys> keys;   // never null; as they are now
     LinkStats stats;
-    std::function<void(std::shared_ptr<LinkStream>, wire::Open)> on_open;
+    std::function<void(std::shared_ptr<InboundStream>, wire::Open)> on_open;
     std::function<void(PeerId, Endpoint, Bytes)> on_sync;
     // `broken`: it ended after the hello without a goodbye from either side.
-    std::function<void(const std::shared_ptr<Link>&, bool broken)> on_finished;
+    std::function<void(const std::shared_ptr<LinkConnection>&, bool broken)> on_finished;
 
   private:
     Result<Digest> find_psk(const PskIdentity& identity) const;

@@ -1,3 +1,5 @@
+#include "io/link/pool.h"
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/detached.hpp>
@@ -9,7 +11,6 @@
 
 #include "io/errc.h"
 #include "io/link/connection.h"
-#include "io/link/link.h"
 #include "io/net.h"
 
 namespace exa::io {
@@ -24,7 +25,7 @@ struct Dial {
     explicit Dial(const asio::any_io_executor& executor) : done(executor) {}
     Signal done;
     bool over = false;
-    std::shared_ptr<Link> link;
+    std::shared_ptr<LinkConnection> link;
     Error failure;
 };
 
@@ -41,23 +42,23 @@ struct LinkPool::State : std::enable_shared_from_this<LinkPool::State> {
         : io(context),
           shared(std::make_shared<LinkContext>(std::move(config), std::move(identity), log, std::move(sealing))) {}
 
-    Awaitable<Result<std::shared_ptr<Link>>> obtain(Endpoint to, PeerId expect);
+    Awaitable<Result<std::shared_ptr<LinkConnection>>> obtain(Endpoint to, PeerId expect);
     Awaitable<void> dial(Endpoint to, PeerId expect, std::shared_ptr<Dial> dial);
-    Awaitable<Result<std::shared_ptr<Link>>> connect(Endpoint to, PeerId expect);
-    Awaitable<Result<std::shared_ptr<Link>>> connect_with(Endpoint to, PeerId expect, KeyId key);
+    Awaitable<Result<std::shared_ptr<LinkConnection>>> connect(Endpoint to, PeerId expect);
+    Awaitable<Result<std::shared_ptr<LinkConnection>>> connect_with(Endpoint to, PeerId expect, KeyId key);
     void keys_changed();
-    void finished(const std::shared_ptr<Link>& link, bool broken);
+    void finished(const std::shared_ptr<LinkConnection>& link, bool broken);
 
     asio::io_context& io;
     std::shared_ptr<LinkContext> shared;
-    std::map<Endpoint, std::shared_ptr<Link>> links;
+    std::map<Endpoint, std::shared_ptr<LinkConnection>> links;
     std::map<std::pair<Endpoint, PeerId>, std::shared_ptr<Dial>> dials;
-    std::set<std::shared_ptr<Link>> all;  // also those still greeting, and older ones to the same endpoint
+    std::set<std::shared_ptr<LinkConnection>> all;  // also those still greeting, and older ones to the same endpoint
     std::function<void(PeerId, Generation)> on_broken;
     bool closed = false;
 };
 
-Awaitable<Result<std::shared_ptr<Link>>> LinkPool::State::obtain(Endpoint to, PeerId expect) {
+Awaitable<Result<std::shared_ptr<LinkConnection>>> LinkPool::State::obtain(Endpoint to, PeerId expect) {
     const auto self = shared_from_this();
     if (closed) co_return error(errc::closed, "link pool");
     if (const auto at = links.find(to); at != links.end() && at->second->usable()) {
@@ -100,9 +101,10 @@ Awaitable<void> LinkPool::State::dial(Endpoint to, PeerId expect, std::shared_pt
 }
 
 // The primary first; then, while keys rotate, each of the others that the other side may still have in its place.
-Awaitable<Result<std::shared_ptr<Link>>> LinkPool::State::connect(Endpoint to, PeerId expect) {
+Awaitable<Result<std::shared_ptr<LinkConnection>>> LinkPool::State::connect(Endpoint to, PeerId expect) {
     if (!shared->is_sealed()) co_return co_await connect_with(to, expect, KeyId{});
-    if (expect == PeerId{}) co_return error(errc::wrong_peer, "a sealed link is made to a peer that is named");
+    if (expect == PeerId{})
+        co_return error(errc::wrong_peer, "an encrypted link needs the id of the peer that it is made to");
     const auto keys = shared->keys;
     std::vector<KeyId> order{keys->primary};
     for (const ClusterKey& key : keys->keys)
@@ -116,11 +118,12 @@ Awaitable<Result<std::shared_ptr<Link>>> LinkPool::State::connect(Endpoint to, P
         if (failure.code != errc::wrong_key) break;
     }
     if (failure.code == errc::wrong_key || failure.code == errc::wrong_seal || failure.code == errc::malformed)
-        shared->warn_of_stranger("cannot make a sealed link", to, failure);
+        shared->warn_of_unknown("cannot make an encrypted link", to, failure);
     co_return failure;
 }
 
-Awaitable<Result<std::shared_ptr<Link>>> LinkPool::State::connect_with(Endpoint to, PeerId expect, KeyId key) {
+Awaitable<Result<std::shared_ptr<LinkConnection>>> LinkPool::State::connect_with(Endpoint to, PeerId expect,
+                                                                                 KeyId key) {
     auto socket = std::make_shared<tcp::socket>(io);
     asio::steady_timer timer(io, shared->config.connect_timeout);
     // Shared: the timer's handler may be due already when the connection fails, and then outlives this coroutine.
@@ -138,8 +141,8 @@ Awaitable<Result<std::shared_ptr<Link>>> LinkPool::State::connect_with(Endpoint 
         co_return error(is_our_own(code) ? errc::system : errc::connect_failed,
                         to_string(to) + " (" + code.message() + ")");
     if (!shared->is_welcome(key)) co_return error(errc::wrong_key, "the keys changed meanwhile");
-    auto link =
-        std::make_shared<Link>(shared, shared->transport_to(std::move(*socket), expect, key), Link::Role::dialler);
+    auto link = std::make_shared<LinkConnection>(shared, shared->transport_to(std::move(*socket), expect, key),
+                                                 LinkMachine::Role::dialler);
     all.insert(link);
     if (auto greeted = co_await link->greet(expect); !greeted) co_return greeted.error();
     co_return link;
@@ -159,7 +162,7 @@ void LinkPool::State::keys_changed() {
     }
 }
 
-void LinkPool::State::finished(const std::shared_ptr<Link>& link, bool broken) {
+void LinkPool::State::finished(const std::shared_ptr<LinkConnection>& link, bool broken) {
     all.erase(link);
     std::erase_if(links, [&](const auto& entry) { return entry.second == link; });
     if (broken && on_broken) on_broken(link->peer(), link->generation());
@@ -178,7 +181,7 @@ LinkPool::~LinkPool() {
     state_->shared->on_sync = nullptr;
 }
 
-Awaitable<Result<std::shared_ptr<LinkStream>>> LinkPool::open(Endpoint to, PeerId expect, wire::Open open) {
+Awaitable<Result<std::shared_ptr<OutboundStream>>> LinkPool::open(Endpoint to, PeerId expect, wire::Open open) {
     const auto state = state_;
     const auto request = std::make_shared<const wire::Open>(std::move(open));
     for (int attempt = 0;; ++attempt) {
@@ -191,8 +194,8 @@ Awaitable<Result<std::shared_ptr<LinkStream>>> LinkPool::open(Endpoint to, PeerI
     }
 }
 
-std::optional<Result<std::shared_ptr<LinkStream>>> LinkPool::try_open(Endpoint to, PeerId expect,
-                                                                      const wire::Open& open) {
+std::optional<Result<std::shared_ptr<OutboundStream>>> LinkPool::try_open(Endpoint to, PeerId expect,
+                                                                          const wire::Open& open) {
     const auto at = state_->links.find(to);
     if (state_->closed || at == state_->links.end() || !at->second->usable() || !at->second->has_room())
         return std::nullopt;

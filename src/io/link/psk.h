@@ -1,9 +1,9 @@
-// Psk: the secret that one dialler and one acceptor of a sealed cluster share, and how the dialler names it.
+// Psk: the secret that one dialler and one acceptor of an encrypted cluster share, and how the dialler names it.
 //
 // It is an external PSK of TLS 1.3 (RFC 8446 section 4.2.11, RFC 9257), derived from a cluster key for one ordered pair
 // of peers: bytes that were meant for one peer, or sent by it, make no sense to any other, and a link cannot be
 // reflected to where it came from. Every holder of the cluster key can derive every pair's, so it tells peers of the
-// cluster from strangers, not honest peers from others.
+// cluster from outsiders, not honest peers from others.
 #pragma once
 
 #include <array>

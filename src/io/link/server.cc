@@ -1,3 +1,5 @@
+#include "io/link/server.h"
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -10,7 +12,6 @@
 
 #include "io/errc.h"
 #include "io/link/connection.h"
-#include "io/link/link.h"
 #include "io/net.h"
 
 namespace exa::io {
@@ -24,18 +25,18 @@ struct LinkServer::State : std::enable_shared_from_this<LinkServer::State> {
           shared(std::make_shared<LinkContext>(std::move(config), std::move(identity), log, std::move(sealing))) {}
 
     Awaitable<void> accept_loop();
-    Awaitable<void> serve(std::shared_ptr<Link> link);
+    Awaitable<void> serve(std::shared_ptr<LinkConnection> link);
     void keys_changed();
     void make_room();
-    void finished(const std::shared_ptr<Link>& link);
+    void finished(const std::shared_ptr<LinkConnection>& link);
 
     asio::io_context& io;
     std::shared_ptr<LinkContext> shared;
     std::optional<tcp::acceptor> acceptor;
     Endpoint bound;
-    std::set<std::shared_ptr<Link>> links;
-    std::deque<std::shared_ptr<Link>> greeting;       // of `links`, the oldest first
-    std::map<PeerId, std::shared_ptr<Link>> by_peer;  // the newest of each
+    std::set<std::shared_ptr<LinkConnection>> links;
+    std::deque<std::shared_ptr<LinkConnection>> greeting;       // of `links`, the oldest first
+    std::map<PeerId, std::shared_ptr<LinkConnection>> by_peer;  // the newest of each
     bool closed = false;
 };
 
@@ -56,14 +57,15 @@ Awaitable<void> LinkServer::State::accept_loop() {
             continue;
         }
         make_room();
-        auto link = std::make_shared<Link>(shared, shared->transport_from(std::move(socket)), Link::Role::acceptor);
+        auto link = std::make_shared<LinkConnection>(shared, shared->transport_from(std::move(socket)),
+                                                     LinkMachine::Role::acceptor);
         links.insert(link);
         greeting.push_back(link);
         asio::co_spawn(io, [self, link]() { return self->serve(link); }, asio::detached);
     }
 }
 
-Awaitable<void> LinkServer::State::serve(std::shared_ptr<Link> link) {
+Awaitable<void> LinkServer::State::serve(std::shared_ptr<LinkConnection> link) {
     const auto self = shared_from_this();
     if (!co_await link->greet(PeerId{})) co_return;
     std::erase(greeting, link);
@@ -79,8 +81,8 @@ void LinkServer::State::make_room() {
     if (greeting.size() < shared->config.greetings_max) return;
     const auto oldest = greeting.front();
     ++shared->stats.greetings_cut;
-    shared->warn_of_stranger("closed a connection that has not said hello", oldest->remote(),
-                             error(errc::too_many, "connections that wait"));
+    shared->warn_of_unknown("closed a connection that has not said hello", oldest->remote(),
+                            error(errc::too_many, "connections that wait"));
     oldest->finish(false);
 }
 
@@ -92,7 +94,7 @@ void LinkServer::State::keys_changed() {
     }
 }
 
-void LinkServer::State::finished(const std::shared_ptr<Link>& link) {
+void LinkServer::State::finished(const std::shared_ptr<LinkConnection>& link) {
     links.erase(link);
     std::erase(greeting, link);
     if (const auto at = by_peer.find(link->peer()); at != by_peer.end() && at->second == link) by_peer.erase(at);

@@ -3,8 +3,8 @@
 //
 // TLS 1.3 only, one cipher suite (AES-256-GCM with SHA-384), one group (X25519), and one way to be who one says one
 // is: a PSK of the pair with a fresh key exchange (psk_dhe_ke). No certificates, tickets, early data, compression or
-// renegotiation, so there is nothing to be talked down to. What an acceptor spends on a stranger is bounded: a few
-// kilobytes, and no key exchange before the dialler has proven that it holds the key.
+// renegotiation, so there is nothing to be talked down to. What an acceptor spends on an unknown sender is bounded: a
+// few kilobytes, and no key exchange before the dialler has proven that it holds the key.
 //
 // Usage: while handshake() wants more, send take_output(), then read into prepare() and commit(). Then read() and
 // write(), sending take_output() after each write.
@@ -44,8 +44,9 @@ bool looks_like_tls(ByteView first);
 
 class TlsSession {
   public:
-    // The PSK of an identity that a stranger claims; an error refuses it: errc::wrong_key when the key is not held,
-    // errc::wrong_peer when the identity names somebody else than this peer as the acceptor, or itself as initiator.
+    // The PSK of an identity that an unknown sender claims; an error refuses it: errc::wrong_key when the key is not
+    // held, errc::wrong_peer when the identity names somebody else than this peer as the acceptor, or itself as
+    // initiator.
     using FindPsk = std::function<Result<Digest>(const PskIdentity&)>;
 
     static std::unique_ptr<TlsSession> dial(std::shared_ptr<const TlsContext> context, const PskIdentity& identity,

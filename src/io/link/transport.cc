@@ -17,7 +17,7 @@ namespace {
 // How much is read and dropped of a side that is told no: 64 reads.
 constexpr int linger_reads_max = 64;
 
-// What a sealed connection keeps for its next batch.
+// What an encrypted connection keeps for its next batch.
 constexpr std::size_t resting_capacity = 64 * 1024;
 
 // Both transports are a socket; they differ in what goes over it.
@@ -47,8 +47,8 @@ class SocketTransport : public Transport {
         socket_.close(code);
     }
 
-    void give_way() override {
-        if (!std::exchange(gives_way_, true)) io::give_way(socket_);
+    void set_background_priority() override {
+        if (!std::exchange(is_background_, true)) io::set_background_priority(socket_);
     }
 
     asio::any_io_executor executor() override { return socket_.get_executor(); }
@@ -83,7 +83,7 @@ class SocketTransport : public Transport {
   private:
     tcp::socket socket_;
     Endpoint remote_;
-    bool gives_way_ = false;
+    bool is_background_ = false;
 };
 
 class TcpTransport final : public SocketTransport {
@@ -116,7 +116,7 @@ class TlsTransport final : public SocketTransport {
             const auto got = co_await receive(session_->prepare());
             if (got.code)
                 co_return error(errc::broken, answered ? "TLS handshake: " + got.code.message()
-                                                       : "closed without an answer (is the other end sealed, too?)");
+                                                       : "closed without an answer (does the other end encrypt, too?)");
             answered = true;
             session_->commit(got.bytes);
         }

@@ -1,5 +1,5 @@
-// Transport: the byte stream under a link: plain TCP, or TLS 1.3 in a sealed cluster. A link is made with one or the
-// other and never changes over.
+// Transport: the byte stream under a link: plain TCP, or TLS 1.3 in an encrypted cluster. A link is made with one or
+// the other and never changes over.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -44,8 +44,8 @@ class Transport {
     virtual Awaitable<void> linger() = 0;
     // Ends reads and writes in flight with an error. Idempotent.
     virtual void close() = 0;
-    // What leaves from now on gives way to other traffic, of this host and of routers that know RFC 8622. Idempotent.
-    virtual void give_way() = 0;
+    // What leaves from now on yields to other traffic, of this host and of routers that know RFC 8622. Idempotent.
+    virtual void set_background_priority() = 0;
     virtual boost::asio::any_io_executor executor() = 0;
     virtual Endpoint remote() const = 0;
 };

@@ -8,9 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "../io/link_support.h"
 #include "../io/support.h"
 #include "io/crypto/openssl_crypto.h"
-#include "io/link/link.h"
+#include "io/link/server.h"
 #include "kv/messages.h"
 
 using namespace exa;
@@ -51,7 +52,7 @@ class SlowPeer {
         kv::SegmentHead head;
         head.tokens = 64;
         sealer.seal(head, *segment_);
-        server_.on_open([this, &io](std::shared_ptr<io::LinkStream> stream, const wire::Open& open) {
+        server_.on_open([this, &io](std::shared_ptr<io::InboundStream> stream, const wire::Open& open) {
             const auto question = kv::decode_question(open.body);
             BOOST_REQUIRE(question.has_value());
             asio::co_spawn(io, answer(std::move(stream), question.value().kind), asio::detached);
@@ -63,24 +64,24 @@ class SlowPeer {
     bool was_cancelled() const { return was_cancelled_; }
 
   private:
-    Awaitable<void> answer(std::shared_ptr<io::LinkStream> stream, kv::QuestionKind kind) {
+    Awaitable<void> answer(std::shared_ptr<io::InboundStream> stream, kv::QuestionKind kind) {
         const kv::Item item{key, 0, static_cast<std::uint32_t>(segment_->size())};
         if (kind == kv::QuestionKind::lookup)
-            static_cast<void>(co_await stream->write_data({0, {}, kv::encode(std::span(&item, 1))}));
+            static_cast<void>(co_await send_data(stream, {0, {}, kv::encode(std::span(&item, 1))}));
         else
-            co_await send_segment(*stream);
-        static_cast<void>(co_await stream->write_end({}));
+            co_await send_segment(stream);
+        static_cast<void>(stream->push_end({}));
     }
 
-    Awaitable<void> send_segment(io::LinkStream& stream) {
+    Awaitable<void> send_segment(std::shared_ptr<io::InboundStream> stream) {
         asio::steady_timer timer(co_await asio::this_coro::executor);
-        static_cast<void>(co_await stream.write_data({0, {}, kv::segment_prefix(segment_->size())}));
+        static_cast<void>(co_await send_data(stream, {0, {}, kv::segment_prefix(segment_->size())}));
         const std::string bytes(as_text(segment_->view()));
         const std::size_t size = bytes.size() / pieces_ + 1;
         for (std::size_t at = 0; at < bytes.size() && !was_cancelled_; at += size) {
             timer.expires_after(piece_time_);
             co_await timer.async_wait(as_result);
-            was_cancelled_ = !co_await stream.write_data({0, {}, bytes.substr(at, size)});
+            was_cancelled_ = !co_await send_data(stream, {0, {}, bytes.substr(at, size)});
         }
     }
 

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "io/errc.h"
-#include "io/link/link.h"
+#include "io/link/pool.h"
+#include "io/link/server.h"
+#include "link_support.h"
 #include "support.h"
 #include "wire/frame.h"
 
@@ -58,11 +60,11 @@ struct Fixture {
     std::optional<LinkServer> server;
     std::optional<LinkPool> pool;
     int opened = 0;
-    std::vector<std::shared_ptr<LinkStream>> kept;
+    std::vector<std::shared_ptr<InboundStream>> kept;
 
     void start_server() {
         server.emplace(io, config, identity(peer_b), log);
-        server->on_open([this](std::shared_ptr<LinkStream> stream, const wire::Open&) {
+        server->on_open([this](std::shared_ptr<InboundStream> stream, const wire::Open&) {
             ++opened;
             kept.push_back(std::move(stream));
         });
@@ -216,12 +218,12 @@ BOOST_AUTO_TEST_CASE(control_frames_overtake_queued_data) {
     constexpr std::size_t piece = 250'000;
     config.write_queue_bytes = 64 * 1024 * 1024;
     server.emplace(io, config, identity(peer_b), log);
-    server->on_open([this](std::shared_ptr<LinkStream> stream, const wire::Open&) {
+    server->on_open([this](std::shared_ptr<InboundStream> stream, const wire::Open&) {
         kept.push_back(stream);
         asio::co_spawn(
             io,
             [stream]() -> Awaitable<void> {
-                BOOST_TEST((co_await stream->write_data({0, {1}, std::string(piece, 'x')})).has_value());
+                BOOST_TEST((co_await send_data(stream, {0, {1}, std::string(piece, 'x')})).has_value());
             },
             asio::detached);
     });
@@ -268,8 +270,8 @@ BOOST_AUTO_TEST_CASE(acceptor_that_sends_beyond_its_credit_is_cut_off) {
         for (int i = 0; i < 3; ++i) data += text(wire::encode_data(1, {0, {}, std::string(200'000, 'x')}));
         co_await fake.raw.send_what_goes(data);
         co_await eventually([&] { return pool->stats().malformed == 1; }, "it is noticed");
-        BOOST_TEST((co_await stream.value()->read()).has_value());
-        BOOST_TEST((co_await stream.value()->read()).has_value());
+        BOOST_TEST((co_await next_frame(stream.value())).has_value());
+        BOOST_TEST((co_await next_frame(stream.value())).has_value());
     });
 }
 
@@ -311,7 +313,7 @@ BOOST_AUTO_TEST_CASE(frames_of_cancelled_streams_are_ignored) {
         co_await fake.raw.send(text(wire::encode_head(1, {})) + text(wire::encode_end(1, {})));
         auto next = co_await pool->open(fake.at, peer_b, {});
         co_await fake.raw.send(text(wire::encode_end(2, {wire::EndCode::ok, "second", std::nullopt})));
-        auto end = co_await next.value()->read();
+        auto end = co_await next_frame(next.value());
         BOOST_TEST(std::get<wire::End>(end.value()).message == "second");
         BOOST_TEST(pool->stats().malformed == 0);
     });
@@ -332,10 +334,10 @@ BOOST_AUTO_TEST_CASE(peer_that_dies_breaks_its_streams_and_is_reported) {
         co_await fake.raw.send(text(wire::encode_data(1, {0, {1}, "before"})));
         fake.raw.close();
         // What had arrived is not lost.
-        auto data = co_await stream.value()->read();
+        auto data = co_await next_frame(stream.value());
         BOOST_TEST_REQUIRE(data.has_value());
         BOOST_TEST(std::get<wire::Data>(data.value()).bytes == "before");
-        auto next = co_await stream.value()->read();
+        auto next = co_await next_frame(stream.value());
         BOOST_TEST_REQUIRE(!next.has_value());
         BOOST_TEST((next.error().code == make_error_code(errc::broken)));
         BOOST_TEST((broken == peer_b));
@@ -353,7 +355,7 @@ BOOST_AUTO_TEST_CASE(peer_that_falls_silent_is_given_up_after_two_pings) {
     drive(io, [&]() -> Awaitable<void> {
         asio::co_spawn(io, fake.accept_and_say(hello_of(peer_b)), asio::detached);
         auto stream = co_await pool->open(fake.at, peer_b, {});
-        BOOST_TEST(!(co_await stream.value()->read()).has_value());
+        BOOST_TEST(!(co_await next_frame(stream.value())).has_value());
         BOOST_TEST((broken == peer_b));
         const auto types = types_of(co_await fake.raw.read_to_end());
         BOOST_TEST((types == std::vector{wire::FrameType::hello, wire::FrameType::open, wire::FrameType::ping,
@@ -367,7 +369,7 @@ BOOST_AUTO_TEST_CASE(peer_that_answers_pings_may_think_for_as_long_as_it_likes) 
     pool.emplace(io, config, identity(peer_a), log);
     drive(io, [&]() -> Awaitable<void> {
         auto stream = co_await pool->open(server->endpoint(), peer_b, {});
-        auto frame = co_await stream.value()->read(milliseconds(200));
+        auto frame = co_await next_frame(stream.value(), milliseconds(200));
         BOOST_TEST((frame.error().code == make_error_code(errc::timed_out)));
         BOOST_TEST(pool->stats().links_broken == 0);
     });

@@ -7,8 +7,10 @@
 
 #include "io/crypto/openssl_crypto.h"
 #include "io/errc.h"
-#include "io/link/link.h"
+#include "io/link/pool.h"
+#include "io/link/server.h"
 #include "io/link/transport.h"
+#include "link_support.h"
 #include "support.h"
 
 using namespace exa::io;
@@ -81,11 +83,11 @@ struct Fixture {
     LinkConfig config;
     std::optional<LinkServer> server;
     std::optional<LinkPool> pool;
-    std::vector<std::shared_ptr<LinkStream>> kept;  // those that asked to be
+    std::vector<std::shared_ptr<InboundStream>> kept;  // those that asked to be
 
     void start_server(std::shared_ptr<const LinkKeys> with) {
         server.emplace(io, config, identity(peer_b), at_server, LinkSealing{&crypto, std::move(with)});
-        server->on_open([this](std::shared_ptr<LinkStream> stream, wire::Open open) {
+        server->on_open([this](std::shared_ptr<InboundStream> stream, wire::Open open) {
             if (open.body == "keep") {
                 kept.push_back(std::move(stream));
                 return;
@@ -93,8 +95,8 @@ struct Fixture {
             asio::co_spawn(
                 io,
                 [stream, open = std::move(open)]() -> Awaitable<void> {
-                    BOOST_TEST((co_await stream->write_data({0, {}, open.body})).has_value());
-                    BOOST_TEST((co_await stream->write_end({})).has_value());
+                    BOOST_TEST((co_await send_data(stream, {0, {}, open.body})).has_value());
+                    BOOST_TEST(stream->push_end({}).has_value());
                 },
                 asio::detached);
         });
@@ -103,7 +105,7 @@ struct Fixture {
     void start_pool(std::shared_ptr<const LinkKeys> with, PeerId who = peer_a) {
         pool.emplace(io, config, identity(who), at_pool, LinkSealing{&crypto, std::move(with)});
     }
-    Awaitable<Result<std::shared_ptr<LinkStream>>> open(std::string body, PeerId expect = peer_b) {
+    Awaitable<Result<std::shared_ptr<OutboundStream>>> open(std::string body, PeerId expect = peer_b) {
         wire::Open request;
         request.body = std::move(body);
         co_return co_await pool->open(server->endpoint(), expect, std::move(request));
@@ -113,7 +115,7 @@ struct Fixture {
         BOOST_REQUIRE_MESSAGE(stream.has_value(), (stream ? "" : stream.error().message()));
         std::string bytes;
         while (true) {
-            auto frame = co_await stream.value()->read();
+            auto frame = co_await next_frame(stream.value());
             BOOST_TEST_REQUIRE(frame.has_value());
             if (const auto* data = std::get_if<wire::Data>(&frame.value())) bytes += data->bytes;
             if (std::holds_alternative<wire::End>(frame.value())) co_return bytes;
@@ -156,7 +158,7 @@ BOOST_AUTO_TEST_CASE(plain_link_to_a_sealed_peer_gets_no_answer) {
     drive(io, [&]() -> Awaitable<void> {
         const auto refused = co_await open("secret");
         BOOST_TEST(is(refused, errc::broken));
-        BOOST_TEST(refused.error().message().find("is that peer sealed?") != std::string::npos);
+        BOOST_TEST(refused.error().message().find("is that peer's cluster encrypted?") != std::string::npos);
         BOOST_TEST(server->stats().refused_seal == 2);
         BOOST_TEST(server->stats().links_opened == 0);
     });
@@ -168,10 +170,10 @@ BOOST_AUTO_TEST_CASE(sealed_link_to_a_plain_peer_gets_no_answer) {
     drive(io, [&]() -> Awaitable<void> {
         const auto refused = co_await open("secret");
         BOOST_TEST(is(refused, errc::broken));
-        BOOST_TEST(refused.error().message().find("is the other end sealed, too?") != std::string::npos);
+        BOOST_TEST(refused.error().message().find("does the other end encrypt, too?") != std::string::npos);
         BOOST_TEST(server->stats().refused_seal == 1);
         BOOST_TEST(server->stats().malformed == 0);
-        BOOST_TEST(at_server.says("the other end is sealed"));
+        BOOST_TEST(at_server.says("the other end encrypts"));
         BOOST_TEST(server->stats().bytes_sent == 0);
         co_await nobody_is_left();
     });
@@ -372,7 +374,7 @@ BOOST_AUTO_TEST_CASE(cut_without_a_goodbye_tells_which_life_broke) {
         BOOST_TEST_REQUIRE(stream.has_value());
         // An end of the stream that TLS does not vouch for, which anyone on the way could forge, is no goodbye.
         fake->close();
-        BOOST_TEST(is(co_await stream.value()->read(), errc::broken));
+        BOOST_TEST(is(co_await next_frame(stream.value()), errc::broken));
         BOOST_TEST((peer == peer_b));
         BOOST_TEST((life == Generation{77}));
     });
@@ -410,10 +412,10 @@ BOOST_AUTO_TEST_CASE(rotation_moves_new_streams_and_lets_old_ones_end) {
         pool->set_keys(first_2);
         BOOST_TEST(co_await echo("new link") == "new link");
         BOOST_TEST(pool->stats().links_now == 2);
-        BOOST_TEST((co_await kept[0]->write_data({0, {}, "late"})).has_value());
-        BOOST_TEST((co_await kept[0]->write_end({})).has_value());
-        BOOST_TEST((co_await old.value()->read()).has_value());
-        BOOST_TEST((co_await old.value()->read()).has_value());
+        BOOST_TEST((co_await send_data(kept[0], {0, {}, "late"})).has_value());
+        BOOST_TEST(kept[0]->push_end({}).has_value());
+        BOOST_TEST((co_await next_frame(old.value())).has_value());
+        BOOST_TEST((co_await next_frame(old.value())).has_value());
         co_await eventually([&] { return pool->stats().links_now == 1; }, "the old link closes behind its last stream");
 
         server->set_keys(only_2);
@@ -438,7 +440,7 @@ BOOST_AUTO_TEST_CASE(removed_key_closes_its_links_at_once) {
                 server->set_keys(only_2);
             else
                 pool->set_keys(only_2);
-            BOOST_TEST(is(co_await old.value()->read(), errc::broken));
+            BOOST_TEST(is(co_await next_frame(old.value()), errc::broken));
             co_await eventually([&] { return kept[0]->cancelled(); }, "the acceptor is told");
             BOOST_TEST(co_await echo("again") == "again");
             BOOST_TEST((pool->stats().links_rekeyed + server->stats().links_rekeyed) == 1);

@@ -1,5 +1,3 @@
-#include "io/link/link.h"
-
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/detached.hpp>
@@ -12,6 +10,9 @@
 
 #include "io/crypto/openssl_crypto.h"
 #include "io/errc.h"
+#include "io/link/pool.h"
+#include "io/link/server.h"
+#include "link_support.h"
 #include "support.h"
 
 using namespace exa::io;
@@ -53,7 +54,7 @@ const auto plain_and_sealed = boost::unit_test::data::make({false, true});
 
 // Peer a dials, peer b accepts; each test says how b answers.
 struct Fixture {
-    using Answer = std::function<Awaitable<void>(std::shared_ptr<LinkStream>, wire::Open)>;
+    using Answer = std::function<Awaitable<void>(std::shared_ptr<InboundStream>, wire::Open)>;
 
     asio::io_context io{1};
     exa::NullLog log;
@@ -69,13 +70,13 @@ struct Fixture {
 
     void start(Answer answer) {
         server.emplace(io, config, identity(peer_b), log, sealing);
-        server->on_open([this, answer = std::move(answer)](std::shared_ptr<LinkStream> stream, wire::Open open) {
+        server->on_open([this, answer = std::move(answer)](std::shared_ptr<InboundStream> stream, wire::Open open) {
             asio::co_spawn(io, answer(std::move(stream), std::move(open)), asio::detached);
         });
         BOOST_TEST_REQUIRE(server->bind(any_port).has_value());
         pool.emplace(io, config, identity(peer_a), log, sealing);
     }
-    Awaitable<std::shared_ptr<LinkStream>> open(std::string body = {}) {
+    Awaitable<std::shared_ptr<OutboundStream>> open(std::string body = {}) {
         auto stream = co_await pool->open(server->endpoint(), peer_b, request(std::move(body)));
         BOOST_REQUIRE_MESSAGE(stream.has_value(), why(stream));
         co_return stream.value();
@@ -83,20 +84,20 @@ struct Fixture {
 };
 
 // The bytes of all data up to the end.
-Awaitable<std::string> read_all(std::shared_ptr<LinkStream> stream) {
+Awaitable<std::string> read_all(std::shared_ptr<OutboundStream> stream) {
     std::string bytes;
     while (true) {
-        auto frame = co_await stream->read();
+        auto frame = co_await next_frame(stream);
         BOOST_REQUIRE_MESSAGE(frame.has_value(), why(frame));
         if (const auto* data = std::get_if<wire::Data>(&frame.value())) bytes += data->bytes;
         if (std::holds_alternative<wire::End>(frame.value())) co_return bytes;
     }
 }
 
-Awaitable<void> echo(std::shared_ptr<LinkStream> stream, wire::Open open) {
-    BOOST_TEST((co_await stream->write_head({200, "text/plain", std::nullopt})).has_value());
-    BOOST_TEST((co_await stream->write_data({7, {4, 5}, open.body})).has_value());
-    BOOST_TEST((co_await stream->write_end({wire::EndCode::ok, "done", std::nullopt})).has_value());
+Awaitable<void> echo(std::shared_ptr<InboundStream> stream, wire::Open open) {
+    BOOST_TEST(stream->push_head({200, "text/plain", std::nullopt}).has_value());
+    BOOST_TEST((co_await send_data(stream, {7, {4, 5}, open.body})).has_value());
+    BOOST_TEST(stream->push_end({wire::EndCode::ok, "done", std::nullopt}).has_value());
 }
 
 template <class T>
@@ -110,7 +111,7 @@ BOOST_FIXTURE_TEST_SUITE(peer_link, Fixture)
 
 BOOST_DATA_TEST_CASE(answer_travels_as_head_data_and_end, plain_and_sealed, sealed) {
     seal(sealed);
-    start([](std::shared_ptr<LinkStream> stream, wire::Open open) -> Awaitable<void> {
+    start([](std::shared_ptr<InboundStream> stream, wire::Open open) -> Awaitable<void> {
         BOOST_TEST((open == request("question")));
         BOOST_TEST((stream->peer() == peer_a));
         co_await echo(stream, std::move(open));
@@ -118,13 +119,13 @@ BOOST_DATA_TEST_CASE(answer_travels_as_head_data_and_end, plain_and_sealed, seal
     drive(io, [&]() -> Awaitable<void> {
         auto stream = co_await open("question");
         BOOST_TEST((stream->peer() == peer_b));
-        auto head = co_await stream->read();
+        auto head = co_await next_frame(stream);
         BOOST_TEST((std::get<wire::Head>(head.value()) == wire::Head{200, "text/plain", std::nullopt}));
-        auto data = co_await stream->read();
+        auto data = co_await next_frame(stream);
         BOOST_TEST((std::get<wire::Data>(data.value()) == wire::Data{7, {4, 5}, "question"}));
-        auto end = co_await stream->read();
+        auto end = co_await next_frame(stream);
         BOOST_TEST((std::get<wire::End>(end.value()) == wire::End{wire::EndCode::ok, "done", std::nullopt}));
-        BOOST_TEST(is(co_await stream->read(), errc::closed));
+        BOOST_TEST(is(co_await next_frame(stream), errc::closed));
     });
 }
 
@@ -158,9 +159,9 @@ BOOST_DATA_TEST_CASE(large_bodies_pass_both_ways_byte_for_byte, plain_and_sealed
     seal(sealed);
     std::string body;
     for (int i = 0; body.size() < 5'000'000; ++i) body += std::to_string(i) + ",";
-    start([](std::shared_ptr<LinkStream> stream, wire::Open open) -> Awaitable<void> {
-        BOOST_TEST((co_await stream->write_data({0, {}, open.body})).has_value());
-        BOOST_TEST((co_await stream->write_end({})).has_value());
+    start([](std::shared_ptr<InboundStream> stream, wire::Open open) -> Awaitable<void> {
+        BOOST_TEST((co_await send_data(stream, {0, {}, open.body})).has_value());
+        BOOST_TEST(stream->push_end({}).has_value());
     });
     drive(io, [&]() -> Awaitable<void> {
         auto stream = co_await open(body);
@@ -171,9 +172,9 @@ BOOST_DATA_TEST_CASE(large_bodies_pass_both_ways_byte_for_byte, plain_and_sealed
 BOOST_DATA_TEST_CASE(reader_that_stops_holds_up_only_its_own_stream, plain_and_sealed, sealed) {
     seal(sealed);
     std::size_t written = 0;
-    start([&](std::shared_ptr<LinkStream> stream, wire::Open open) -> Awaitable<void> {
+    start([&](std::shared_ptr<InboundStream> stream, wire::Open open) -> Awaitable<void> {
         if (open.body != "much") co_return co_await echo(stream, std::move(open));
-        while (co_await stream->write_data({0, {1}, std::string(10'000, 'x')})) written += 10'000;
+        while (co_await send_data(stream, {0, {1}, std::string(10'000, 'x')})) written += 10'000;
     });
     drive(io, [&]() -> Awaitable<void> {
         auto stuck = co_await open("much");
@@ -182,7 +183,7 @@ BOOST_DATA_TEST_CASE(reader_that_stops_holds_up_only_its_own_stream, plain_and_s
         BOOST_TEST(written <= wire::stream_credit_initial + 10'000);
         // Reading sets it going again.
         const std::size_t before = written;
-        for (int i = 0; i < 20; ++i) BOOST_TEST((co_await stuck->read()).has_value());
+        for (int i = 0; i < 20; ++i) BOOST_TEST((co_await next_frame(stuck)).has_value());
         co_await eventually([&] { return written > before; }, "credit came back");
     });
 }
@@ -191,10 +192,10 @@ BOOST_DATA_TEST_CASE(cancel_reaches_a_writer_that_waits_for_credit, plain_and_se
     seal(sealed);
     bool told = false;
     std::optional<exa::Error> failure;
-    start([&](std::shared_ptr<LinkStream> stream, wire::Open) -> Awaitable<void> {
+    start([&](std::shared_ptr<InboundStream> stream, wire::Open) -> Awaitable<void> {
         stream->on_cancel([&] { told = true; });
         while (true) {
-            auto written = co_await stream->write_data({0, {1}, std::string(100'000, 'x')});
+            auto written = co_await send_data(stream, {0, {1}, std::string(100'000, 'x')});
             if (written) continue;
             failure = written.error();
             stream->on_cancel(nullptr);
@@ -203,12 +204,12 @@ BOOST_DATA_TEST_CASE(cancel_reaches_a_writer_that_waits_for_credit, plain_and_se
     });
     drive(io, [&]() -> Awaitable<void> {
         auto stream = co_await open();
-        BOOST_TEST((co_await stream->read()).has_value());
+        BOOST_TEST((co_await next_frame(stream)).has_value());
         stream->cancel();
         co_await eventually([&] { return failure.has_value(); }, "the writer is told");
         BOOST_TEST((failure->code == make_error_code(errc::cancelled)));
         BOOST_TEST(told);
-        BOOST_TEST(is(co_await stream->read(), errc::cancelled));
+        BOOST_TEST(is(co_await next_frame(stream), errc::cancelled));
         BOOST_TEST(server->stats().streams_now == 0);
         BOOST_TEST(pool->stats().streams_now == 0);
         // What was on its way is ignored: the link lives.
@@ -220,29 +221,29 @@ BOOST_DATA_TEST_CASE(cancel_reaches_a_writer_that_waits_for_credit, plain_and_se
 BOOST_DATA_TEST_CASE(dropping_a_stream_cancels_at_one_end_and_fails_at_the_other, plain_and_sealed, sealed) {
     seal(sealed);
     bool told = false;
-    std::shared_ptr<LinkStream> kept;
-    start([&](std::shared_ptr<LinkStream> stream, wire::Open open) -> Awaitable<void> {
+    std::shared_ptr<InboundStream> kept;
+    start([&](std::shared_ptr<InboundStream> stream, wire::Open open) -> Awaitable<void> {
         if (open.body == "drop") co_return;
         stream->on_cancel([&] { told = true; });
         kept = stream;
     });
     drive(io, [&]() -> Awaitable<void> {
         auto stream = co_await open("drop");
-        auto end = co_await stream->read();
+        auto end = co_await next_frame(stream);
         BOOST_TEST((std::get<wire::End>(end.value()).code == wire::EndCode::failed));
         stream = co_await open("keep");
         co_await eventually([&] { return kept != nullptr; }, "the stream is open");
         stream.reset();
         co_await eventually([&] { return told; }, "the acceptor is told");
         BOOST_TEST(kept->cancelled());
-        BOOST_TEST(is(co_await kept->write_end({}), errc::cancelled));
+        BOOST_TEST(is(kept->push_end({}), errc::cancelled));
     });
 }
 
 BOOST_DATA_TEST_CASE(request_cancelled_in_the_same_turn_is_never_run, plain_and_sealed, sealed) {
     seal(sealed);
     int opened = 0;
-    start([&](std::shared_ptr<LinkStream> stream, wire::Open open) -> Awaitable<void> {
+    start([&](std::shared_ptr<InboundStream> stream, wire::Open open) -> Awaitable<void> {
         ++opened;
         co_await echo(stream, std::move(open));
     });
@@ -257,17 +258,17 @@ BOOST_DATA_TEST_CASE(request_cancelled_in_the_same_turn_is_never_run, plain_and_
 
 BOOST_DATA_TEST_CASE(read_with_a_timeout_leaves_the_stream_usable, plain_and_sealed, sealed) {
     seal(sealed);
-    std::shared_ptr<LinkStream> kept;
-    start([&](std::shared_ptr<LinkStream> stream, wire::Open) -> Awaitable<void> {
+    std::shared_ptr<InboundStream> kept;
+    start([&](std::shared_ptr<InboundStream> stream, wire::Open) -> Awaitable<void> {
         kept = stream;
         co_return;
     });
     drive(io, [&]() -> Awaitable<void> {
         auto stream = co_await open();
         BOOST_TEST(!stream->poll().has_value());
-        BOOST_TEST(is(co_await stream->read(milliseconds(20)), errc::timed_out));
-        BOOST_TEST((co_await kept->write_end({wire::EndCode::busy, "later", std::nullopt})).has_value());
-        auto end = co_await stream->read(seconds(5));
+        BOOST_TEST(is(co_await next_frame(stream, milliseconds(20)), errc::timed_out));
+        BOOST_TEST(kept->push_end({wire::EndCode::busy, "later", std::nullopt}).has_value());
+        auto end = co_await next_frame(stream, seconds(5));
         BOOST_TEST((std::get<wire::End>(end.value()).code == wire::EndCode::busy));
     });
 }
@@ -365,15 +366,15 @@ BOOST_DATA_TEST_CASE(idle_link_is_closed_quietly_and_dialled_again, plain_and_se
 BOOST_DATA_TEST_CASE(closing_server_sends_what_it_had_and_tells_open_streams, plain_and_sealed, sealed) {
     seal(sealed);
     bool told = false;
-    std::shared_ptr<LinkStream> kept;
-    start([&](std::shared_ptr<LinkStream> stream, wire::Open open) -> Awaitable<void> {
+    std::shared_ptr<InboundStream> kept;
+    start([&](std::shared_ptr<InboundStream> stream, wire::Open open) -> Awaitable<void> {
         if (open.body == "keep") {
             stream->on_cancel([&] { told = true; });
             kept = stream;
             co_return;
         }
-        BOOST_TEST((co_await stream->write_data({0, {}, std::string(200'000, 'z')})).has_value());
-        BOOST_TEST((co_await stream->write_end({})).has_value());
+        BOOST_TEST((co_await send_data(stream, {0, {}, std::string(200'000, 'z')})).has_value());
+        BOOST_TEST(stream->push_end({}).has_value());
         server->close();
     });
     int broken = 0;
@@ -382,7 +383,7 @@ BOOST_DATA_TEST_CASE(closing_server_sends_what_it_had_and_tells_open_streams, pl
         auto keep = co_await open("keep");
         auto last = co_await open("last");
         BOOST_TEST((co_await read_all(last)).size() == 200'000);
-        BOOST_TEST(is(co_await keep->read(), errc::broken));
+        BOOST_TEST(is(co_await next_frame(keep), errc::broken));
         co_await eventually([&] { return told; }, "the acceptor's stream is cancelled");
         BOOST_TEST(broken == 0);
         BOOST_TEST(is(co_await pool->open(server->endpoint(), peer_b, request("")), errc::connect_failed));
@@ -392,8 +393,8 @@ BOOST_DATA_TEST_CASE(closing_server_sends_what_it_had_and_tells_open_streams, pl
 BOOST_DATA_TEST_CASE(stream_limits_are_answered_busy, plain_and_sealed, sealed) {
     seal(sealed);
     config.streams_max = 2;
-    std::vector<std::shared_ptr<LinkStream>> kept;
-    start([&](std::shared_ptr<LinkStream> stream, wire::Open) -> Awaitable<void> {
+    std::vector<std::shared_ptr<InboundStream>> kept;
+    start([&](std::shared_ptr<InboundStream> stream, wire::Open) -> Awaitable<void> {
         kept.push_back(stream);
         co_return;
     });
@@ -403,12 +404,12 @@ BOOST_DATA_TEST_CASE(stream_limits_are_answered_busy, plain_and_sealed, sealed) 
         auto first = co_await open();
         auto second = co_await open();
         BOOST_TEST(is(co_await pool->open(server->endpoint(), peer_b, request("")), errc::too_many));
-        std::vector<std::shared_ptr<LinkStream>> mine;
+        std::vector<std::shared_ptr<OutboundStream>> mine;
         for (int i = 0; i < 3; ++i) {
             auto stream = co_await eager.open(server->endpoint(), peer_b, request(""));
             mine.push_back(stream.value());
         }
-        auto end = co_await mine[2]->read();
+        auto end = co_await next_frame(mine[2]);
         BOOST_TEST((std::get<wire::End>(end.value()).code == wire::EndCode::busy));
         BOOST_TEST(kept.size() == 4);
     });
@@ -424,7 +425,7 @@ BOOST_AUTO_TEST_CASE(taken_port_is_named) {
 
 BOOST_DATA_TEST_CASE(cancelled_reader_gives_up_without_harm, plain_and_sealed, sealed) {
     seal(sealed);
-    start([](std::shared_ptr<LinkStream> stream, wire::Open open) -> Awaitable<void> {
+    start([](std::shared_ptr<InboundStream> stream, wire::Open open) -> Awaitable<void> {
         asio::steady_timer timer(co_await asio::this_coro::executor, milliseconds(50));
         co_await timer.async_wait(as_result);
         co_await echo(stream, std::move(open));
@@ -434,7 +435,7 @@ BOOST_DATA_TEST_CASE(cancelled_reader_gives_up_without_harm, plain_and_sealed, s
         asio::cancellation_signal give_up;
         bool over = false;
         asio::co_spawn(
-            io, [&]() -> Awaitable<void> { BOOST_TEST(is(co_await stream->read(), errc::cancelled)); },
+            io, [&]() -> Awaitable<void> { BOOST_TEST(is(co_await next_frame(stream), errc::cancelled)); },
             asio::bind_cancellation_slot(give_up.slot(), [&](std::exception_ptr) { over = true; }));
         asio::steady_timer timer(io, milliseconds(10));
         co_await timer.async_wait(as_result);
@@ -469,7 +470,7 @@ std::shared_ptr<const std::string> some_megabytes() {
 }
 
 // In frames of several sizes, as soon as there is room.
-Awaitable<void> send_shared(asio::io_context& io, std::shared_ptr<LinkStream> stream,
+Awaitable<void> send_shared(asio::io_context& io, std::shared_ptr<InboundStream> stream,
                             std::shared_ptr<const std::string> bytes) {
     std::size_t frame = 1;
     for (std::size_t at = 0; at < bytes->size(); at += frame, frame = frame * 5 % 900'001) {
@@ -489,12 +490,12 @@ Awaitable<void> send_shared(asio::io_context& io, std::shared_ptr<LinkStream> st
 BOOST_DATA_TEST_CASE(shared_bytes_come_to_a_sink_in_their_order_and_to_a_reader_alike, plain_and_sealed, sealed) {
     seal(sealed);
     const auto bytes = some_megabytes();
-    start([&](std::shared_ptr<LinkStream> stream, const wire::Open&) { return send_shared(io, stream, bytes); });
+    start([&](std::shared_ptr<InboundStream> stream, const wire::Open&) { return send_shared(io, stream, bytes); });
     drive(io, [&]() -> Awaitable<void> {
         auto stream = co_await open();
         const auto sink = std::make_shared<OddSink>();
         stream->read_into(sink);
-        const auto end = co_await stream->read();
+        const auto end = co_await next_frame(stream);
         BOOST_TEST_REQUIRE(end.has_value());
         BOOST_TEST((std::get<wire::End>(end.value()).code == wire::EndCode::ok));
         BOOST_TEST((sink->bytes == *bytes));
@@ -505,9 +506,9 @@ BOOST_DATA_TEST_CASE(shared_bytes_come_to_a_sink_in_their_order_and_to_a_reader_
 BOOST_DATA_TEST_CASE(frames_of_several_sinks_and_of_a_reader_lie_one_behind_the_other, plain_and_sealed, sealed) {
     seal(sealed);
     const auto bytes = some_megabytes();
-    start([&](std::shared_ptr<LinkStream> stream, const wire::Open&) { return send_shared(io, stream, bytes); });
+    start([&](std::shared_ptr<InboundStream> stream, const wire::Open&) { return send_shared(io, stream, bytes); });
     drive(io, [&]() -> Awaitable<void> {
-        std::vector<std::shared_ptr<LinkStream>> streams;
+        std::vector<std::shared_ptr<OutboundStream>> streams;
         std::vector<std::shared_ptr<OddSink>> sinks;
         for (int i = 0; i < 3; ++i) {
             streams.push_back(co_await open());
@@ -515,7 +516,7 @@ BOOST_DATA_TEST_CASE(frames_of_several_sinks_and_of_a_reader_lie_one_behind_the_
             streams.back()->read_into(sinks.back());
         }
         BOOST_TEST((co_await read_all(co_await open()) == *bytes));
-        for (const auto& stream : streams) BOOST_TEST((co_await stream->read()).has_value());
+        for (const auto& stream : streams) BOOST_TEST((co_await next_frame(stream)).has_value());
         for (const auto& sink : sinks) BOOST_TEST((sink->bytes == *bytes));
         BOOST_TEST(pool->stats().links_opened == 1U);
     });
@@ -524,13 +525,13 @@ BOOST_DATA_TEST_CASE(frames_of_several_sinks_and_of_a_reader_lie_one_behind_the_
 BOOST_DATA_TEST_CASE(a_sink_that_has_enough_or_lets_go_ends_its_stream_only, plain_and_sealed, sealed) {
     seal(sealed);
     const auto bytes = some_megabytes();
-    start([&](std::shared_ptr<LinkStream> stream, const wire::Open&) { return send_shared(io, stream, bytes); });
+    start([&](std::shared_ptr<InboundStream> stream, const wire::Open&) { return send_shared(io, stream, bytes); });
     drive(io, [&]() -> Awaitable<void> {
         auto full = co_await open();
         const auto sink = std::make_shared<OddSink>();
         sink->most = 1'000'000;
         full->read_into(sink);
-        BOOST_TEST(is(co_await full->read(), errc::cancelled));
+        BOOST_TEST(is(co_await next_frame(full), errc::cancelled));
         BOOST_TEST(sink->bytes.size() < 1'100'000U);
         BOOST_TEST((bytes->starts_with(sink->bytes)));
 
@@ -540,7 +541,7 @@ BOOST_DATA_TEST_CASE(a_sink_that_has_enough_or_lets_go_ends_its_stream_only, pla
             if (weak.lock()->bytes.size() > 500'000) left->cancel();
         };
         left->read_into(std::move(other));
-        BOOST_TEST(is(co_await left->read(), errc::cancelled));
+        BOOST_TEST(is(co_await next_frame(left), errc::cancelled));
         BOOST_TEST((co_await read_all(co_await open()) == *bytes));
         BOOST_TEST(pool->stats().links_opened == 1U);
     });

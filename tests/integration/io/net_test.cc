@@ -30,10 +30,10 @@ BOOST_AUTO_TEST_CASE(shared_port_is_not_free_although_it_could_be_shared) {
     BOOST_TEST(check_tcp_port_free(io, "http", any_port).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(a_socket_that_gives_way_is_lower_effort_and_bulk) {
+BOOST_AUTO_TEST_CASE(background_socket_is_lower_effort_and_bulk) {
     asio::io_context io{1};
     tcp::socket socket(io, tcp::v4());
-    give_way(socket);
+    set_background_priority(socket);
     const auto option = [&](int level, int name) {
         int value = -1;
         socklen_t size = sizeof value;

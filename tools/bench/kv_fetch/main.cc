@@ -28,6 +28,7 @@
 #include "base/rng.h"
 #include "io/clock/system_clock.h"
 #include "io/crypto/openssl_crypto.h"
+#include "io/link/server.h"
 #include "io/store/segment_store.h"
 
 namespace {
@@ -107,7 +108,7 @@ void serve(const std::string& tier, const std::string& how, std::size_t bytes, s
     app::ReadyQueue ready;
     app::Receiver serving(std::make_shared<app::LocalReplicas>(), &replicator, ready, context.get_executor());
     io::LinkServer server(context, {}, identity(server_id), no_log, sealing(how));
-    server.on_open([&](std::shared_ptr<io::LinkStream> stream, wire::Open open) {
+    server.on_open([&](std::shared_ptr<io::InboundStream> stream, wire::Open open) {
         serving.serve(std::move(open), std::move(stream));
     });
     if (!server.bind(*parse_endpoint("127.0.0.1:0"))) fail("no port");
