@@ -18,8 +18,8 @@
 #include "base/hash.h"
 #include "io/link/pool.h"
 #include "io/link/server.h"
+#include "io/loop_hooks.h"
 #include "io/random.h"
-#include "io/turns.h"
 
 namespace exa::app {
 
@@ -94,7 +94,7 @@ struct DataPlane::State {
             const auto begun = Clock::now();
             run_ready();
             ready.run();
-            turns.end();
+            loop_hooks.end_iteration();
             // What was queued for links leaves with the next iteration, which does not wait for anything then.
             if (!ready.take_streams()) continue;
             run_ready();
@@ -141,7 +141,7 @@ struct DataPlane::State {
     }
 
     void set_handlers() {
-        turns.take_charge();
+        loop_hooks.set_driven_by_loop();
         ingress.on_end([this] { store_totals(); });
         if (shared.stats.threads() > 1) store_stats_later();
         if (shared.access_log != nullptr)
@@ -164,7 +164,7 @@ struct DataPlane::State {
     const std::size_t thread_number;
     // The sockets and timers of a data plane are its own thread's alone.
     asio::io_context context{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO};
-    io::Turns& turns = io::Turns::of(context);
+    io::LoopHooks& loop_hooks = io::LoopHooks::of(context);
     router::Dispatcher dispatcher;
     io::LinkPool links;
     io::LinkServer link_server;

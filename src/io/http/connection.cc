@@ -14,7 +14,7 @@
 #include "io/errc.h"
 #include "io/net.h"
 #include "io/random.h"
-#include "io/turns.h"
+#include "io/loop_hooks.h"
 
 namespace exa::io {
 
@@ -89,7 +89,7 @@ const std::string& HttpContext::date() {
 
 void HttpContext::flush_later(std::shared_ptr<HttpConnection> connection) {
     to_flush_.push_back(std::move(connection));
-    if (to_flush_.size() == 1) Turns::of(io).at_end([self = shared_from_this()] { self->flush_all(); });
+    if (to_flush_.size() == 1) LoopHooks::of(io).at_end([self = shared_from_this()] { self->flush_all(); });
 }
 
 void HttpContext::flush_all() {

@@ -5,7 +5,7 @@
 
 #include "io/errc.h"
 #include "io/http/upstream_connection.h"
-#include "io/turns.h"
+#include "io/loop_hooks.h"
 
 namespace exa::io {
 
@@ -53,12 +53,12 @@ void UpstreamPool::drop_idle(const UpstreamConnection& connection) {
     std::erase_if(idle_, [&](const auto& one) { return one.get() == &connection; });
 }
 
-// All requests of one turn of the loop leave one behind the other: a server that is woken for the first is still awake
-// for the rest.
+// All requests of one iteration of the loop leave one after the other: a server that is woken for the first is still
+// awake for the rest.
 void UpstreamPool::write_later(std::shared_ptr<UpstreamConnection> connection) {
     to_write_.push_back(std::move(connection));
     if (to_write_.size() > 1) return;
-    Turns::of(executor_).at_end([weak = weak_from_this()] {
+    LoopHooks::of(executor_).at_end([weak = weak_from_this()] {
         const auto self = weak.lock();
         if (!self) return;
         self->writing_.swap(self->to_write_);

@@ -1,4 +1,4 @@
-#include "io/turns.h"
+#include "io/loop_hooks.h"
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/query.hpp>
@@ -9,24 +9,25 @@ namespace exa::io {
 
 namespace asio = boost::asio;
 
-Turns& Turns::of(asio::io_context& context) {
-    return asio::use_service<Turns>(context);
+LoopHooks& LoopHooks::of(asio::io_context& context) {
+    return asio::use_service<LoopHooks>(context);
 }
 
-Turns& Turns::of(const asio::any_io_executor& executor) {
+LoopHooks& LoopHooks::of(const asio::any_io_executor& executor) {
     return of(static_cast<asio::io_context&>(asio::query(executor, asio::execution::context)));
 }
 
-Turns::Turns(asio::execution_context& context) : service(context), context_(static_cast<asio::io_context&>(context)) {}
+LoopHooks::LoopHooks(asio::execution_context& context)
+    : service(context), context_(static_cast<asio::io_context&>(context)) {}
 
-void Turns::at_end(Work work) {
-    if (has_owner_)
+void LoopHooks::at_end(Work work) {
+    if (driven_by_loop_)
         work_.push_back(std::move(work));
     else
         asio::post(context_, std::move(work));
 }
 
-void Turns::end() {
+void LoopHooks::end_iteration() {
     // By index: work may add to it.
     for (std::size_t i = 0; i < work_.size(); ++i) std::exchange(work_[i], nullptr)();
     work_.clear();

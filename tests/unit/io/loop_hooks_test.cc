@@ -1,4 +1,4 @@
-#include "io/turns.h"
+#include "io/loop_hooks.h"
 
 #include <boost/asio/post.hpp>
 #include <boost/test/unit_test.hpp>
@@ -7,33 +7,33 @@
 using namespace exa::io;
 namespace asio = boost::asio;
 
-BOOST_AUTO_TEST_SUITE(turns)
+BOOST_AUTO_TEST_SUITE(loop_hooks)
 
-BOOST_AUTO_TEST_CASE(without_an_owner_a_turn_ends_with_what_is_posted) {
+BOOST_AUTO_TEST_CASE(without_a_driver_an_iteration_ends_with_what_is_posted) {
     asio::io_context context;
     std::string done;
     asio::post(context, [&] {
-        Turns::of(context).at_end([&] { done += "end "; });
+        LoopHooks::of(context).at_end([&] { done += "end "; });
         done += "work ";
     });
     context.run();
     BOOST_TEST(done == "work end ");
 }
 
-BOOST_AUTO_TEST_CASE(an_owner_says_when_and_each_work_runs_once) {
+BOOST_AUTO_TEST_CASE(driver_says_when_and_each_work_runs_once) {
     asio::io_context context;
-    Turns& turns = Turns::of(context.get_executor());
-    turns.take_charge();
+    LoopHooks& hooks = LoopHooks::of(context.get_executor());
+    hooks.set_driven_by_loop();
     std::string done;
-    turns.at_end([&] {
+    hooks.at_end([&] {
         done += "end ";
-        turns.at_end([&] { done += "added "; });
+        hooks.at_end([&] { done += "added "; });
     });
     context.poll();
     BOOST_TEST(done == "");
-    turns.end();
+    hooks.end_iteration();
     BOOST_TEST(done == "end added ");
-    turns.end();
+    hooks.end_iteration();
     BOOST_TEST(done == "end added ");
 }
 
