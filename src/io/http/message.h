@@ -104,7 +104,7 @@ struct HttpResponse {
     std::string body;
 };
 
-// "OK" for 200; "Unknown" for what RFC 9110 does not name.
+// "OK" for 200; never empty.
 std::string_view reason_phrase(int status);
 
 // A JSON body in OpenAI's error shape. `message` and `code` must not need JSON escapes.
