@@ -314,8 +314,8 @@ void add_http(const Threads& threads) {
                     of(&io::HttpStats::refused));
     threads.counter("http_disconnected_total", "Clients that disconnected before their answer was complete.",
                     of(&io::HttpStats::disconnected));
-    threads.counter("http_unshaken_total", "Connections whose TLS handshake failed or took too long.",
-                    of(&io::HttpStats::unshaken));
+    threads.counter("http_tls_handshake_failures_total", "Connections whose TLS handshake failed or took too long.",
+                    of(&io::HttpStats::tls_handshake_failures));
     threads.counter("http_writes_total", "Write system calls to client connections.", of(&io::HttpStats::writes));
 }
 

@@ -12,9 +12,9 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "io/errc.h"
+#include "io/loop_hooks.h"
 #include "io/net.h"
 #include "io/random.h"
-#include "io/loop_hooks.h"
 
 namespace exa::io {
 
@@ -107,7 +107,7 @@ HttpConnection::HttpConnection(std::shared_ptr<HttpContext> context, Socket sock
     socket_.open(std::move(socket), *this);
 }
 
-// The life of a connection.
+// From the accept to the close.
 
 void HttpConnection::start() {
     if (!socket_.is_open()) gone_ = true;
@@ -133,7 +133,7 @@ bool HttpConnection::shake_hands() {
     }
     phase_ = Phase::request;
     if (tls_ && tls_->established()) return true;
-    ++context_->stats.unshaken;
+    ++context_->stats.tls_handshake_failures;
     closing_ = true;
     // A plain request, most likely: it is told what to do.
     if (!tls_ && !gone_) {
@@ -249,7 +249,6 @@ void HttpConnection::refuse(HttpFault fault, std::string request_id) {
 void HttpConnection::complete_answer() {
     const auto answer = std::exchange(current_, nullptr);
     answer->complete = true;
-    answer->on_disconnect = nullptr;
     answer->listener = nullptr;
     report(*answer);
     --context_->stats.requests_now;
@@ -273,7 +272,7 @@ void HttpConnection::report(const HttpAnswer& answer) {
                         .status = answer.status,
                         .body_bytes = answer.body_bytes,
                         .took = since(Clock::now()),
-                        .complete = answer.finished && !answer.deserted,
+                        .complete = answer.finished && !answer.client_left,
                         .notes = answer.notes};
     if (answer.first_byte) outcome.first_byte = since(*answer.first_byte);
     context_->on_outcome(outcome);
@@ -377,7 +376,7 @@ void HttpConnection::on_read(const boost::system::error_code& code, std::string_
         client_left();
     } else {
         if (tls_)
-            unseal(bytes);
+            decrypt(bytes);
         else
             inbox_.append(bytes);
         if (current_ && inbox_.size() < context_->config.pipeline_bytes_max) arm_read(read_bytes_small);
@@ -385,7 +384,7 @@ void HttpConnection::on_read(const boost::system::error_code& code, std::string_
     woken();
 }
 
-void HttpConnection::unseal(std::string_view bytes) {
+void HttpConnection::decrypt(std::string_view bytes) {
     constexpr char tls_handshake_record = 22;
     if (!tls_->begun() && bytes.front() != tls_handshake_record) {
         tls_.reset();
@@ -402,9 +401,8 @@ void HttpConnection::unseal(std::string_view bytes) {
 
 void HttpConnection::client_left() {
     const auto answer = current_;
-    if (!answer || answer->complete || std::exchange(answer->deserted, true)) return;
+    if (!answer || answer->complete || std::exchange(answer->client_left, true)) return;
     ++context_->stats.disconnected;
-    if (auto handler = std::exchange(answer->on_disconnect, nullptr)) handler();
     if (const auto listener = answer->listener) listener->client_left();
 }
 
@@ -471,21 +469,10 @@ void HttpConnection::end(const std::shared_ptr<HttpAnswer>& answer) {
     answer->finished = true;
 }
 
-Awaitable<Result<void>> HttpConnection::flushed_to(std::shared_ptr<HttpAnswer> answer, std::size_t bytes) {
-    const auto self = shared_from_this();
-    while (answer == current_ && !gone_ && !answer->complete && (waiting() > bytes || answer->finished)) {
-        co_await written_.wait();
-        if (co_await is_cancelled()) co_return error(errc::cancelled);
-    }
-    if (gone_) co_return error(errc::broken, "http client " + to_string(remote_));
-    co_return success();
-}
-
 void HttpConnection::abandon(const std::shared_ptr<HttpAnswer>& answer) {
-    answer->on_disconnect = nullptr;
     if (answer->finished || answer->complete || answer != current_) return;
-    if (!answer->started && answer->deserted) answer->status = status_client_left;
-    if (answer->started || answer->deserted) {
+    if (!answer->started && answer->client_left) answer->status = status_client_left;
+    if (answer->started || answer->client_left) {
         break_off();
         return;
     }
@@ -504,7 +491,7 @@ bool HttpConnection::ask_for_room(HttpAnswer& answer) const {
     return answer.wants_room;
 }
 
-// So that everything which is written in this turn of the loop leaves together.
+// So that everything written in this iteration of the loop leaves together.
 void HttpConnection::flush_later() {
     if (writing_ || gone_ || std::exchange(flush_due_, true)) return;
     context_->flush_later(shared_from_this());
@@ -565,7 +552,7 @@ bool HttpConnection::fill_output() {
         out_ = {asio::buffer(head_out_), asio::buffer(size_out_), asio::buffer(body_out_), asio::buffer(tail)};
     }
     head_.clear();
-    if (tls_) seal_output();
+    if (tls_) encrypt_output();
     return out_bytes_ > 0;
 }
 
@@ -576,19 +563,19 @@ void HttpConnection::keep_rest() {
     out_[0] = asio::buffer(head_out_);
 }
 
-void HttpConnection::seal_output() {
+void HttpConnection::encrypt_output() {
     if (out_bytes_ > 0) {
         std::array<ByteView, out_size> pieces;
         std::ranges::transform(out_, pieces.begin(), [](const asio::const_buffer& buffer) {
             return ByteView(static_cast<const std::uint8_t*>(buffer.data()), buffer.size());
         });
-        // What cannot be sealed is not sent: the client sees an end without a goodbye.
+        // What cannot be encrypted is not sent: the client sees an end without a goodbye.
         if (!tls_->write(pieces)) end_of_input_ = true;
     }
     out_is_joined_ = false;
-    sealed_out_ = tls_->take_output(std::move(sealed_out_));
-    out_ = {asio::buffer(sealed_out_), asio::const_buffer(), asio::const_buffer(), asio::const_buffer()};
-    out_bytes_ = sealed_out_.size();
+    encrypted_out_ = tls_->take_output(std::move(encrypted_out_));
+    out_ = {asio::buffer(encrypted_out_), asio::const_buffer(), asio::const_buffer(), asio::const_buffer()};
+    out_bytes_ = encrypted_out_.size();
 }
 
 void HttpConnection::took(std::size_t bytes) {

@@ -47,7 +47,7 @@ struct HttpContext : std::enable_shared_from_this<HttpContext> {
     bool draining = false;
     std::string joined;  // a short output that is being written: one for all, so that it stays in the cache
 
-    // Has the connection write at the end of this turn of the loop.
+    // Has the connection write at the end of this iteration of the loop.
     void flush_later(std::shared_ptr<HttpConnection> connection);
 
     // "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110 section 5.6.7), made once a second.
@@ -73,11 +73,10 @@ struct HttpAnswer {
     bool keep_alive = false;  // as the client asked; the head decides
     bool started = false;
     bool chunked = false;
-    bool finished = false;    // nothing more will be written
-    bool complete = false;    // and the socket took it, or the client is gone
-    bool deserted = false;    // the client went away first
-    bool wants_room = false;  // its listener waits for drained()
-    std::function<void()> on_disconnect;
+    bool finished = false;     // nothing more will be written
+    bool complete = false;     // and the socket took it, or the client is gone
+    bool client_left = false;  // before the answer was complete
+    bool wants_room = false;   // its listener waits for drained()
     std::shared_ptr<AnswerListener> listener;
 
     // For an HttpOutcome.
@@ -98,7 +97,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
     HttpConnection(const HttpConnection&) = delete;
     HttpConnection& operator=(const HttpConnection&) = delete;
 
-    // Begins its life; the connection leaves the context's set at the end.
+    // Begins; the connection leaves the context's set at the end.
     void start();
 
     // Called now and then: acts on deadlines that have passed.
@@ -113,8 +112,6 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
                std::optional<std::size_t> length);
     Result<void> append(const std::shared_ptr<HttpAnswer>& answer, std::string chunk);
     void end(const std::shared_ptr<HttpAnswer>& answer);
-    // Until at most `bytes` wait for the socket. errc::broken when the client is gone.
-    Awaitable<Result<void>> flushed_to(std::shared_ptr<HttpAnswer> answer, std::size_t bytes);
     void abandon(const std::shared_ptr<HttpAnswer>& answer);
     // begin(), append() and end() only take what is to be written.
     void flush_now();
@@ -154,8 +151,8 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
     bool fill_output();
     void keep_rest();
     void took(std::size_t bytes);
-    void unseal(std::string_view bytes);
-    void seal_output();
+    void decrypt(std::string_view bytes);
+    void encrypt_output();
     void client_left();
     void break_off();
     std::size_t waiting() const;
@@ -187,12 +184,12 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
     std::string head_out_, size_out_, body_out_;
     static constexpr std::size_t out_size = 4;
     std::array<boost::asio::const_buffer, out_size> out_{};
-    Bytes sealed_out_;            // what `out_` points to instead, of HTTPS
+    Bytes encrypted_out_;         // what `out_` points to instead, of HTTPS
     std::size_t out_bytes_ = 0;   // of `out_` that the socket has yet to take
     bool out_is_joined_ = false;  // `out_` points to what the context has for all
     bool last_chunk_sent_ = false;
     bool writing_ = false;    // the socket will tell when it takes more
-    bool flush_due_ = false;  // at the end of this turn
+    bool flush_due_ = false;  // at the end of this iteration
     Clock::time_point write_deadline_ = Clock::time_point::max();
     Signal written_;
 

@@ -13,40 +13,6 @@ HttpExchange::~HttpExchange() {
     connection_->abandon(answer_);
 }
 
-Awaitable<Result<void>> HttpExchange::respond(HttpResponse response) {
-    const auto connection = connection_;
-    const auto answer = answer_;
-    connection->begin(answer, response.status, response.headers, response.body.size());
-    if (auto written = connection->append(answer, std::move(response.body)); !written) co_return written;
-    connection->end(answer);
-    connection->flush_now();
-    co_return co_await connection->flushed_to(answer, 0);
-}
-
-Awaitable<Result<void>> HttpExchange::start(int status, HttpHeaders headers, std::optional<std::uint64_t> length) {
-    const auto connection = connection_;
-    const auto answer = answer_;
-    connection->begin(answer, status, headers, length);
-    connection->flush_later();
-    co_return connection->append(answer, {});
-}
-
-Awaitable<Result<void>> HttpExchange::write(std::string chunk) {
-    const auto connection = connection_;
-    const auto answer = answer_;
-    if (auto written = connection->append(answer, std::move(chunk)); !written) co_return written;
-    connection->flush_later();
-    co_return co_await connection->flushed_to(answer, connection->write_buffer_bytes());
-}
-
-Awaitable<Result<void>> HttpExchange::finish() {
-    const auto connection = connection_;
-    const auto answer = answer_;
-    connection->end(answer);
-    connection->flush_later();
-    co_return co_await connection->flushed_to(answer, 0);
-}
-
 void HttpExchange::push_answer(HttpResponse response) {
     connection_->begin(answer_, response.status, response.headers, response.body.size());
     if (!connection_->append(answer_, std::move(response.body))) return;
@@ -99,17 +65,6 @@ void HttpExchange::note(std::string_view key, std::string value) {
 
 bool HttpExchange::started() const {
     return answer_->started;
-}
-
-bool HttpExchange::disconnected() const {
-    return answer_->deserted || (!answer_->complete && connection_->client_gone());
-}
-
-void HttpExchange::on_disconnect(std::function<void()> handler) {
-    if (connection_->client_gone() && handler)
-        boost::asio::post(connection_->executor(), std::move(handler));
-    else if (!answer_->complete)
-        answer_->on_disconnect = std::move(handler);
 }
 
 }  // namespace exa::io

@@ -184,17 +184,4 @@ HttpStats HttpServer::stats() const {
     return state_->shared->stats;
 }
 
-HttpServer::Handler in_coroutine(asio::io_context& context, Log& log, HttpCoroutine answer) {
-    return [&context, &log, answer = std::move(answer)](HttpRequest request, std::shared_ptr<HttpExchange> exchange) {
-        // Its exchange is gone with it when it throws.
-        asio::co_spawn(context, answer(std::move(request), std::move(exchange)), [&log](std::exception_ptr thrown) {
-            try {
-                if (thrown) std::rethrow_exception(thrown);
-            } catch (const std::exception& exception) {
-                log.error("http", "a handler threw", {{"what", exception.what()}});
-            }
-        });
-    };
-}
-
 }  // namespace exa::io

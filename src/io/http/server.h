@@ -2,10 +2,10 @@
 //
 // A connection reads a request, hands it on, and goes on with the next when its answer is complete. Meanwhile the
 // socket is still read, so a client that goes away is noticed at once and pipelined bytes wait for their turn, within
-// a bound. Everything a stranger can send has a limit in HttpConfig.
+// a bound. Everything that a client can send has a limit in HttpConfig.
 //
-// A whole answer is handed to the socket by respond(); what streams of all connections get within one turn of the event
-// loop leaves at its end, in one write a connection.
+// A whole answer is handed to the socket at once; what streams of all connections get within one iteration of the
+// event loop leaves at its end, in one write a connection.
 //
 // Threading: a server and its exchanges belong to the one thread that runs their io_context.
 #pragma once
@@ -59,15 +59,15 @@ struct HttpConfig {
     bool reuse_port = false;
 };
 
-// Counters grow for the life of the server; the two `_now` are levels.
+// Counters grow for as long as the server exists; the two `_now` are levels.
 struct HttpStats {
     std::uint64_t connections_now = 0;
     std::uint64_t requests_now = 0;
     std::uint64_t connections = 0;
     std::uint64_t requests = 0;
-    std::uint64_t refused = 0;       // answered 4xx by the server itself
-    std::uint64_t unshaken = 0;      // connections whose TLS handshake failed or took too long
-    std::uint64_t disconnected = 0;  // clients that went away before their answer was complete
+    std::uint64_t refused = 0;                 // answered 4xx by the server itself
+    std::uint64_t tls_handshake_failures = 0;  // connections whose TLS handshake failed or took too long
+    std::uint64_t disconnected = 0;            // clients that went away before their answer was complete
     std::uint64_t bytes_in = 0;
     std::uint64_t bytes_out = 0;
     std::uint64_t writes = 0;  // system calls; many chunks share one
@@ -90,7 +90,7 @@ struct HttpOutcome {
 class HttpConnection;
 struct HttpAnswer;
 
-// Who answers without a coroutine. Kept alive until the answer is complete.
+// Whoever answers a request, as its exchange sees it. Kept alive until the answer is complete.
 class AnswerListener {
   public:
     virtual ~AnswerListener() = default;
@@ -101,11 +101,12 @@ class AnswerListener {
     virtual void drained() = 0;
 };
 
-// One request being answered. Either respond(), or start(), write()..., finish(). Kept by whoever answers; an exchange
-// that is dropped before its answer is complete becomes 500, or a cut connection when the head is out.
+// One request being answered: either push_answer(), or push_head(), push_body()..., push_end(). Kept by whoever
+// answers; an exchange that is dropped before its answer is complete becomes 500, or a cut connection when the head is
+// out.
 //
-// Each step comes in two kinds: as a coroutine that waits for the socket, and as a plain call (push_...) that does not;
-// who uses those listens, and pauses while the exchange is full.
+// Nothing waits and nothing fails: once the client is gone the calls do nothing. Whoever answers listens, and pauses
+// while the exchange is full.
 class HttpExchange {
   public:
     HttpExchange(std::shared_ptr<HttpConnection> connection, std::shared_ptr<HttpAnswer> answer);
@@ -113,20 +114,12 @@ class HttpExchange {
     HttpExchange(const HttpExchange&) = delete;
     HttpExchange& operator=(const HttpExchange&) = delete;
 
-    // A whole answer; completes when the socket took it. errc::broken when the client is gone.
-    Awaitable<Result<void>> respond(HttpResponse response);
-
-    // Begins a streamed answer; the head leaves with the first bytes of the body or at the end of this turn.
-    Awaitable<Result<void>> start(int status, HttpHeaders headers, std::optional<std::uint64_t> length = std::nullopt);
-    // Appends to the body. What is written within one turn of the loop leaves in one system call. Completes at once
-    // while at most write_buffer_bytes wait for the socket, else when it took enough. errc::broken as above.
-    Awaitable<Result<void>> write(std::string chunk);
-    // Ends the body; completes when the socket took everything.
-    Awaitable<Result<void>> finish();
-
-    // The plain calls. They do nothing once the client is gone.
+    // A whole answer, handed to the socket at once.
     void push_answer(HttpResponse response);
+    // Begins a streamed answer; the head leaves with the first bytes of the body or at the end of this iteration of
+    // the loop.
     void push_head(int status, HttpHeaders headers, std::optional<std::uint64_t> length = std::nullopt);
+    // What is pushed within one iteration of the loop leaves in one system call.
     void push_body(std::string chunk);
     void push_end();
     // More than write_buffer_bytes wait for the socket; the listener hears when they no longer do.
@@ -134,7 +127,7 @@ class HttpExchange {
     // Before any other of them. At once (posted) when the client is gone already.
     void listen(std::shared_ptr<AnswerListener> listener);
 
-    // One more field of the answer's head, whatever becomes of the request. Before respond() or start().
+    // One more field of the answer's head, whatever becomes of the request. Before the answer begins.
     void add_field(std::string_view name, std::string_view value);
     // Something about the request for its HttpOutcome, in place of an earlier note of that key, whose text outlives
     // the server. Nothing where nobody listens.
@@ -142,13 +135,8 @@ class HttpExchange {
     // False where nobody listens.
     bool takes_notes() const;
 
-    // True once the head of an answer was given to respond() or start().
+    // True once an answer has begun.
     bool started() const;
-    // True once the client is gone.
-    bool disconnected() const;
-    // Called once, from the event loop, when the client goes away before the answer is complete, also while nothing is
-    // being read or written; at once (posted) when it already has. Dropped when the answer is complete.
-    void on_disconnect(std::function<void()> handler);
 
   private:
     std::shared_ptr<HttpConnection> connection_;
@@ -194,12 +182,5 @@ class HttpServer {
     struct State;
     std::shared_ptr<State> state_;
 };
-
-// Parameters are by value: a coroutine outlives its caller's.
-using HttpCoroutine = std::function<Awaitable<void>(HttpRequest request, std::shared_ptr<HttpExchange>)>;
-
-// A handler that answers in a coroutine. What that throws is logged and becomes 500. The context and the log outlive
-// it.
-HttpServer::Handler in_coroutine(boost::asio::io_context& context, Log& log, HttpCoroutine answer);
 
 }  // namespace exa::io

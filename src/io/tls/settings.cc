@@ -131,7 +131,7 @@ Result<std::shared_ptr<const TlsSettings>> TlsSettings::serve(std::string_view c
         return error(errc::bad_certificate, "the key is not that of the first certificate");
     }
     SSL_CTX_set_alpn_select_cb(context, select_protocol, nullptr);
-    // Tickets carry sessions; what is kept here would be a table that strangers fill.
+    // Tickets carry sessions; what is kept here would be a table that anybody could fill.
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     EXA_CHECK(SSL_CTX_set_num_tickets(context, 1) == 1);
     parts->facts = facts_of(chain.front().get());

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "../io/http_support.h"
 #include "../io/support.h"
 #include "io/errc.h"
 #include "io/http/server.h"
@@ -27,14 +28,13 @@ struct Read {
 
 struct Fixture {
     explicit Fixture()
-        : server(io, {},
-                 in_coroutine(io, log, [this](auto request, auto exchange) { return answer(request, exchange); }),
+        : server(io, {}, in_coroutine(io, [this](auto request, auto exchange) { return answer(request, exchange); }),
                  log) {
         BOOST_TEST_REQUIRE(server.listen(any_port).has_value());
     }
 
     // By what the request's body says.
-    Awaitable<void> answer(HttpRequest request, std::shared_ptr<HttpExchange> exchange) {
+    Awaitable<void> answer(HttpRequest request, std::shared_ptr<AwaitedExchange> exchange) {
         requests.push_back(request);
         if (request.body.starts_with("status ")) {
             HttpResponse response;
@@ -43,27 +43,26 @@ struct Fixture {
             response.headers.add("retry-after", "7");
             response.headers.add("x-extra", "kept");
             response.body = "{\"of\":\"the server\"}";
-            static_cast<void>(co_await exchange->respond(std::move(response)));
+            co_await exchange->respond(std::move(response));
         } else if (request.body.starts_with("cut ")) {
             const bool events = request.body == "cut stream";
-            static_cast<void>(co_await exchange->start(
-                200, {{"content-type", events ? "text/event-stream; charset=utf-8" : "application/json"}}));
+            exchange->start(200, {{"content-type", events ? "text/event-stream; charset=utf-8" : "application/json"}});
             static_cast<void>(co_await exchange->write("data: a\n\ndata: ha"));
             asio::steady_timer pause(co_await asio::this_coro::executor, milliseconds(20));
             co_await pause.async_wait(as_result);
         } else if (request.body == "flood") {
             HttpHeaders fields{{"content-type", "application/json"}};
             for (int i = 0; i < 1000; ++i) fields.add("x-" + std::to_string(i), std::string(50, 'x'));
-            static_cast<void>(co_await exchange->respond({200, std::move(fields), "{}"}));
+            co_await exchange->respond({200, std::move(fields), "{}"});
         } else if (request.body == "endless event") {
-            static_cast<void>(co_await exchange->start(200, {{"content-type", "text/event-stream"}}));
+            exchange->start(200, {{"content-type", "text/event-stream"}});
             for (int i = 0; i < 100; ++i)
                 if (!co_await exchange->write(std::string(32 * 1024, 'x'))) co_return;
-            static_cast<void>(co_await exchange->finish());
+            co_await exchange->finish();
         } else {
             bool gone = false;
             asio::steady_timer pause(co_await asio::this_coro::executor, seconds(30));
-            exchange->on_disconnect([&] {
+            exchange->on_client_left([&] {
                 gone = true;
                 pause.cancel();
             });

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "../io/http_support.h"
 #include "../io/support.h"
 #include "io/http/server.h"
 
@@ -21,10 +22,10 @@ struct Ignored final : ResponseSink {
     bool on_body(std::string_view) override { return true; }
 };
 
-Awaitable<void> answer(HttpRequest, std::shared_ptr<HttpExchange> exchange) {
+Awaitable<void> answer(HttpRequest, std::shared_ptr<AwaitedExchange> exchange) {
     HttpResponse response;
     response.body = "x";
-    static_cast<void>(co_await exchange->respond(std::move(response)));
+    co_await exchange->respond(std::move(response));
 }
 
 const std::string request = "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n";
@@ -56,7 +57,7 @@ BOOST_AUTO_TEST_SUITE(load_connections)
 BOOST_AUTO_TEST_CASE(a_burst_of_requests_is_served_by_few_connections) {
     asio::io_context io(1);
     exa::NullLog log;
-    HttpServer server(io, {}, in_coroutine(io, log, answer), log);
+    HttpServer server(io, {}, in_coroutine(io, answer), log);
     BOOST_TEST_REQUIRE(server.listen(any_port).has_value());
     const SystemClock clock;
     LoadConnections connections(io, server.endpoint(), clock, 1000);

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "http_support.h"
 #include "io/errc.h"
 #include "io/http/server.h"
 #include "support.h"
@@ -28,16 +29,16 @@ std::string post(std::string_view path, std::string_view body) {
            "\r\n\r\n" + std::string(body);
 }
 
-Awaitable<void> answer(HttpRequest request, std::shared_ptr<HttpExchange> exchange) {
+Awaitable<void> answer(HttpRequest request, std::shared_ptr<AwaitedExchange> exchange) {
     if (request.path == "/never") {
         asio::steady_timer pause(co_await asio::this_coro::executor, seconds(30));
-        exchange->on_disconnect([&] { pause.cancel(); });
+        exchange->on_client_left([&] { pause.cancel(); });
         co_await pause.async_wait(as_result);
         co_return;
     }
     HttpResponse response;
     response.body = request.body;
-    static_cast<void>(co_await exchange->respond(std::move(response)));
+    co_await exchange->respond(std::move(response));
 }
 
 }  // namespace
@@ -47,7 +48,7 @@ BOOST_AUTO_TEST_SUITE(http_client_connection)
 BOOST_AUTO_TEST_CASE(one_connection_carries_many_requests) {
     asio::io_context io(1);
     exa::NullLog log;
-    HttpServer server(io, {}, in_coroutine(io, log, answer), log);
+    HttpServer server(io, {}, in_coroutine(io, answer), log);
     BOOST_TEST_REQUIRE(server.listen(any_port).has_value());
     const exa::Endpoint endpoint = server.endpoint();
     drive(io, [&]() -> Awaitable<void> {
@@ -90,7 +91,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_closed_meanwhile_makes_the_connection_useless
 BOOST_AUTO_TEST_CASE(silence_ends_at_the_deadline_that_the_owner_watches) {
     asio::io_context io(1);
     exa::NullLog log;
-    HttpServer server(io, {}, in_coroutine(io, log, answer), log);
+    HttpServer server(io, {}, in_coroutine(io, answer), log);
     BOOST_TEST_REQUIRE(server.listen(any_port).has_value());
     const exa::Endpoint endpoint = server.endpoint();
     drive(io, [&]() -> Awaitable<void> {
@@ -111,7 +112,7 @@ BOOST_AUTO_TEST_CASE(silence_ends_at_the_deadline_that_the_owner_watches) {
 BOOST_AUTO_TEST_CASE(closing_cancels_what_runs) {
     asio::io_context io(1);
     exa::NullLog log;
-    HttpServer server(io, {}, in_coroutine(io, log, answer), log);
+    HttpServer server(io, {}, in_coroutine(io, answer), log);
     BOOST_TEST_REQUIRE(server.listen(any_port).has_value());
     const exa::Endpoint endpoint = server.endpoint();
     drive(io, [&]() -> Awaitable<void> {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <thread>
 
+#include "http_support.h"
 #include "io/errc.h"
 #include "io/http/server.h"
 #include "support.h"
@@ -38,35 +39,35 @@ HttpCall call_to(const exa::Endpoint& endpoint, std::string target = "/") {
     return call;
 }
 
-Awaitable<void> answer(HttpRequest request, std::shared_ptr<HttpExchange> exchange) {
+Awaitable<void> answer(HttpRequest request, std::shared_ptr<AwaitedExchange> exchange) {
     if (request.path == "/echo") {
         HttpResponse response;
         response.status = 201;
         response.headers.add("x-method", request.method);
         response.headers.add("x-length", std::string(request.headers.find("content-length").value_or("none")));
         response.body = request.body + request.query;
-        static_cast<void>(co_await exchange->respond(std::move(response)));
+        co_await exchange->respond(std::move(response));
     } else if (request.path == "/stream") {
-        static_cast<void>(co_await exchange->start(200, {{"content-type", "text/event-stream"}}));
+        exchange->start(200, {{"content-type", "text/event-stream"}});
         for (int i = 0; i < 5; ++i) {
             static_cast<void>(co_await exchange->write("data: " + std::to_string(i) + "\n\n"));
             asio::steady_timer pause(co_await asio::this_coro::executor, milliseconds(1));
             co_await pause.async_wait(as_result);
         }
-        static_cast<void>(co_await exchange->finish());
+        co_await exchange->finish();
     } else if (request.path == "/never") {
         asio::steady_timer pause(co_await asio::this_coro::executor, seconds(30));
-        exchange->on_disconnect([&] { pause.cancel(); });
+        exchange->on_client_left([&] { pause.cancel(); });
         co_await pause.async_wait(as_result);
     } else {
-        static_cast<void>(co_await exchange->respond(http_error(404, "No.", "invalid_request_error", "not_found")));
+        co_await exchange->respond(http_error(404, "No.", "invalid_request_error", "not_found"));
     }
 }
 
 struct Fixture {
     asio::io_context io{1};
     exa::NullLog log;
-    HttpServer server{io, {}, in_coroutine(io, log, answer), log};
+    HttpServer server{io, {}, in_coroutine(io, answer), log};
     std::optional<Background> background;
 
     Fixture() {

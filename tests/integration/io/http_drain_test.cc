@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "http_support.h"
 #include "io/http/server.h"
 #include "support.h"
 
@@ -17,12 +18,12 @@ struct Fixture {
     Fixture() { config.drain_linger = milliseconds(100); }
 
     void serve(HttpCoroutine answer) {
-        server.emplace(io, config, in_coroutine(io, log, std::move(answer)), log);
+        server.emplace(io, config, in_coroutine(io, std::move(answer)), log);
         BOOST_TEST_REQUIRE(server->listen(any_port).has_value());
     }
     void serve_ok() {
-        serve([](HttpRequest, std::shared_ptr<HttpExchange> exchange) -> Awaitable<void> {
-            static_cast<void>(co_await exchange->respond({200, {}, "ok"}));
+        serve([](HttpRequest, std::shared_ptr<AwaitedExchange> exchange) -> Awaitable<void> {
+            co_await exchange->respond({200, {}, "ok"});
         });
     }
     // Drains beside the test's own coroutine.
@@ -60,12 +61,12 @@ BOOST_AUTO_TEST_CASE(idle_client_is_answered_once_more_and_told_to_leave) {
 
 BOOST_AUTO_TEST_CASE(stream_in_progress_is_finished_before_the_drain_returns) {
     bool go_on = false;
-    serve([&](HttpRequest, std::shared_ptr<HttpExchange> exchange) -> Awaitable<void> {
-        static_cast<void>(co_await exchange->start(200, {}));
+    serve([&](HttpRequest, std::shared_ptr<AwaitedExchange> exchange) -> Awaitable<void> {
+        exchange->start(200, {});
         static_cast<void>(co_await exchange->write("first"));
         co_await eventually([&] { return go_on; }, "the test goes on");
         static_cast<void>(co_await exchange->write("last"));
-        static_cast<void>(co_await exchange->finish());
+        co_await exchange->finish();
     });
     drive(io, [&]() -> Awaitable<void> {
         RawClient client(io);
@@ -144,9 +145,9 @@ BOOST_AUTO_TEST_CASE(clients_in_the_listen_queue_are_still_answered) {
 
 BOOST_AUTO_TEST_CASE(past_its_deadline_a_drain_cuts_what_is_left) {
     bool told = false;
-    serve([&](HttpRequest, std::shared_ptr<HttpExchange> exchange) -> Awaitable<void> {
-        exchange->on_disconnect([&] { told = true; });
-        static_cast<void>(co_await exchange->start(200, {}));
+    serve([&](HttpRequest, std::shared_ptr<AwaitedExchange> exchange) -> Awaitable<void> {
+        exchange->on_client_left([&] { told = true; });
+        exchange->start(200, {});
         co_await eventually([&] { return told; }, "the handler is told");
     });
     drive(io, [&]() -> Awaitable<void> {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "http_support.h"
 #include "io/errc.h"
 #include "support.h"
 
@@ -35,15 +36,15 @@ struct Fixture {
     std::optional<HttpServer> server;
 
     void serve(HttpCoroutine answer) {
-        server.emplace(io, config, in_coroutine(io, log, std::move(answer)), log);
+        server.emplace(io, config, in_coroutine(io, std::move(answer)), log);
         BOOST_TEST_REQUIRE(server->listen(any_port).has_value());
     }
     void serve_echo() {
-        serve([](HttpRequest request, std::shared_ptr<HttpExchange> exchange) -> Awaitable<void> {
+        serve([](HttpRequest request, std::shared_ptr<AwaitedExchange> exchange) -> Awaitable<void> {
             HttpResponse response;
             response.headers.add("content-type", "text/plain");
             response.body = request.method + " " + request.path + " " + request.query + " " + request.body;
-            static_cast<void>(co_await exchange->respond(std::move(response)));
+            co_await exchange->respond(std::move(response));
         });
     }
     // Sends `bytes` on a fresh connection and gives back everything until the server closes it.
@@ -196,11 +197,11 @@ BOOST_AUTO_TEST_CASE(slow_header_is_408_and_idle_connection_is_closed) {
 
 BOOST_AUTO_TEST_CASE(streamed_answer_is_chunked_and_a_turn_leaves_in_one_write) {
     std::uint64_t writes = 0;
-    serve([&](HttpRequest, std::shared_ptr<HttpExchange> exchange) -> Awaitable<void> {
+    serve([&](HttpRequest, std::shared_ptr<AwaitedExchange> exchange) -> Awaitable<void> {
         const auto before = server->stats().writes;
-        BOOST_TEST((co_await exchange->start(200, {{"content-type", "text/event-stream"}})).has_value());
+        exchange->start(200, {{"content-type", "text/event-stream"}});
         for (int i = 0; i < 20; ++i) BOOST_TEST((co_await exchange->write("data: x\n\n")).has_value());
-        BOOST_TEST((co_await exchange->finish()).has_value());
+        co_await exchange->finish();
         writes = server->stats().writes - before;
     });
     drive(io, [&]() -> Awaitable<void> {
@@ -213,12 +214,12 @@ BOOST_AUTO_TEST_CASE(streamed_answer_is_chunked_and_a_turn_leaves_in_one_write) 
 }
 
 BOOST_AUTO_TEST_CASE(chunks_of_an_idle_stream_leave_at_once) {
-    serve([](HttpRequest, std::shared_ptr<HttpExchange> exchange) -> Awaitable<void> {
+    serve([](HttpRequest, std::shared_ptr<AwaitedExchange> exchange) -> Awaitable<void> {
         asio::steady_timer timer(co_await asio::this_coro::executor);
-        static_cast<void>(co_await exchange->start(200, {}));
+        exchange->start(200, {});
         static_cast<void>(co_await exchange->write("first"));
         timer.expires_after(seconds(30));
-        exchange->on_disconnect([&] { timer.cancel(); });
+        exchange->on_client_left([&] { timer.cancel(); });
         co_await timer.async_wait(as_result);
     });
     drive(io, [&]() -> Awaitable<void> {
@@ -230,11 +231,11 @@ BOOST_AUTO_TEST_CASE(chunks_of_an_idle_stream_leave_at_once) {
 }
 
 BOOST_AUTO_TEST_CASE(http_1_0_client_gets_a_stream_that_ends_with_the_connection) {
-    serve([](HttpRequest, std::shared_ptr<HttpExchange> exchange) -> Awaitable<void> {
-        static_cast<void>(co_await exchange->start(200, {}));
+    serve([](HttpRequest, std::shared_ptr<AwaitedExchange> exchange) -> Awaitable<void> {
+        exchange->start(200, {});
         static_cast<void>(co_await exchange->write("abc"));
         static_cast<void>(co_await exchange->write("def"));
-        static_cast<void>(co_await exchange->finish());
+        co_await exchange->finish();
     });
     drive(io, [&]() -> Awaitable<void> {
         const auto answer = co_await whole_answer("GET / HTTP/1.0\r\n\r\n");
@@ -246,8 +247,8 @@ BOOST_AUTO_TEST_CASE(http_1_0_client_gets_a_stream_that_ends_with_the_connection
 BOOST_AUTO_TEST_CASE(slow_reader_holds_up_its_writer_and_bounds_the_buffer) {
     std::size_t written = 0;
     bool gone = false;
-    serve([&](HttpRequest, std::shared_ptr<HttpExchange> exchange) -> Awaitable<void> {
-        static_cast<void>(co_await exchange->start(200, {}));
+    serve([&](HttpRequest, std::shared_ptr<AwaitedExchange> exchange) -> Awaitable<void> {
+        exchange->start(200, {});
         while (co_await exchange->write(std::string(16 * 1024, 'x'))) written += 16 * 1024;
         gone = true;
     });
@@ -272,15 +273,15 @@ BOOST_AUTO_TEST_CASE(short_pieces_that_a_socket_takes_in_part_are_not_lost_among
         return text;
     };
     std::map<std::string, int> written;
-    serve([&](HttpRequest request, std::shared_ptr<HttpExchange> exchange) -> Awaitable<void> {
-        static_cast<void>(co_await exchange->start(200, {}, pieces * 3'000));
+    serve([&](HttpRequest request, std::shared_ptr<AwaitedExchange> exchange) -> Awaitable<void> {
+        exchange->start(200, {}, pieces * 3'000);
         for (int i = 0; i < pieces && co_await exchange->write(piece(request.path, i)); ++i) {
             ++written[request.path];
             // Each leaves by itself.
             co_await asio::post(io, asio::use_awaitable);
             co_await asio::post(io, asio::use_awaitable);
         }
-        static_cast<void>(co_await exchange->finish());
+        co_await exchange->finish();
     });
     drive(io, [&]() -> Awaitable<void> {
         std::map<std::string, RawClient> clients;
@@ -304,9 +305,9 @@ BOOST_AUTO_TEST_CASE(short_pieces_that_a_socket_takes_in_part_are_not_lost_among
 BOOST_AUTO_TEST_CASE(client_that_takes_nothing_is_dropped_after_the_write_timeout) {
     config.write_timeout = milliseconds(50);
     bool told = false;
-    serve([&](HttpRequest, std::shared_ptr<HttpExchange> exchange) -> Awaitable<void> {
-        exchange->on_disconnect([&] { told = true; });
-        static_cast<void>(co_await exchange->start(200, {}));
+    serve([&](HttpRequest, std::shared_ptr<AwaitedExchange> exchange) -> Awaitable<void> {
+        exchange->on_client_left([&] { told = true; });
+        exchange->start(200, {});
         while (co_await exchange->write(std::string(64 * 1024, 'x'))) continue;
     });
     drive(io, [&]() -> Awaitable<void> {
@@ -320,16 +321,16 @@ BOOST_AUTO_TEST_CASE(client_that_takes_nothing_is_dropped_after_the_write_timeou
 
 BOOST_AUTO_TEST_CASE(disconnect_is_noticed_while_nothing_is_written) {
     std::optional<std::chrono::steady_clock::time_point> told;
-    serve([&](HttpRequest, std::shared_ptr<HttpExchange> exchange) -> Awaitable<void> {
+    serve([&](HttpRequest, std::shared_ptr<AwaitedExchange> exchange) -> Awaitable<void> {
         asio::steady_timer timer(co_await asio::this_coro::executor, seconds(30));
-        exchange->on_disconnect([&] {
+        exchange->on_client_left([&] {
             told = std::chrono::steady_clock::now();
             timer.cancel();
         });
         co_await timer.async_wait(as_result);
-        BOOST_TEST(exchange->disconnected());
+        BOOST_TEST(exchange->client_left());
         // Taking a handler back late is no call of nothing.
-        exchange->on_disconnect(nullptr);
+        exchange->on_client_left(nullptr);
     });
     drive(io, [&]() -> Awaitable<void> {
         RawClient client(io);
@@ -345,7 +346,7 @@ BOOST_AUTO_TEST_CASE(disconnect_is_noticed_while_nothing_is_written) {
 }
 
 BOOST_AUTO_TEST_CASE(dropped_exchange_is_500_and_throwing_handler_too) {
-    serve([](HttpRequest request, std::shared_ptr<HttpExchange>) -> Awaitable<void> {
+    serve([](HttpRequest request, std::shared_ptr<AwaitedExchange>) -> Awaitable<void> {
         if (request.path == "/throw") throw std::runtime_error("on purpose");
         co_return;
     });
@@ -359,8 +360,8 @@ BOOST_AUTO_TEST_CASE(dropped_exchange_is_500_and_throwing_handler_too) {
 }
 
 BOOST_AUTO_TEST_CASE(stream_dropped_in_the_middle_is_cut_not_ended) {
-    serve([](HttpRequest, std::shared_ptr<HttpExchange> exchange) -> Awaitable<void> {
-        static_cast<void>(co_await exchange->start(200, {}));
+    serve([](HttpRequest, std::shared_ptr<AwaitedExchange> exchange) -> Awaitable<void> {
+        exchange->start(200, {});
         static_cast<void>(co_await exchange->write("part"));
     });
     drive(io, [&]() -> Awaitable<void> {
@@ -370,12 +371,12 @@ BOOST_AUTO_TEST_CASE(stream_dropped_in_the_middle_is_cut_not_ended) {
 }
 
 BOOST_AUTO_TEST_CASE(header_values_cannot_break_out) {
-    serve([](HttpRequest, std::shared_ptr<HttpExchange> exchange) -> Awaitable<void> {
+    serve([](HttpRequest, std::shared_ptr<AwaitedExchange> exchange) -> Awaitable<void> {
         HttpResponse response;
         response.headers.add("x-bad", "a\r\nset-cookie: evil");
         response.headers.add("Content-Length", "99");
         response.headers.add("x-good", "yes");
-        static_cast<void>(co_await exchange->respond(std::move(response)));
+        co_await exchange->respond(std::move(response));
     });
     drive(io, [&]() -> Awaitable<void> {
         const auto answer =
@@ -389,11 +390,11 @@ BOOST_AUTO_TEST_CASE(header_values_cannot_break_out) {
 
 // Whatever happens to a request, both sides can name it.
 BOOST_AUTO_TEST_CASE(every_answer_carries_the_requests_id) {
-    serve([](HttpRequest request, std::shared_ptr<HttpExchange> exchange) -> Awaitable<void> {
+    serve([](HttpRequest request, std::shared_ptr<AwaitedExchange> exchange) -> Awaitable<void> {
         HttpResponse response;
         response.headers.add("x-request-id", "the handler's");
         response.body = "id=" + request.id;
-        static_cast<void>(co_await exchange->respond(std::move(response)));
+        co_await exchange->respond(std::move(response));
     });
     drive(io, [&]() -> Awaitable<void> {
         const auto id_of = [](const std::string& answer) {
@@ -425,20 +426,20 @@ BOOST_AUTO_TEST_CASE(every_answer_carries_the_requests_id) {
 BOOST_AUTO_TEST_CASE(outcome_says_what_the_client_got) {
     std::vector<std::string> outcomes;
     server.emplace(io, config,
-                   in_coroutine(io, log,
-                                [](HttpRequest request, std::shared_ptr<HttpExchange> exchange) -> Awaitable<void> {
+                   in_coroutine(io,
+                                [](HttpRequest request, std::shared_ptr<AwaitedExchange> exchange) -> Awaitable<void> {
                                     exchange->note("who", "first");
                                     exchange->note("who", "last");
                                     exchange->add_field("x-more", "yes");
                                     exchange->add_field("x-bad", "a\r\nb: c");
                                     if (request.path == "/stream") {
-                                        static_cast<void>(co_await exchange->start(200, {}));
+                                        exchange->start(200, {});
                                         static_cast<void>(co_await exchange->write("abc"));
-                                        if (request.query == "finish") static_cast<void>(co_await exchange->finish());
+                                        if (request.query == "finish") co_await exchange->finish();
                                         co_return;
                                     }
                                     HttpResponse response{404, {}, "not found"};
-                                    static_cast<void>(co_await exchange->respond(std::move(response)));
+                                    co_await exchange->respond(std::move(response));
                                 }),
                    log);
     server->on_outcome([&](const HttpOutcome& outcome) {
