@@ -38,7 +38,7 @@ std::optional<Bytes> from_base64(std::string_view text) {
         if (digits < 2) return std::nullopt;
         for (std::size_t i = 0; i + 1 < digits; ++i) bytes.push_back(static_cast<std::uint8_t>(group >> (16 - 8 * i)));
     }
-    // Wrong padding, characters behind it, and bits that no byte has: all of them read as bytes of another text.
+    // Wrong padding, characters after it, and bits that no byte has: all of them read as bytes of another text.
     if (to_base64(bytes) != text) return std::nullopt;
     return bytes;
 }

@@ -15,7 +15,7 @@ struct PeerId {
     auto operator<=>(const PeerId&) const = default;
 };
 
-// Grows with every boot of a peer and is persisted before use: (PeerId, Generation) names one life of a peer.
+// Grows with every boot of a peer and is persisted before use: (PeerId, Generation) names one instance of a peer.
 struct Generation {
     std::uint64_t value = 0;
     auto operator<=>(const Generation&) const = default;

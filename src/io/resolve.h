@@ -30,7 +30,7 @@ struct Resolved {
 };
 
 // Each within `timeout`. Numbers answer at once; names are looked up by one thread of the context, in order, so one
-// that hangs holds up the names behind it (their time is up then, and the caller asks again).
+// that hangs holds up the names after it (their time is up then, and the caller asks again).
 Awaitable<Resolved> resolve_all(std::vector<std::string> texts, std::uint16_t default_port, Duration timeout);
 
 }  // namespace exa::io

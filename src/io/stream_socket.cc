@@ -82,7 +82,7 @@ class SocketWatch final : public asio::execution_context::service {
         count_ = static_cast<std::size_t>(std::max(0, epoll_wait(set_, events_.data(), events_max, 0)));
         for (at_ = 0; at_ < count_;) {
             const epoll_event& event = events_[at_++];
-            // Hundreds of sockets do not stay in the cache from turn to turn.
+            // Hundreds of sockets do not stay in the cache from one iteration to the next.
             if (at_ < count_) __builtin_prefetch(events_[at_].data.ptr);
             auto* const socket = static_cast<StreamSocket*>(event.data.ptr);
             if (socket == nullptr) continue;

@@ -2,9 +2,9 @@
 //
 // The problem. Asio asks a socket again after every read that gave something, and finds nothing: that costs as much as
 // a third of the read. The sketch: the sockets of one io_context are in an epoll set of their own, edge-triggered, and
-// Asio watches that set as one descriptor. A turn of the loop costs two system calls more for it, and each read one
-// less: one that does not fill its buffer has emptied the socket, for bytes that come later raise another edge, and an
-// end that came with these bytes was told with them (EPOLLRDHUP).
+// Asio watches that set as one descriptor. An iteration of the loop costs two system calls more for it, and each read
+// one less: one that does not fill its buffer has emptied the socket, for bytes that come later raise another edge, and
+// an end that came with these bytes was told with them (EPOLLRDHUP).
 //
 // Nor does a socket have memory of its own to read into: what comes is taken at once, and a buffer that all sockets of
 // the thread share stays in its cache, where hundreds of them would not.

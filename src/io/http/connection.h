@@ -62,7 +62,7 @@ struct HttpContext : std::enable_shared_from_this<HttpContext> {
     std::string date_;
 };
 
-// One answer in the making. It outlives its turn on the connection when somebody keeps the exchange.
+// One answer in the making. It outlives its place on the connection if somebody keeps the exchange.
 struct HttpAnswer {
     using Clock = std::chrono::steady_clock;
 

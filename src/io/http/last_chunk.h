@@ -6,7 +6,7 @@
 namespace exa::io {
 
 // Once it has seen the size of the last chunk it asserts that it is offered five bytes or more: "0", CR LF and one byte
-// behind them would end the process. The five bytes that end a chunked message are taken together, so fewer can wait.
+// after them would end the process. The five bytes that end a chunked message are taken together, so fewer can wait.
 template <class Parser>
 bool must_wait_for_more(const Parser& parser, std::size_t bytes) {
     return bytes < 5 && parser.is_header_done() && parser.chunked();

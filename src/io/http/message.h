@@ -90,7 +90,7 @@ struct HttpRequest {
     std::string id;      // x-request-id as the client sent it when it is fit to hand on, else made by the server
     std::string method;  // as sent: "GET", "POST", ...
     std::string path;    // the target up to '?', without scheme and host, not decoded; "*" of OPTIONS
-    std::string query;   // behind '?', not decoded
+    std::string query;   // after '?', not decoded
     HttpHeaders headers;
     std::string body;
     Endpoint remote;

@@ -12,7 +12,7 @@
 
 namespace exa::io {
 
-// The bytes that it takes at the front of `bytes`, and the request but for `remote` and `id`. Nothing: not of that
+// The bytes that it takes at the front of `bytes`, and the request except for `remote` and `id`. Nothing: not of that
 // kind, or not yet all there.
 std::optional<std::size_t> read_plain_request(std::string_view bytes, std::uint32_t header_bytes_max,
                                               std::uint64_t body_bytes_max, HttpRequest& request);

@@ -29,7 +29,7 @@ std::string_view to_view(boost::beast::string_view text) {
 // of a bare LF depends on where it stands.
 class HeaderLines {
   public:
-    // `bytes` is what was offered before, less what was taken, with more behind it.
+    // `bytes` is what was offered before, less what was taken, with more after it.
     std::optional<HttpFault> look(std::string_view bytes);
     void taken(std::size_t bytes) {
         line_begin_ -= std::min(bytes, line_begin_);

@@ -16,7 +16,7 @@
 
 namespace exa::io {
 
-// Why a request is refused, as the client will read it. The connection cannot go on behind it.
+// Why a request is refused, as the client will read it. The connection cannot go on after it.
 struct HttpFault {
     int status = 400;
     std::string message;
@@ -33,7 +33,7 @@ class RequestParser {
     RequestParser(const RequestParser&) = delete;
     RequestParser& operator=(const RequestParser&) = delete;
 
-    // Takes from the front of `bytes` and returns how much; the rest must be offered again with more behind it.
+    // Takes from the front of `bytes` and returns how much; the rest must be offered again with more after it.
     // Headers are only taken whole. Nothing when the request is refused: see fault().
     std::optional<std::size_t> feed(std::string_view bytes);
     const HttpFault& fault() const;

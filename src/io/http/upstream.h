@@ -79,7 +79,7 @@ class UpstreamPool : public std::enable_shared_from_this<UpstreamPool> {
     const UpstreamConfig config_;
     std::unordered_set<UpstreamConnection*> all_;                // they leave it when they end
     std::vector<std::shared_ptr<UpstreamConnection>> idle_;      // the last one used last
-    std::vector<std::shared_ptr<UpstreamConnection>> to_write_;  // at the end of this turn
+    std::vector<std::shared_ptr<UpstreamConnection>> to_write_;  // at the end of this loop iteration
     std::vector<std::shared_ptr<UpstreamConnection>> writing_;
     boost::asio::steady_timer sweep_;
     bool sweeping_ = false;
@@ -97,7 +97,7 @@ class UpstreamCall {
     UpstreamCall(const UpstreamCall&) = delete;
     UpstreamCall& operator=(const UpstreamCall&) = delete;
 
-    // Once. `head` ends with its empty line, and may have the body, or its beginning, behind that. The sink is never
+    // Once. `head` ends with its empty line, and may have the body, or its beginning, after that. The sink is never
     // called in here.
     void send(std::string head, std::string body);
     // Whether more of the answer is wanted at present. What has been read already still comes, 32 KiB at most.

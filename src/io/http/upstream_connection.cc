@@ -59,7 +59,7 @@ void UpstreamConnection::connect(UpstreamCall& call, const UpstreamConfig& confi
 }
 
 Awaitable<void> UpstreamConnection::open_and_send(UpstreamConfig config) {
-    // Whoever connects hears of nothing in the same turn.
+    // Whoever connects hears of nothing in the same loop iteration.
     co_await asio::post(connecting_.get_executor(), asio::use_awaitable);
     if (const auto pool = pool_.lock(); !pool || pool->closed_) {
         shut(error(errc::closed));

@@ -64,7 +64,7 @@ class UpstreamConnection final : public std::enable_shared_from_this<UpstreamCon
     StreamSocket socket_;
     boost::asio::steady_timer connect_timer_;
     ResponseParser parser_;
-    std::string rest_;  // of what was read: the parser takes it with more behind it
+    std::string rest_;  // of what was read: the parser takes it with more after it
     UpstreamCall* call_ = nullptr;
     std::string head_;  // being written
     std::string body_;

@@ -3,7 +3,7 @@
 //
 // The idea. Each end says hello and judges the other's; then the dialler opens streams (outbound_streams.h) and the
 // acceptor answers them (inbound_streams.h). Frames wait in two lanes (lanes.h); a keep-alive (keep_alive.h) pings a
-// silent peer and closes an idle link. The end is a goodbye behind everything that is queued, or a broken connection;
+// silent peer and closes an idle link. The end is a goodbye after everything that is queued, or a broken connection;
 // either way LinkFinished is the last event.
 //
 // Driving it: greet() once, read into read_space(), report handle_received(), then handle_hello() until the hello is

@@ -72,7 +72,7 @@ class TlsSession {
     // Plain bytes that have arrived; 0 when more bytes of the network are needed. errc::malformed, or errc::closed when
     // the other side has said that nothing follows: every later call answers the same.
     Result<std::size_t> read(std::span<std::uint8_t> into);
-    // Seals `pieces`, small ones together. `rekey_records`: the traffic key is replaced behind as many records.
+    // Encrypts `pieces`, small ones together. `rekey_records`: the traffic key is replaced after this many records.
     Result<void> write(std::span<const ByteView> pieces, std::uint64_t rekey_records);
     // Says that nothing follows.
     void finish_writing();

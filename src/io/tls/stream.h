@@ -2,7 +2,7 @@
 // come out and go in.
 //
 // Usage: a client's first output is there at once. Whatever take() or write() leaves in has_output() is to be sent,
-// also behind an error: it tells the other side why.
+// also after an error: it tells the other side why.
 #pragma once
 
 #include <cstddef>

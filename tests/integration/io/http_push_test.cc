@@ -1,4 +1,4 @@
-// Answers without a coroutine: the plain calls of an exchange and its listener.
+// The calls of an exchange and its listener.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(thousands_of_requests_sent_at_once_are_answered_in_a_flat_s
     });
 }
 
-BOOST_AUTO_TEST_CASE(what_is_pushed_in_one_turn_leaves_in_one_write) {
+BOOST_AUTO_TEST_CASE(what_is_pushed_in_one_iteration_leaves_in_one_write) {
     serve([&](HttpRequest, std::shared_ptr<HttpExchange> exchange) {
         exchange->push_head(200, {});
         for (const char* event : {"a", "b", "c"}) exchange->push_body(event);

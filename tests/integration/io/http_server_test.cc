@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(slow_header_is_408_and_idle_connection_is_closed) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(streamed_answer_is_chunked_and_a_turn_leaves_in_one_write) {
+BOOST_AUTO_TEST_CASE(streamed_answer_is_chunked_and_leaves_in_one_write) {
     std::uint64_t writes = 0;
     serve([&](HttpRequest, std::shared_ptr<AwaitedExchange> exchange) -> Awaitable<void> {
         const auto before = server->stats().writes;

@@ -51,7 +51,7 @@ class AwaitedExchange {
         if (heard_->left) co_return error(errc::broken, "http client");
         co_return success();
     }
-    // Ends the answer; what was written in this turn of the loop has left when it returns.
+    // Ends the answer; what was written in this iteration of the loop has left when it returns.
     Awaitable<void> finish() {
         exchange_->push_end();
         co_await boost::asio::post(context_, boost::asio::use_awaitable);

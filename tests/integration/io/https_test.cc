@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(large_bodies_pass_both_ways) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(turn_of_a_stream_leaves_in_one_write) {
+BOOST_AUTO_TEST_CASE(iteration_of_a_stream_leaves_in_one_write) {
     std::uint64_t writes = 0;
     serve([&](HttpRequest, std::shared_ptr<AwaitedExchange> exchange) -> Awaitable<void> {
         const auto before = server->stats().writes;

@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(random_bytes_are_closed_and_counted) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(silent_stranger_is_closed_after_the_hello_timeout) {
+BOOST_AUTO_TEST_CASE(silent_connection_is_closed_after_the_hello_timeout) {
     config.hello_timeout = milliseconds(30);
     start_server();
     drive(io, [&]() -> Awaitable<void> {
@@ -275,7 +275,7 @@ BOOST_AUTO_TEST_CASE(acceptor_that_sends_beyond_its_credit_is_cut_off) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(frames_of_streams_never_opened_or_in_the_wrong_order_end_the_link) {
+BOOST_AUTO_TEST_CASE(frames_out_of_order_or_of_unopened_streams_end_the_link) {
     pool.emplace(io, config, identity(peer_a), log);
     for (const std::string& frames :
          {text(wire::encode_head(7, {})), text(wire::encode_data(1, {0, {}, "x"})) + text(wire::encode_head(1, {})),
@@ -285,7 +285,7 @@ BOOST_AUTO_TEST_CASE(frames_of_streams_never_opened_or_in_the_wrong_order_end_th
         expect_cut_off(frames);
 }
 
-BOOST_AUTO_TEST_CASE(data_for_a_sink_that_has_tokens_or_is_cut_short_ends_the_link) {
+BOOST_AUTO_TEST_CASE(illegal_data_for_a_sink_ends_the_link) {
     struct Bin final : DataSink {
         std::span<std::uint8_t> room() override { return bytes; }
         exa::Result<void> filled(std::size_t) override { return exa::success(); }

@@ -323,7 +323,7 @@ BOOST_AUTO_TEST_CASE(truncated_and_trickled_handshakes_end_at_the_deadline) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(strangers_that_wait_make_room_for_those_who_come) {
+BOOST_AUTO_TEST_CASE(oldest_silent_connections_make_room_for_new_ones) {
     config.greetings_max = 4;
     start_server(only_1);
     start_pool(only_1);
@@ -416,7 +416,7 @@ BOOST_AUTO_TEST_CASE(rotation_moves_new_streams_and_lets_old_ones_end) {
         BOOST_TEST(kept[0]->push_end({}).has_value());
         BOOST_TEST((co_await next_frame(old.value())).has_value());
         BOOST_TEST((co_await next_frame(old.value())).has_value());
-        co_await eventually([&] { return pool->stats().links_now == 1; }, "the old link closes behind its last stream");
+        co_await eventually([&] { return pool->stats().links_now == 1; }, "the old link closes after its last stream");
 
         server->set_keys(only_2);
         pool->set_keys(only_2);

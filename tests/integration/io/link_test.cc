@@ -240,7 +240,7 @@ BOOST_DATA_TEST_CASE(dropping_a_stream_cancels_at_one_end_and_fails_at_the_other
     });
 }
 
-BOOST_DATA_TEST_CASE(request_cancelled_in_the_same_turn_is_never_run, plain_and_sealed, sealed) {
+BOOST_DATA_TEST_CASE(request_cancelled_in_the_same_iteration_is_never_run, plain_and_sealed, sealed) {
     seal(sealed);
     int opened = 0;
     start([&](std::shared_ptr<InboundStream> stream, wire::Open open) -> Awaitable<void> {
@@ -487,7 +487,7 @@ Awaitable<void> send_shared(asio::io_context& io, std::shared_ptr<InboundStream>
 
 }  // namespace
 
-BOOST_DATA_TEST_CASE(shared_bytes_come_to_a_sink_in_their_order_and_to_a_reader_alike, plain_and_sealed, sealed) {
+BOOST_DATA_TEST_CASE(shared_bytes_reach_a_sink_and_a_reader_in_order, plain_and_sealed, sealed) {
     seal(sealed);
     const auto bytes = some_megabytes();
     start([&](std::shared_ptr<InboundStream> stream, const wire::Open&) { return send_shared(io, stream, bytes); });
@@ -503,7 +503,7 @@ BOOST_DATA_TEST_CASE(shared_bytes_come_to_a_sink_in_their_order_and_to_a_reader_
     });
 }
 
-BOOST_DATA_TEST_CASE(frames_of_several_sinks_and_of_a_reader_lie_one_behind_the_other, plain_and_sealed, sealed) {
+BOOST_DATA_TEST_CASE(sinks_and_a_reader_share_a_link_frame_by_frame, plain_and_sealed, sealed) {
     seal(sealed);
     const auto bytes = some_megabytes();
     start([&](std::shared_ptr<InboundStream> stream, const wire::Open&) { return send_shared(io, stream, bytes); });
@@ -522,7 +522,7 @@ BOOST_DATA_TEST_CASE(frames_of_several_sinks_and_of_a_reader_lie_one_behind_the_
     });
 }
 
-BOOST_DATA_TEST_CASE(a_sink_that_has_enough_or_lets_go_ends_its_stream_only, plain_and_sealed, sealed) {
+BOOST_DATA_TEST_CASE(sink_that_has_enough_ends_only_its_stream, plain_and_sealed, sealed) {
     seal(sealed);
     const auto bytes = some_megabytes();
     start([&](std::shared_ptr<InboundStream> stream, const wire::Open&) { return send_shared(io, stream, bytes); });

@@ -85,8 +85,8 @@ BOOST_AUTO_TEST_CASE(a_read_that_fills_its_buffer_may_be_followed_at_once) {
     BOOST_TEST(!owner.socket.may_read());
 }
 
-// No edge follows: whoever waited for one would wait for ever.
-BOOST_AUTO_TEST_CASE(an_end_that_came_with_the_last_bytes_is_read_behind_them) {
+// No edge follows: whoever waited for one would wait for good.
+BOOST_AUTO_TEST_CASE(end_that_came_with_the_last_bytes_is_read_after_them) {
     Setup setup;
     Owner owner;
     auto far = setup.connect(owner);
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_full_socket_is_writable_again_when_the_other_side_has_rea
     BOOST_TEST(owner.socket.write(std::span(buffers).first(1)).bytes > 0U);
 }
 
-BOOST_AUTO_TEST_CASE(a_socket_that_was_closed_in_the_same_turn_is_told_nothing) {
+BOOST_AUTO_TEST_CASE(socket_closed_in_the_same_iteration_is_told_nothing) {
     Setup setup;
     Owner one;
     Owner other;

@@ -76,7 +76,7 @@ class RawClient {
     Awaitable<void> send_what_goes(std::string bytes) {
         co_await asio::async_write(socket_, asio::buffer(bytes), as_result);
     }
-    // What has come once `mark` is in it, or at the end of the stream; later calls go on behind it.
+    // What has come once `mark` is in it, or at the end of the stream; later calls go on after it.
     Awaitable<std::string> read_until(std::string mark) {
         std::size_t from = 0;
         while (inbox_.find(mark, from) == std::string::npos) {

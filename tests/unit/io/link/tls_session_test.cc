@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(small_pieces_share_a_record) {
     BOOST_TEST(link.a->take_output().size() == 100 * 100 + 22);
 }
 
-BOOST_AUTO_TEST_CASE(traffic_key_is_replaced_behind_so_many_records) {
+BOOST_AUTO_TEST_CASE(traffic_key_is_replaced_after_so_many_records) {
     const Established link;
     const Bytes bytes = pattern(50'000);
     const std::array<ByteView, 1> pieces{bytes};
