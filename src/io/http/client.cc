@@ -244,6 +244,7 @@ Result<HttpReply> run_call(const HttpCall& call, const Sink* sink) {
 
 }  // namespace
 
+// Boost.URL 1.81 would be one more library to install and to link for these lines.
 Result<HttpCall> parse_http_url(std::string_view url) {
     const std::string whole(url);
     constexpr std::string_view plain = "http://";
