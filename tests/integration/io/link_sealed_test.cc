@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(plain_link_to_a_sealed_peer_gets_no_answer) {
         BOOST_TEST(co_await client.read_to_end() == "");
         BOOST_TEST(server->stats().refused_seal == 1);
         BOOST_TEST(server->stats().links_refused == 1);
-        BOOST_TEST(at_server.says("the other end is not sealed"));
+        BOOST_TEST(at_server.says("the other end does not encrypt"));
         co_await nobody_is_left();
     });
     pool.emplace(io, config, identity(peer_a), at_pool);
