@@ -15,6 +15,23 @@
 
 namespace exa::sim {
 
+void add_run_options(CommandLine& line, RunArguments& arguments) {
+    line.word("scenario", arguments.scenario,
+              "A built-in scenario (exasim list), random:NUMBER, random-kv:NUMBER or a TOML file");
+    line.number("--peers", arguments.peers, "Peers; default: as the scenario says");
+    line.number("--replicas", arguments.replicas, "Replicas of each peer; default: as the scenario says");
+    line.number("--seed", arguments.seed, "Decides every chance of the run; default: 1");
+    line.texts("--set", arguments.set, "KEY=VALUE of the scenario, such as net.loss=0.1 or fault.0.count=3");
+    line.text("--mutant", arguments.mutant, "Switch on this defect (exasim mutants)");
+    line.flag("--json", arguments.json, "Print one JSON object");
+}
+
+std::string first_failure(const Outcome& outcome) {
+    if (!outcome.violations.empty()) return outcome.violations[0].check + ": " + outcome.violations[0].what;
+    if (!outcome.liveness.empty()) return outcome.liveness;
+    return outcome.without_effect.empty() ? std::string() : "without effect: " + outcome.without_effect[0];
+}
+
 int usage(const Error& failure) {
     std::fputs(fmt::format("exasim: {}\n", failure.message()).c_str(), stderr);
     return static_cast<int>(Verdict::usage);

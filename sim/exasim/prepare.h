@@ -2,17 +2,33 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <ctime>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/result.h"
-#include "sim/exasim/commands.h"
+#include "sim/exasim/command_line.h"
 #include "sim/report/outcome_json.h"
 #include "sim/report/trace_file.h"
 #include "sim/run/run.h"
 #include "sim/scenarios/random_scenario.h"
 
 namespace exa::sim {
+
+// What the command line says about one run.
+struct RunArguments {
+    std::string scenario;          // the name of a built-in one, or a file's path
+    std::vector<std::string> set;  // "key=value"
+    std::uint32_t peers = 0;       // 0: as the scenario says
+    std::int64_t replicas = -1;    // -1: as the scenario says
+    std::uint64_t seed = 1;
+    std::string mutant;
+    bool json = false;
+};
+
+void add_run_options(CommandLine& line, RunArguments& arguments);
 
 struct Prepared {
     TraceHeader header;
@@ -27,6 +43,9 @@ Result<Prepared> prepare(const RunArguments& arguments);
 std::string_view name_of(RandomMix mix);
 // The text of a built-in scenario, of "random:NUMBER", "random-kv:NUMBER" or of a file.
 Result<std::string> text_of(const std::string& scenario);
+
+// The first violation, or what the liveness phase or the plan lacked; empty after a pass.
+std::string first_failure(const Outcome& outcome);
 
 // Says what was wrong and returns the exit code of it.
 int usage(const Error& failure);
