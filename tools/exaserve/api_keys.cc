@@ -1,5 +1,6 @@
 #include "exaserve/api_keys.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -11,6 +12,7 @@
 
 #include "app/access/api_key_file.h"
 #include "app/shared/text_file.h"
+#include "exaserve/describe.h"
 #include "exaserve/exit_code.h"
 #include "io/crypto/openssl_crypto.h"
 #include "io/random.h"
@@ -144,6 +146,45 @@ Outcome<std::string> revoke(const ApiKeysOptions& options, const Opened& opened)
 }
 
 }  // namespace
+
+void describe(CLI::App& command, ApiKeysOptions& options) {
+    command.require_subcommand(1);
+    const auto add = [&](const char* name, ApiKeysAction action, const char* help) {
+        CLI::App* sub = command.add_subcommand(name, help);
+        sub->callback([&options, action] { options.action = action; });
+        sub->add_option("--file", options.file, "The file named by security.api_keys_file")
+            ->type_name("FILE")
+            ->required();
+        sub->add_flag("--json", options.target.json, "Print JSON");
+        return sub;
+    };
+    CLI::App* const create =
+        add("create", ApiKeysAction::create, "Create a key and print it once; the file keeps only its hash");
+    create
+        ->add_option("--tenant", options.tenant,
+                     "Tenant that the key belongs to; a new tenant may use every model without limits")
+        ->type_name("NAME");
+    create->add_flag("--admin", options.admin, "Make it an admin key, for the cluster's operators");
+    add("list", ApiKeysAction::list, "List the ids of the keys, and the tenants");
+    add("revoke", ApiKeysAction::revoke, "Remove a key from the file")
+        ->add_option("id", options.id, "Id of the key: the 8 digits after sk-exa-")
+        ->type_name("ID")
+        ->required();
+    command.footer(
+        "Peers read the file again when it changes; copy it to every node. You write there what tenants may "
+        "do:\n\n"
+        "  [tenants.acme]\n"
+        "  models = [\"SmolLM2-135M-Instruct\", \"llama-*\"]   # default: all\n"
+        "  requests_per_minute = 600                         # default of each limit: none\n"
+        "  tokens_per_minute = 100_000\n"
+        "  tokens_per_day = 20_000_000\n"
+        "  burst_seconds = 10            # so much of the rates at once; default 10, at most 3600\n"
+        "  priority = \"high\"             # high, normal (default) or low\n\n"
+        "Example:\n"
+        "  exaserve apikeys create --file /etc/exaserve/api-keys.toml --tenant acme\n"
+        "  exaserve apikeys create --file /etc/exaserve/api-keys.toml --admin\n"
+        "  exaserve peer --security-api-keys-file /etc/exaserve/api-keys.toml");
+}
 
 Outcome<std::string> ask(const ApiKeysOptions& options, Style style) {
     BOOST_OUTCOME_TRY(const Opened opened, open_file(options.file, options.action == ApiKeysAction::create));

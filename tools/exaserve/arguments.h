@@ -1,4 +1,4 @@
-// Arguments: what the command line asks for. The one place that knows CLI11.
+// Arguments: what the command line asks for. describe.h says how each command is described.
 #pragma once
 
 #include <cstdint>

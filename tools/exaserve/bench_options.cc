@@ -253,7 +253,7 @@ std::string_view to_string(BenchPreset preset) {
     return "unknown";
 }
 
-void describe_bench(CLI::App& command, BenchOptions& options) {
+void describe(CLI::App& command, BenchOptions& options) {
     const std::map<std::string, BenchPreset> presets{{"steady", BenchPreset::steady},
                                                      {"ramp-to-collapse", BenchPreset::ramp_to_collapse},
                                                      {"chaos", BenchPreset::chaos}};

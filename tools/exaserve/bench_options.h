@@ -11,10 +11,6 @@
 #include "bench/config.h"
 #include "bench/ramp.h"
 
-namespace CLI {
-class App;
-}
-
 namespace exa::cli {
 
 enum class BenchPreset : std::uint8_t { steady, ramp_to_collapse, chaos };
@@ -52,9 +48,6 @@ struct BenchOptions {
 };
 
 std::string_view to_string(BenchPreset preset);
-
-// The flags of the subcommand; `options` outlives it.
-void describe_bench(CLI::App& command, BenchOptions& options);
 
 // Options as given to a configuration that is complete: what the preset and other flags imply filled in. The error
 // names the flags.

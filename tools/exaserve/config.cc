@@ -1,5 +1,6 @@
 #include "exaserve/config.h"
 
+#include <CLI/CLI.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -8,6 +9,7 @@
 
 #include "app/config/config_json.h"
 #include "exaserve/admin_client.h"
+#include "exaserve/describe.h"
 #include "exaserve/show.h"
 
 namespace exa::cli {
@@ -62,6 +64,30 @@ std::string options_text(Style style) {
 }
 
 }  // namespace
+
+void describe(CLI::App& command, ConfigOptions& options) {
+    command.require_subcommand(1);
+    const auto add = [&](const char* name, ConfigAction action, const char* help) {
+        CLI::App* sub = command.add_subcommand(name, help);
+        sub->callback([&options, action] { options.action = action; });
+        if (action == ConfigAction::options)
+            sub->add_flag("--json", options.target.json, "Print JSON");
+        else
+            add_target(*sub, options.target);
+        return sub;
+    };
+    add("show", ConfigAction::show, "Show a peer's options in effect, and where each value comes from")
+        ->add_flag("--changed", options.changed_only, "Only options that are not at their default");
+    add("reload", ConfigAction::reload,
+        "Read the peer's configuration file again; the answer names what needs a restart");
+    add("options", ConfigAction::options, "List everything that can be set, with ranges and defaults; asks no peer");
+    command.footer(
+        "Flags override the file, the file overrides membership.profile, the profile overrides defaults. 'reload' does "
+        "what SIGHUP does. A file that cannot be used changes nothing.\n\n"
+        "Example:\n"
+        "  exaserve config show --changed\n"
+        "  exaserve config reload --peer http://127.0.0.1:8001");
+}
 
 Outcome<std::string> ask(const ConfigOptions& options, Style style) {
     if (options.action == ConfigAction::options)

@@ -1,6 +1,7 @@
 #include "exaserve/drain.h"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -10,6 +11,7 @@
 #include <thread>
 
 #include "exaserve/cluster_client.h"
+#include "exaserve/describe.h"
 #include "exaserve/exit_code.h"
 #include "exaserve/progress.h"
 #include "exaserve/show.h"
@@ -46,6 +48,17 @@ bool has_left(const ClusterClient& cluster, const ClusterPeer& peer) {
 }
 
 }  // namespace
+
+void describe(CLI::App& command, DrainOptions& options) {
+    command.add_option("peer", options.name, "Name or id of the peer to drain; default: the peer that is asked")
+        ->type_name("NAME");
+    add_target(command, options.target);
+    command.footer(
+        "Does what leave does, for any peer of the cluster, and shows progress: its replicas admit nothing new, "
+        "running "
+        "answers finish, its KV cache goes to the new owners, the gateway closes, the process ends. No request "
+        "fails.\n\nExample:\n  exaserve drain peer-2");
+}
 
 Outcome<std::string> ask(const DrainOptions& options, Style) {
     BOOST_OUTCOME_TRY(const auto cluster, ClusterClient::open(options.target));

@@ -1,5 +1,6 @@
 #include "exaserve/kv.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -14,12 +15,14 @@
 #include "base/base64.h"
 #include "exaserve/admin_client.h"
 #include "exaserve/cluster_client.h"
+#include "exaserve/describe.h"
 #include "exaserve/exit_code.h"
 #include "exaserve/input.h"
 #include "exaserve/kv_migration.h"
 #include "exaserve/kv_places.h"
 #include "exaserve/progress.h"
 #include "exaserve/show.h"
+#include "kv/segment_key.h"
 
 namespace exa::cli {
 
@@ -288,6 +291,112 @@ Outcome<std::string> erase(const KvOptions& options, Style style) {
 }
 
 }  // namespace
+
+namespace {
+
+CLI::Validator is_segment_key() {
+    return CLI::Validator(
+        [](std::string& text) {
+            const bool is_key = kv::parse_segment_key(text).has_value();
+            return is_key ? std::string() : "'" + text + "' is no key: it must be 64 hexadecimal digits";
+        },
+        "");
+}
+
+CLI::Validator is_not_empty() {
+    return CLI::Validator([](std::string& text) { return std::string(text.empty() ? "it is empty" : ""); }, "");
+}
+
+}  // namespace
+
+void describe(CLI::App& command, KvOptions& options) {
+    command.require_subcommand(1);
+    const auto add = [&](const char* name, KvCommand kind, const char* help) {
+        CLI::App* sub = command.add_subcommand(name, help);
+        sub->callback([&options, kind] { options.command = kind; });
+        add_target(*sub, options.target);
+        return sub;
+    };
+    const auto add_keyed = [&](const char* name, KvCommand kind, const char* help) {
+        CLI::App* sub = add(name, kind, help);
+        sub->add_option("key", options.key, "Key of a segment: 64 hexadecimal digits")
+            ->type_name("KEY")
+            ->check(is_segment_key())
+            ->required();
+        return sub;
+    };
+    add("stats", KvCommand::stats, "Show KV-cache size and hit rates of the peer");
+    const auto add_sought = [&](const char* name, KvCommand kind, const char* help) {
+        CLI::App* sub = add(name, kind, help);
+        auto* const which = sub->add_option_group("which", "Exactly one of these")->require_option(1);
+        which->add_option("session", options.session, "A client's session id, or the token of an x-session-id header")
+            ->type_name("SESSION")
+            ->check(is_not_empty());
+        which->add_option("--key", options.key, "Key of a segment: 64 hexadecimal digits")
+            ->type_name("KEY")
+            ->check(is_segment_key());
+        which->add_option("--replica", options.replica, "Id of a replica: the sessions that it answered recently")
+            ->type_name("ID");
+        which->add_option("--request", options.file, "JSON body of a request; - is standard input")
+            ->type_name("FILE")
+            ->check(CLI::ExistingFile | CLI::IsMember({"-"}));
+        sub->add_option("--tenant", options.tenant, "Tenant of the session or request; default: the anonymous tenant")
+            ->type_name("NAME");
+        sub->add_option("--model", options.model, "Model of the session; optional if there is only one")
+            ->type_name("NAME");
+        return sub;
+    };
+    add_sought("locate", KvCommand::locate, "Show which peers hold the segments, without using them");
+    add_sought("migrate", KvCommand::migrate, "Copy segments to a peer, before their session or replica moves there")
+        ->add_option("--to", options.to, "Name or id of the peer")
+        ->type_name("PEER")
+        ->required();
+    add("repair", KvCommand::repair,
+        "Show for every peer whether the owners have what it holds, and the progress of repair")
+        ->add_flag("--wait", options.wait,
+                   "Return when the owners have everything and no dead peer may still come back");
+    add_keyed("get", KvCommand::get, "Verify a segment and show its header")
+        ->add_option("--output", options.file, "File to write the payload to")
+        ->type_name("FILE");
+    add_keyed("put", KvCommand::put, "Store a file as a value under a key that has none; replicas do not use it as KV")
+        ->add_option("file", options.file, "The value; - is standard input")
+        ->type_name("FILE")
+        ->required();
+    add_keyed("del", KvCommand::del,
+              "Drop a segment from memory and disk of every peer; it is computed again when needed")
+        ->add_flag("--here", options.here, "Only at the asked peer, which may get it back from others");
+    add("verify", KvCommand::verify, "Read and verify everything on disk, and drop what is corrupt");
+    CLI::App* const quota =
+        add("quota", KvCommand::quota, "Show or set how much of the peer's disk a tenant's segments may take");
+    auto* const tenant = quota->add_option("tenant", options.tenant, "Tenant; default: the anonymous tenant");
+    tenant->type_name("NAME");
+    auto* const gib = quota->add_option("--gib", options.gib,
+                                        "Most GiB that the tenant may take from now on; 0: kv.tenant_quota_gib");
+    gib->type_name("GIB")->check(CLI::Range(0, 1'048'576));
+    quota->add_flag("--all", options.all, "Show every tenant that has a quota of its own")
+        ->excludes(tenant)
+        ->excludes(gib);
+    command.footer(
+        "The KV cache of prompts and answers is kept in segments of kv.segment_tokens tokens. A segment's key is a "
+        "hash of "
+        "all tokens up to its end, the tenant, the model and its numerics, so prompts that begin alike share segments "
+        "and "
+        "no segment is ever stale. A replica keeps the latest in its own memory. The peer keeps them in memory "
+        "(kv.memory_mib) and on disk (kv.directory) for all its replicas, across restarts. A segment that is missing "
+        "or "
+        "corrupt is computed again.\n\n"
+        "Examples:\n"
+        "  exaserve kv stats\n"
+        "  exaserve kv locate alice\n"
+        "  exaserve kv migrate alice --to peer-2\n"
+        "  exaserve kv repair --wait\n"
+        "  exaserve kv verify --peer http://127.0.0.1:8001\n"
+        "  exaserve kv quota acme --gib 20\n"
+        "  exaserve kv get 5f0c... --output segment.bin\n\n"
+        "A quota that is set here applies at the asked peer until it ends. 'del' does not touch what a replica has in "
+        "its "
+        "own memory, which it may store again, or files in kv.cold_directory.");
+}
 
 Outcome<std::string> ask(const KvOptions& options, Style style) {
     switch (options.command) {

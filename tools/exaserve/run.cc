@@ -4,8 +4,6 @@
 #include <boost/json/serialize.hpp>
 #include <cstdio>
 
-#include "app/peer.h"
-#include "app/shared/errc.h"
 #include "exaserve/api_keys.h"
 #include "exaserve/ask.h"
 #include "exaserve/bench.h"
@@ -14,30 +12,15 @@
 #include "exaserve/environment.h"
 #include "exaserve/exit_code.h"
 #include "exaserve/kv.h"
+#include "exaserve/peer.h"
 #include "exaserve/up.h"
-#include "exaserve/version.h"
 
 namespace exa::cli {
 
 namespace {
 
-int exit_code_of(const std::error_code& code) {
-    if (code == app::errc::usage || code == app::errc::bad_model) return exit_usage;
-    if (code == app::errc::cannot_bind) return exit_cannot_bind;
-    if (code == app::errc::data_dir_locked || code == app::errc::data_dir) return exit_data_dir;
-    if (code == app::errc::refused) return exit_identity;
-    return exit_failed;
-}
-
-Result<void> run_one_peer(const PeerOptions& options) {
-    return app::run_peer({options.config_file, options.settings, current_environment()}, version);
-}
-
 int run_command(const PeerOptions& options) {
-    const auto done = run_one_peer(options);
-    if (done) return exit_ok;
-    std::fprintf(stderr, "exaserve peer: %s\n", done.error().message().c_str());
-    return exit_code_of(done.error().code);
+    return run_peer_command(options);
 }
 
 int run_command(UpOptions options) {

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <boost/json/array.hpp>
@@ -15,6 +16,7 @@
 
 #include "exaserve/admin_client.h"
 #include "exaserve/child.h"
+#include "exaserve/describe.h"
 #include "exaserve/exit_code.h"
 #include "exaserve/key.h"
 #include "exaserve/progress.h"
@@ -295,6 +297,80 @@ void Cluster::print_log_tail(const Member& member) const {
 }
 
 }  // namespace
+
+namespace {
+
+constexpr const char* up_footer =
+    "Examples:\n"
+    "  exaserve up\n"
+    "  exaserve up --peers 5 --replicas 1 --racks 2 --base-port 9000\n"
+    "  exaserve up --model llama.gguf --set model.in_flight_limit=16\n"
+    "  exaserve up --peers 32 --replicas 12 --engine null\n\n"
+    "With --base-port P, peer i (from 0) takes P+i for HTTP, P+100+i for links and P+200+i for gossip (P+1000+i and "
+    "P+2000+i with more than 100 peers). Logs are "
+    "RUN_DIR/peer-*.log. The exit code is that of the first peer that failed to start.";
+
+}  // namespace
+
+void describe(CLI::App& command, UpOptions& options) {
+    command.add_option("--peers", options.peers, "Peers to start")
+        ->check(CLI::Range(std::uint32_t{1}, peers_max))
+        ->capture_default_str();
+    command.add_option("--replicas", options.replicas, "Replicas of the model on each peer")
+        ->check(CLI::Range(0, 64))
+        ->capture_default_str();
+    command.add_option("--racks", options.racks, "Virtual racks to spread the peers over; default: one each")
+        ->check(CLI::Range(std::uint32_t{1}, peers_max));
+    command
+        .add_option("--model", options.model,
+                    "GGUF file of a Llama-family model; default: SmolLM2-135M-Instruct in the user's cache")
+        ->type_name("FILE");
+    command.add_option("--model-name", options.model_name, "Model name for clients; default: the file's name")
+        ->type_name("NAME");
+    command
+        .add_option("--engine", options.engine,
+                    "Engine of the replicas: builtin, or null (no model, no compute; answers are noise)")
+        ->check(CLI::IsMember({"builtin", "null"}))
+        ->capture_default_str();
+    command.add_option("--base-port", options.base_port, "HTTP port of the first peer; see below")
+        ->check(CLI::Range(1, 65000))
+        ->capture_default_str();
+    command
+        .add_option("--run-dir", options.run_dir,
+                    "Directory for logs and data; default: $XDG_STATE_HOME/exaserve/up-PORT")
+        ->type_name("DIR");
+    command.add_option("--ready-file", options.ready_file, "File to create when every replica is ready")
+        ->type_name("FILE");
+    command.add_option("--wait", options.wait_seconds, "Seconds to wait until every replica is ready")
+        ->check(CLI::Range(1, 86400))
+        ->capture_default_str();
+    command
+        .add_option("--drain-seconds", options.drain_seconds, "Seconds that running answers get to finish at the end")
+        ->check(CLI::Range(1, 3600))
+        ->capture_default_str();
+    command
+        .add_option_function<std::vector<std::string>>(
+            "--set",
+            [&options](const std::vector<std::string>& settings) {
+                for (const std::string& setting : settings) {
+                    const std::size_t equals = setting.find('=');
+                    if (equals == std::string::npos || equals == 0)
+                        throw CLI::ValidationError("--set", "'" + setting + "' is not KEY=VALUE");
+                    options.settings.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
+                }
+            },
+            "Set a configuration key of every peer (see 'exaserve peer --help'); may be repeated")
+        ->type_name("KEY=VALUE")
+        ->expected(1)
+        ->take_all();
+    add_admin_key(command, options.admin_key);
+    command.add_flag("--sealed", options.sealed,
+                     "Encrypt gossip and links with RUN_DIR/cluster.key, which is created if it is missing");
+    command.add_flag("--follow", options.follow,
+                     "Copy the peers' logs to standard error, each line with its peer's name");
+    command.add_flag("--json", options.json, "Print one line of JSON when ready, instead of text");
+    command.footer(up_footer);
+}
 
 int run_up(const UpOptions& options) {
     return Cluster(options).run();
