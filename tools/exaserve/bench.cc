@@ -13,14 +13,8 @@
 #include <iterator>
 #include <limits>
 
-#include "app/load/load_test.h"
-#include "app/load/plan.h"
-#include "bench/answer_reader.h"
-#include "bench/prompts.h"
-#include "bench/report.h"
-#include "bench/report_html.h"
-#include "bench/report_json.h"
-#include "bench/trace.h"
+#include "app/loadgen/load_test.h"
+#include "app/loadgen/plan.h"
 #include "exaserve/bench_text.h"
 #include "exaserve/child.h"
 #include "exaserve/environment.h"
@@ -29,6 +23,12 @@
 #include "exaserve/progress.h"
 #include "exaserve/signals.h"
 #include "io/http/client.h"
+#include "loadgen/answer_reader.h"
+#include "loadgen/prompts.h"
+#include "loadgen/report.h"
+#include "loadgen/report_html.h"
+#include "loadgen/report_json.h"
+#include "loadgen/trace.h"
 
 namespace exa::cli {
 
@@ -98,7 +98,7 @@ Outcome<std::string> check_target(const std::string& url, const app::HeaderField
     if (!reply) return Failure{exit_unreachable, "nothing answers at " + url + " (" + reply.error().message() + ")"};
     if (reply.value().status != 200)
         return Failure{exit_refused, url + ": GET " + call.target + " answers " + std::to_string(reply.value().status) +
-                                         ": " + bench::error_text(reply.value().body) +
+                                         ": " + loadgen::error_text(reply.value().body) +
                                          " (--no-check --model NAME goes on without it)"};
     const auto ids = model_ids(reply.value().body);
     if (!model.empty()) {
@@ -130,15 +130,15 @@ Outcome<app::LoadPlan> make_plan(const BenchOptions& options) {
     if (plan.config.model.empty()) return Failure{exit_usage, "--no-check needs --model"};
     if (!options.prompt_file.empty()) {
         BOOST_OUTCOME_TRY(const auto text, read_file(options.prompt_file));
-        auto prompts = bench::parse_prompts(text);
+        auto prompts = loadgen::parse_prompts(text);
         if (!prompts) return Failure{exit_usage, options.prompt_file + ": " + prompts.error().message()};
-        const auto fitting = bench::check_prompts(prompts.value(), plan.config.api);
+        const auto fitting = loadgen::check_prompts(prompts.value(), plan.config.api);
         if (!fitting) return Failure{exit_usage, options.prompt_file + ": " + fitting.error().message()};
         plan.prompts = std::move(prompts.value());
     }
     if (!options.trace_file.empty()) {
         BOOST_OUTCOME_TRY(const auto text, read_file(options.trace_file));
-        auto trace = bench::parse_trace(text);
+        auto trace = loadgen::parse_trace(text);
         if (!trace) return Failure{exit_usage, options.trace_file + ": " + trace.error().message()};
         plan.trace = std::move(trace.value());
     }
@@ -156,8 +156,8 @@ class Bench {
     int run();
 
   private:
-    static bench::RampConfig ramp_config(const BenchOptions& options, const bench::Config& config) {
-        bench::RampConfig ramp = options.ramp;
+    static loadgen::RampConfig ramp_config(const BenchOptions& options, const loadgen::Config& config) {
+        loadgen::RampConfig ramp = options.ramp;
         ramp.from = config.rate;
         ramp.share = config.slo.share;
         return ramp;
@@ -168,13 +168,13 @@ class Bench {
     void begin_step();
     void drive_chaos();
     void show_progress();
-    bench::Report make_report();
-    int write(const bench::Report& report) const;
+    loadgen::Report make_report();
+    int write(const loadgen::Report& report) const;
 
     const BenchOptions& options_;
     Signals signals_;
     Progress progress_;
-    bench::Ramp ramp_;
+    loadgen::Ramp ramp_;
     app::LoadTest test_;
 
     TimePoint started_;
@@ -185,7 +185,7 @@ class Bench {
     TimePoint step_ends_;
     TimePoint drain_ends_;
     TimePoint next_kill_;
-    std::vector<bench::Disturbance> disturbances_;
+    std::vector<loadgen::Disturbance> disturbances_;
     std::optional<Child> killer_;
 };
 
@@ -226,18 +226,18 @@ void Bench::drive_ramp() {
     const auto glance = test_.glance();
     const auto& requests = glance.phase.requests;
     switch (ramp_.judge({requests.finished(), requests.met, glance.overdue})) {
-        case bench::Ramp::Next::longer:
+        case loadgen::Ramp::Next::longer:
             step_ends_ = now + from_seconds(options_.step_s) / 4;
             break;
-        case bench::Ramp::Next::step:
+        case loadgen::Ramp::Next::step:
             begin_step();
             break;
-        case bench::Ramp::Next::drain:
+        case loadgen::Ramp::Next::drain:
             test_.set_rate(0);
             draining_ = true;
             drain_ends_ = now + test_.plan().config.grace;
             break;
-        case bench::Ramp::Next::end:
+        case loadgen::Ramp::Next::end:
             stopping_ = true;
             test_.stop(true);
             break;
@@ -268,8 +268,8 @@ void Bench::show_progress() {
     if (options_.quiet || !progress_.is_terminal()) return;
     const auto progress = test_.progress();
     const auto& config = test_.plan().config;
-    const double since = bench::to_seconds(progress.since_start);
-    const double whole = bench::to_seconds(config.warmup + config.duration);
+    const double since = loadgen::to_seconds(progress.since_start);
+    const double whole = loadgen::to_seconds(config.warmup + config.duration);
     std::string text;
     const double share = config.requests > 0 ? static_cast<double>(progress.succeeded + progress.failed) /
                                                    static_cast<double>(config.requests)
@@ -289,33 +289,33 @@ void Bench::show_progress() {
     progress_.show(text);
 }
 
-bench::Report Bench::make_report() {
+loadgen::Report Bench::make_report() {
     const TimePoint now = test_.now();
-    bench::Report report{.name = options_.name.empty() ? std::string(to_string(options_.preset)) : options_.name,
-                         .preset = std::string(to_string(options_.preset)),
-                         .config = test_.plan().config,
-                         .targets = {},
-                         .started = started_wall_,
-                         .start = started_,
-                         .took = now - started_,
-                         .interrupted = interrupted_,
-                         .recorder = test_.finish(),
-                         .steps = ramp_.steps(),
-                         .knee = ramp_.knee(),
-                         .broken = ramp_.broken(),
-                         .disturbances = disturbances_};
+    loadgen::Report report{.name = options_.name.empty() ? std::string(to_string(options_.preset)) : options_.name,
+                           .preset = std::string(to_string(options_.preset)),
+                           .config = test_.plan().config,
+                           .targets = {},
+                           .started = started_wall_,
+                           .start = started_,
+                           .took = now - started_,
+                           .interrupted = interrupted_,
+                           .recorder = test_.finish(),
+                           .steps = ramp_.steps(),
+                           .knee = ramp_.knee(),
+                           .broken = ramp_.broken(),
+                           .disturbances = disturbances_};
     for (const auto& target : test_.plan().targets) report.targets.push_back(target.url);
     return report;
 }
 
-int Bench::write(const bench::Report& report) const {
+int Bench::write(const loadgen::Report& report) const {
     if (options_.json)
-        std::printf("%s\n", bench::report_json(report).c_str());
+        std::printf("%s\n", loadgen::report_json(report).c_str());
     else
         std::fputs(bench_text(report, standard_output_style()).c_str(), stdout);
     std::fflush(stdout);
     if (!options_.html_file.empty() &&
-        !(std::ofstream(options_.html_file) << bench::report_html(report) << std::flush)) {
+        !(std::ofstream(options_.html_file) << loadgen::report_html(report) << std::flush)) {
         std::fprintf(stderr, "exaserve bench: %s: cannot be written\n", options_.html_file.c_str());
         return exit_failed;
     }
@@ -324,7 +324,7 @@ int Bench::write(const bench::Report& report) const {
         std::fputs("exaserve bench: not one request succeeded\n", stderr);
         return exit_failed;
     }
-    return options_.asserts_slo && !bench::summarize(report).holds ? exit_failed : exit_ok;
+    return options_.asserts_slo && !loadgen::summarize(report).holds ? exit_failed : exit_ok;
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <map>
 
-#include "bench/errc.h"
+#include "loadgen/errc.h"
 
 namespace exa::cli {
 
@@ -52,7 +52,7 @@ void add_distribution(CLI::App& command, const char* flag, Place& into, const ch
         .add_option_function<std::string>(
             flag,
             [&into, flag](const std::string& text) {
-                const auto parsed = bench::Distribution::parse(text);
+                const auto parsed = loadgen::Distribution::parse(text);
                 if (!parsed) throw CLI::ValidationError(flag, parsed.error().message());
                 into = parsed.value();
             },
@@ -83,7 +83,7 @@ CLI::Option* noting(CLI::Option* option, std::vector<std::string>& given) {
 
 void describe_load(CLI::App& command, BenchOptions& options) {
     constexpr const char* group = "Load";
-    bench::Config& config = options.config;
+    loadgen::Config& config = options.config;
     command.option_defaults()->group(group);
     noting(command.add_option("--concurrency", config.concurrency, "Clients of a closed loop"),
            options.closed_loop_flags)
@@ -116,7 +116,7 @@ void describe_load(CLI::App& command, BenchOptions& options) {
 }
 
 void describe_requests(CLI::App& command, BenchOptions& options) {
-    bench::Config& config = options.config;
+    loadgen::Config& config = options.config;
     command.option_defaults()->group("Requests");
     command.add_option("--model", config.model, "Model to ask for; may be left out when only one is served")
         ->type_name("NAME");
@@ -124,7 +124,7 @@ void describe_requests(CLI::App& command, BenchOptions& options) {
         .add_option_function<std::string>(
             "--api",
             [&config](const std::string& api) {
-                config.api = api == "chat" ? bench::Api::chat : bench::Api::completions;
+                config.api = api == "chat" ? loadgen::Api::chat : loadgen::Api::completions;
             },
             "chat or completions; default chat")
         ->type_name("API")
@@ -158,15 +158,15 @@ void describe_requests(CLI::App& command, BenchOptions& options) {
 }
 
 void describe_sessions(CLI::App& command, BenchOptions& options) {
-    bench::Config& config = options.config;
+    loadgen::Config& config = options.config;
     command.option_defaults()->group("Conversations");
     add_distribution(command, "--turns", config.turns, "Turns of a conversation; default 1, or those of --prompts");
     add_distribution(command, "--think", config.think_seconds, "Seconds from an answer to the next turn; default 0");
     command.add_option("--system-prompts", config.system_prompts, "Different system prompts that conversations share");
     add_distribution(command, "--system-tokens", config.system_tokens, "Words of each; default 256");
-    const std::map<std::string, bench::SessionIds> ids{{"none", bench::SessionIds::none},
-                                                       {"client", bench::SessionIds::client},
-                                                       {"server", bench::SessionIds::server}};
+    const std::map<std::string, loadgen::SessionIds> ids{{"none", loadgen::SessionIds::none},
+                                                         {"client", loadgen::SessionIds::client},
+                                                         {"server", loadgen::SessionIds::server}};
     command
         .add_option_function<std::string>(
             "--session-ids", [&config, ids](const std::string& name) { config.session_ids = ids.at(name); },
@@ -177,7 +177,7 @@ void describe_sessions(CLI::App& command, BenchOptions& options) {
         .add_option_function<std::string>(
             "--spread",
             [&config](const std::string& name) {
-                config.spread = name == "random" ? bench::Spread::random : bench::Spread::round_robin;
+                config.spread = name == "random" ? loadgen::Spread::random : loadgen::Spread::round_robin;
             },
             "How conversations are spread over targets: round-robin (the default) or random")
         ->type_name("HOW")
@@ -186,7 +186,7 @@ void describe_sessions(CLI::App& command, BenchOptions& options) {
 }
 
 void describe_judgement(CLI::App& command, BenchOptions& options) {
-    bench::Config& config = options.config;
+    loadgen::Config& config = options.config;
     command.option_defaults()->group("Objective and failures");
     add_milliseconds(command, "--slo-ttft-ms", config.slo.ttft, "Time to the first token; default 2000");
     add_milliseconds(command, "--slo-tbt-ms", config.slo.tbt, "99th percentile of a request's token gaps; default 250");
@@ -279,10 +279,10 @@ void describe(CLI::App& command, BenchOptions& options) {
     command.footer(footer);
 }
 
-Result<bench::Config> complete_config(const BenchOptions& options) {
-    bench::Config config = options.config;
+Result<loadgen::Config> complete_config(const BenchOptions& options) {
+    loadgen::Config config = options.config;
     const bool ramps = options.preset == BenchPreset::ramp_to_collapse;
-    const auto refuse = [](const std::string& what) { return error(bench::errc::invalid_config, what); };
+    const auto refuse = [](const std::string& what) { return error(loadgen::errc::invalid_config, what); };
     if (!options.trace_file.empty() && (options.rate || ramps))
         return refuse("--trace says when requests come: no --rate and no ramp beside it");
     const bool is_open = options.rate || ramps || !options.trace_file.empty();
@@ -305,18 +305,18 @@ Result<bench::Config> complete_config(const BenchOptions& options) {
         return refuse("chaos needs a --kill-command: what disturbs the service");
 
     if (!options.trace_file.empty())
-        config.arrivals = bench::ArrivalKind::trace;
+        config.arrivals = loadgen::ArrivalKind::trace;
     else if (options.rate || ramps)
-        config.arrivals = options.fixed_intervals ? bench::ArrivalKind::fixed : bench::ArrivalKind::poisson;
+        config.arrivals = options.fixed_intervals ? loadgen::ArrivalKind::fixed : loadgen::ArrivalKind::poisson;
     config.rate = options.rate.value_or(ramps ? 1 : config.rate);
 
     // What ends by itself needs no time of its own.
-    const bool ends_itself = ramps || config.requests > 0 || config.arrivals == bench::ArrivalKind::trace;
+    const bool ends_itself = ramps || config.requests > 0 || config.arrivals == loadgen::ArrivalKind::trace;
     constexpr double for_ever_s = 30.0 * 86'400;
     const double usual_s = options.preset == BenchPreset::chaos ? 300 : 30;
     config.duration = from_seconds(options.duration_s.value_or(ends_itself ? for_ever_s : usual_s));
     config.warmup = from_seconds(options.warmup_s.value_or(ends_itself ? 0 : 3));
-    EXA_TRY(bench::validate(config));
+    EXA_TRY(loadgen::validate(config));
     if (!(options.step_s >= 0.1 && options.step_s <= 86'400)) return refuse("--step must be 0.1 .. 86400 s");
     return config;
 }

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/time.h"
-#include "bench/config.h"
-#include "bench/ramp.h"
+#include "loadgen/config.h"
+#include "loadgen/ramp.h"
 
 namespace exa::cli {
 
@@ -19,7 +19,7 @@ struct BenchOptions {
     BenchPreset preset = BenchPreset::steady;
     std::string name;                  // empty: the preset's
     std::vector<std::string> targets;  // URLs; empty: the peer of EXASERVE_PEER or on this machine
-    bench::Config config;
+    loadgen::Config config;
     // Absent: what suits the preset.
     std::optional<double> rate;
     std::optional<double> duration_s;
@@ -37,7 +37,7 @@ struct BenchOptions {
     bool checks_target = true;
 
     double step_s = 10;
-    bench::RampConfig ramp;
+    loadgen::RampConfig ramp;
     std::string kill_command;
     double kill_every_s = 30;
 
@@ -51,6 +51,6 @@ std::string_view to_string(BenchPreset preset);
 
 // Options as given to a configuration that is complete: what the preset and other flags imply filled in. The error
 // names the flags.
-Result<bench::Config> complete_config(const BenchOptions& options);
+Result<loadgen::Config> complete_config(const BenchOptions& options);
 
 }  // namespace exa::cli

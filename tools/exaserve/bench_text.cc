@@ -7,8 +7,8 @@ namespace exa::cli {
 
 namespace {
 
-using bench::Report;
-using bench::Summary;
+using loadgen::Report;
+using loadgen::Summary;
 
 std::string number(double value, int decimals, const char* unit) {
     char text[64];
@@ -62,14 +62,14 @@ std::string slo_line(const Report& report, const Summary& summary) {
 std::string latency_table(const Report& report, Style style) {
     if (report.recorder.ttft_us().count() == 0) return {};
     std::vector<Column> columns = {{"LATENCY", Align::left}};
-    for (const auto& percentile : bench::percentiles) columns.push_back({percentile.name, Align::right});
+    for (const auto& percentile : loadgen::percentiles) columns.push_back({percentile.name, Align::right});
     columns.push_back({"max", Align::right});
     columns.push_back({"mean", Align::right});
     Table table(columns);
-    const auto add = [&](const char* name, const bench::Histogram& histogram) {
+    const auto add = [&](const char* name, const loadgen::Histogram& histogram) {
         if (histogram.count() == 0) return;
         std::vector<std::string> cells = {name};
-        for (const auto& percentile : bench::percentiles)
+        for (const auto& percentile : loadgen::percentiles)
             cells.push_back(human_latency(histogram.percentile(percentile.share)));
         cells.push_back(human_latency(histogram.max()));
         cells.push_back(human_latency(static_cast<std::uint64_t>(std::llround(histogram.mean()))));
@@ -90,9 +90,9 @@ std::string error_table(const Report& report, Style style) {
         table.add_row({key, std::to_string(count), sample == recorder.samples().end() ? "" : sample->second});
     };
     for (const auto& [status, count] : recorder.statuses()) add("status_" + std::to_string(status), count);
-    for (std::size_t kind = 0; kind < bench::failure_kinds; ++kind) {
-        const auto failure = static_cast<bench::Failure>(kind);
-        if (failure != bench::Failure::status && recorder.failures()[kind] > 0)
+    for (std::size_t kind = 0; kind < loadgen::failure_kinds; ++kind) {
+        const auto failure = static_cast<loadgen::Failure>(kind);
+        if (failure != loadgen::Failure::status && recorder.failures()[kind] > 0)
             add(std::string(to_string(failure)), recorder.failures()[kind]);
     }
     return "\n" + table.render(style);
@@ -120,12 +120,12 @@ std::string ramp_table(const Report& report, Style style) {
     for (std::size_t i = 0; i < report.steps.size(); ++i) {
         const auto& step = report.steps[i];
         const bool known = i < report.recorder.phases().size();
-        const auto p99 = [&](const bench::Histogram bench::Phase::* which) {
+        const auto p99 = [&](const loadgen::Histogram loadgen::Phase::* which) {
             return known ? human_latency((report.recorder.phases()[i].*which).percentile(0.99)) : std::string("-");
         };
         table.add_row({human_rate(step.rate) + "/s", std::to_string(step.result.finished),
-                       std::to_string(step.result.overdue), percent(step.attained), p99(&bench::Phase::ttft_us),
-                       p99(&bench::Phase::tbt_us), step.holds ? "holds" : "breaks"});
+                       std::to_string(step.result.overdue), percent(step.attained), p99(&loadgen::Phase::ttft_us),
+                       p99(&loadgen::Phase::tbt_us), step.holds ? "holds" : "breaks"});
     }
     std::string text = "\n" + table.render(style) + "\n";
     if (report.knee)
@@ -147,7 +147,7 @@ std::string disturbance_table(const Report& report, Style style) {
                  {"troubled for", Align::right}});
     for (std::size_t i = 0; i < report.disturbances.size(); ++i) {
         const auto& disturbance = report.disturbances[i];
-        std::vector<std::string> cells = {number(bench::to_seconds(disturbance.at - report.start), 1, " s"),
+        std::vector<std::string> cells = {number(loadgen::to_seconds(disturbance.at - report.start), 1, " s"),
                                           disturbance.exit_code ? std::to_string(*disturbance.exit_code) : "-"};
         if (i < report.recorder.phases().size()) {
             const auto& phase = report.recorder.phases()[i];
@@ -155,7 +155,7 @@ std::string disturbance_table(const Report& report, Style style) {
             cells.push_back(std::to_string(phase.requests.failed));
             cells.push_back(std::to_string(phase.requests.finished() - phase.requests.met));
             cells.push_back(human_latency(static_cast<std::uint64_t>(phase.stall_max.count())));
-            cells.push_back(number(bench::to_seconds(phase.troubled_until - phase.start), 1, " s"));
+            cells.push_back(number(loadgen::to_seconds(phase.troubled_until - phase.start), 1, " s"));
         } else {
             cells.resize(7, "-");
         }
@@ -178,7 +178,7 @@ std::string human_rate(double per_second) {
 }
 
 std::string bench_text(const Report& report, Style style) {
-    const Summary summary = bench::summarize(report);
+    const Summary summary = loadgen::summarize(report);
     return headline(report, summary) + slo_line(report, summary) + latency_table(report, style) +
            ramp_table(report, style) + disturbance_table(report, style) + target_table(report, style) +
            error_table(report, style);

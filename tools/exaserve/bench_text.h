@@ -3,12 +3,12 @@
 
 #include <string>
 
-#include "bench/report.h"
 #include "exaserve/table.h"
+#include "loadgen/report.h"
 
 namespace exa::cli {
 
-std::string bench_text(const bench::Report& report, Style style);
+std::string bench_text(const loadgen::Report& report, Style style);
 
 // "12.3 us", "4.56 ms", "7.89 s".
 std::string human_latency(std::uint64_t us);

@@ -16,17 +16,17 @@ ALLOWED = {
     "openai": {"base"},
     "resp": {"base"},
     "gateway": {"base", "wire", "membership", "ring", "kv", "router", "engine", "openai"},
-    "bench": {"base", "openai"},
+    "loadgen": {"base", "openai"},
     "node": {"base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "gateway"},
     "model": {"base", "kv", "engine"},
     "io": {"base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "resp", "gateway", "node"},
-    "app": {"base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "resp", "gateway", "bench", "node", "model", "io"},
+    "app": {"base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "resp", "gateway", "loadgen", "node", "model", "io"},
 }
 # The folders of src/app, in the same manner. What stands in src/app itself puts them together: none of them includes it.
-APP = ("shared", "replica", "kv", "builtin", "attach", "resp", "access", "admin", "door", "config", "load")
+APP = ("shared", "replica", "kv", "builtin", "attach", "resp", "access", "admin", "gateway", "config", "loadgen")
 # Machines of src/io that have no socket and no clock: they reach no more than a core does.
 SANS_IO = tuple(f"src/io/link/{name}.cc" for name in ("machine", "lanes", "keep_alive", "inbound_streams", "outbound_streams"))
-CORES = ("base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "resp", "gateway", "bench", "node")
+CORES = ("base", "wire", "membership", "ring", "kv", "router", "engine", "openai", "resp", "gateway", "loadgen", "node")
 
 
 def finish(checked: int, faults: list[str], what: str) -> None:

@@ -1,5 +1,5 @@
 // Connections of a load test against a server that counts them.
-#include "app/load/connections.h"
+#include "app/loadgen/connections.h"
 
 #include <set>
 #include <string>
@@ -13,7 +13,7 @@
 using namespace exa::app;
 using namespace exa::io;
 using namespace exa::io::test;
-using exa::bench::Failure;
+using exa::loadgen::Failure;
 
 namespace {
 

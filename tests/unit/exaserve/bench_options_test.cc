@@ -25,7 +25,7 @@ BenchOptions parsed(std::initializer_list<const char*> arguments) {
     return std::get<BenchOptions>(std::get<Command>(result));
 }
 
-bench::Config completed(std::initializer_list<const char*> arguments) {
+loadgen::Config completed(std::initializer_list<const char*> arguments) {
     const auto config = complete_config(parsed(arguments));
     BOOST_TEST_REQUIRE(config.has_value());
     return config.value();
@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_SUITE(bench_options)
 
 BOOST_AUTO_TEST_CASE(without_flags_it_is_a_closed_loop_of_half_a_minute) {
     const auto config = completed({});
-    BOOST_TEST(config.arrivals == bench::ArrivalKind::closed);
+    BOOST_TEST(config.arrivals == loadgen::ArrivalKind::closed);
     BOOST_TEST(config.concurrency == 16u);
     BOOST_TEST(config.duration == 30s);
     BOOST_TEST(config.warmup == 3s);
@@ -45,10 +45,10 @@ BOOST_AUTO_TEST_CASE(without_flags_it_is_a_closed_loop_of_half_a_minute) {
 }
 
 BOOST_AUTO_TEST_CASE(a_rate_makes_an_open_loop_and_a_trace_another) {
-    BOOST_TEST(completed({"--rate", "5"}).arrivals == bench::ArrivalKind::poisson);
-    BOOST_TEST(completed({"--rate", "5", "--fixed"}).arrivals == bench::ArrivalKind::fixed);
+    BOOST_TEST(completed({"--rate", "5"}).arrivals == loadgen::ArrivalKind::poisson);
+    BOOST_TEST(completed({"--rate", "5", "--fixed"}).arrivals == loadgen::ArrivalKind::fixed);
     const auto config = completed({"--trace", "f.csv", "--trace-speed", "3"});
-    BOOST_TEST(config.arrivals == bench::ArrivalKind::trace);
+    BOOST_TEST(config.arrivals == loadgen::ArrivalKind::trace);
     BOOST_TEST(config.trace_speed == 3);
     BOOST_TEST(config.duration > 24h);
     BOOST_TEST(config.warmup == 0s);
@@ -92,11 +92,11 @@ BOOST_AUTO_TEST_CASE(every_flag_reaches_its_value) {
     BOOST_TEST((options.targets == std::vector<std::string>{"http://a", "http://b"}));
     const auto& config = options.config;
     BOOST_TEST(!config.stream);
-    BOOST_TEST(config.api == bench::Api::completions);
+    BOOST_TEST(config.api == loadgen::Api::completions);
     BOOST_TEST(config.turns->to_string() == "uniform:2:3");
     BOOST_TEST(config.think_seconds.to_string() == "1.5");
-    BOOST_TEST(config.session_ids == bench::SessionIds::server);
-    BOOST_TEST(config.spread == bench::Spread::random);
+    BOOST_TEST(config.session_ids == loadgen::SessionIds::server);
+    BOOST_TEST(config.spread == loadgen::Spread::random);
     BOOST_TEST(config.moves);
     BOOST_TEST(config.slo.ttft == 500ms);
     BOOST_TEST(config.slo.share == 0.95);
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(flags_that_contradict_one_another_are_refused) {
 BOOST_AUTO_TEST_CASE(presets_bring_their_own_times) {
     BOOST_TEST(completed({"chaos", "--kill-command", "true"}).duration == 300s);
     const auto ramp = completed({"ramp-to-collapse"});
-    BOOST_TEST(ramp.arrivals == bench::ArrivalKind::poisson);
+    BOOST_TEST(ramp.arrivals == loadgen::ArrivalKind::poisson);
     BOOST_TEST(ramp.rate == 1);
     BOOST_TEST(completed({"--requests", "5"}).warmup == 0s);
 }

@@ -2,7 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "../bench/report_support.h"
+#include "../loadgen/report_support.h"
 
 using namespace exa::cli;
 using namespace std::chrono_literals;
@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE(latencies_and_rates_show_three_digits_that_count) {
 }
 
 BOOST_AUTO_TEST_CASE(a_report_names_requests_latencies_the_verdict_failures_and_targets) {
-    const std::string text = bench_text(exa::bench::sample_report(), Style::plain);
+    const std::string text = bench_text(exa::loadgen::sample_report(), Style::plain);
     BOOST_TEST(holds(text, "requests   4 (3 succeeded, 1 failed)"));
     BOOST_TEST(holds(text, "50.00 % of requests"));
     BOOST_TEST(holds(text, "does not hold (99.00 % wanted)"));
@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(a_report_names_requests_latencies_the_verdict_failures_and_
 }
 
 BOOST_AUTO_TEST_CASE(a_ramp_says_where_its_knee_is) {
-    auto report = exa::bench::sample_report();
+    auto report = exa::loadgen::sample_report();
     report.steps = {{10, {100, 100, 0}, 1, true}, {20, {100, 50, 10}, 0.45, false}};
     report.knee = 10;
     report.broken = 20;
@@ -52,9 +52,9 @@ BOOST_AUTO_TEST_CASE(a_ramp_says_where_its_knee_is) {
 }
 
 BOOST_AUTO_TEST_CASE(a_disturbance_has_a_row_even_when_nothing_followed_it) {
-    auto report = exa::bench::sample_report();
-    report.recorder.begin_phase(exa::bench::sample_start + 4s);
-    report.disturbances = {{exa::bench::sample_start + 4s, "x", 3}, {exa::bench::sample_start + 5s, "x", {}}};
+    auto report = exa::loadgen::sample_report();
+    report.recorder.begin_phase(exa::loadgen::sample_start + 4s);
+    report.disturbances = {{exa::loadgen::sample_start + 4s, "x", 3}, {exa::loadgen::sample_start + 5s, "x", {}}};
     const std::string text = bench_text(report, Style::plain);
     BOOST_TEST(holds(text, "4.0 s"));
     BOOST_TEST(holds(text, "5.0 s"));
