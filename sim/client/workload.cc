@@ -131,7 +131,9 @@ void Workload::step(const Event& event) {
 
 void Workload::come(CallId id) {
     Visit& visit = visits_[id];
-    const auto is_open = [this](Host host) { return cluster_.peer(host).is_up() && !cluster_.peer(host).drain.gateway_closed(); };
+    const auto is_open = [this](Host host) {
+        return cluster_.peer(host).is_up() && !cluster_.peer(host).drain.gateway_closed();
+    };
     auto ingress = static_cast<Host>(clients_.below(cluster_.size()));
     // A client that was turned away goes on through its list of peers.
     for (std::uint32_t more = 0; visit.tries > 0 && more < list_length && !is_open(ingress); ++more)

@@ -25,7 +25,7 @@ struct TrafficCounters {
     std::uint64_t finished = 0;
     std::uint64_t rejected = 0;       // after the client's own retries
     std::uint64_t broken = 0;         // in the middle of a stream, by its ingress
-    std::uint64_t ingress_lost = 0;     // its ingress died in the middle of a stream
+    std::uint64_t ingress_lost = 0;   // its ingress died in the middle of a stream
     std::uint64_t abandoned = 0;      // by the client
     std::uint64_t client_errors = 0;  // answered with an error of the client
     std::uint64_t sdk_retries = 0;

@@ -167,8 +167,8 @@ std::string to_text(const RunIdentity& identity, const Outcome& outcome, const R
         text += fmt::format(
             "  requests         {}: {} finished, {} rejected, {} broken, {} lost with their ingress, {} abandoned; "
             "{} attempts\n",
-            traffic.requests, traffic.finished, traffic.rejected, traffic.broken, traffic.ingress_lost, traffic.abandoned,
-            traffic.attempts);
+            traffic.requests, traffic.finished, traffic.rejected, traffic.broken, traffic.ingress_lost,
+            traffic.abandoned, traffic.attempts);
     for (const auto& [name, effects] : outcome.faults) text += fmt::format("  {:<16} {} times\n", name, effects);
     if (outcome.verdict == Verdict::pass) return text;
     for (const Violation& violation : outcome.violations)
