@@ -21,13 +21,12 @@ Result<std::unique_ptr<RespService>> start_resp(const PeerConfig& config, const 
     server.needs_auth = authorizer != nullptr;
     auto service = std::make_unique<RespService>(
         std::move(server),
-        std::make_unique<RespKeyspace>(keyspace,
-                                       RespKeyspaceParts{.crypto = crypto,
-                                                         .root_secret = Bytes(root_secret.begin(), root_secret.end()),
-                                                         .sealer = sealer,
-                                                         .disk = kv == nullptr ? nullptr : kv->disk(),
-                                                         .peers = kv == nullptr ? nullptr : kv->peers(),
-                                                         .wall = wall}),
+        std::make_unique<RespKeyspace>(keyspace, RespDeps{.crypto = crypto,
+                                                          .root_secret = Bytes(root_secret.begin(), root_secret.end()),
+                                                          .sealer = sealer,
+                                                          .disk = kv == nullptr ? nullptr : kv->disk(),
+                                                          .peers = kv == nullptr ? nullptr : kv->peers(),
+                                                          .wall = wall}),
         kv,
         [authorizer](std::string_view, std::string_view password) {
             return authorizer == nullptr ? std::optional<std::string>(std::string())

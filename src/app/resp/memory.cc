@@ -35,8 +35,6 @@ void RespMemory::enter(const kv::SegmentKey& key, RespVersion version, bool wait
     const auto entry = entries_.emplace(key, Entry{std::move(version), waits, is_unsettled, {}}).first;
     if (!waits) return make_recent(entry);
     ++waiting_;
-    queued_bytes_ += entry->second.version.bytes;
-    queue_.push_back({key, entry->second.version.stamp, entry->second.version.bytes});
 }
 
 void RespMemory::forget(const kv::SegmentKey& key) {
@@ -55,23 +53,9 @@ void RespMemory::settle(const kv::SegmentKey& key, std::uint64_t stamp) {
     if (found != entries_.end() && found->second.version.stamp == stamp) found->second.is_unsettled = false;
 }
 
-std::optional<RespMemory::Write> RespMemory::next_write() {
-    if (queue_.empty()) return std::nullopt;
-    const Write write = queue_.front();
-    queue_.pop_front();
-    return write;
-}
-
-std::optional<RespVersion> RespMemory::version_of(const Write& write) const {
-    const Entry* entry = find(write.key);
-    if (entry == nullptr || entry->version.stamp != write.stamp) return std::nullopt;
-    return entry->version;
-}
-
-void RespMemory::stored(const Write& write, bool on_disk) {
-    queued_bytes_ -= write.bytes;
-    const auto found = entries_.find(write.key);
-    if (found == entries_.end() || found->second.version.stamp != write.stamp || !found->second.waits) return;
+void RespMemory::handle_stored(const kv::SegmentKey& key, std::uint64_t stamp, bool on_disk) {
+    const auto found = entries_.find(key);
+    if (found == entries_.end() || found->second.version.stamp != stamp || !found->second.waits) return;
     if (on_disk && found->second.version.is_removal) return drop(found);
     found->second.waits = false;
     --waiting_;

@@ -29,13 +29,12 @@ struct Fixture {
     // A new life over the same disk, when the old one has stored everything.
     void restart(RespKeyspaceConfig config = {}) {
         keyspace.reset();
-        keyspace =
-            std::make_unique<RespKeyspace>(config, RespKeyspaceParts{.crypto = crypto,
-                                                                     .root_secret = secret,
-                                                                     .sealer = sealer,
-                                                                     .disk = disk,
-                                                                     .peers = peers,
-                                                                     .wall = [this] { return WallTime{now_us}; }});
+        keyspace = std::make_unique<RespKeyspace>(config, RespDeps{.crypto = crypto,
+                                                                   .root_secret = secret,
+                                                                   .sealer = sealer,
+                                                                   .disk = disk,
+                                                                   .peers = peers,
+                                                                   .wall = [this] { return WallTime{now_us}; }});
     }
 
     resp::Outcome run(resp::Operation operation) {

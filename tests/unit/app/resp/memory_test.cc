@@ -27,7 +27,7 @@ RespVersion version_of(std::uint8_t n, std::uint64_t stamp, std::size_t parts = 
 
 BOOST_AUTO_TEST_SUITE(resp_memory)
 
-BOOST_AUTO_TEST_CASE(the_longest_unused_goes_first_and_what_waits_stays) {
+BOOST_AUTO_TEST_CASE(the_least_recently_used_goes_first_and_what_waits_stays) {
     RespMemory memory(2000);
     memory.enter(key_of(9), version_of(9, 1), true, true);
     for (std::uint8_t n = 1; n <= 2; ++n) memory.enter(key_of(n), version_of(n, 1), false, false);
@@ -43,32 +43,26 @@ BOOST_AUTO_TEST_CASE(the_longest_unused_goes_first_and_what_waits_stays) {
     BOOST_TEST(memory.recent_bytes() == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(what_was_written_over_is_not_written_and_its_bytes_wait_until_its_turn) {
+BOOST_AUTO_TEST_CASE(only_the_version_that_stands_stops_waiting_when_it_is_stored) {
     RespMemory memory(1 << 20);
     memory.enter(key_of(1), version_of(1, 1), true, false);
     memory.enter(key_of(1), version_of(1, 2), true, false);
     BOOST_TEST(memory.waiting() == 1u);
-    BOOST_TEST(memory.queued_bytes() == 2000u);
-    const auto first = memory.next_write();
-    BOOST_TEST(!memory.version_of(*first).has_value());
-    memory.stored(*first, false);
+    memory.handle_stored(key_of(1), 1, false);
     BOOST_TEST(memory.waiting() == 1u);
-    const auto second = memory.next_write();
-    BOOST_TEST(memory.version_of(*second)->stamp == 2u);
-    memory.stored(*second, true);
+    BOOST_TEST(memory.recent_bytes() == 0u);
+    memory.handle_stored(key_of(1), 2, true);
     BOOST_TEST(memory.waiting() == 0u);
-    BOOST_TEST(memory.queued_bytes() == 0u);
     BOOST_TEST(memory.recent_bytes() == 1000u);
-    BOOST_TEST(!memory.next_write().has_value());
 }
 
 BOOST_AUTO_TEST_CASE(a_removal_leaves_memory_once_it_is_on_the_disk) {
     RespMemory memory(1 << 20);
     memory.enter(key_of(1), resp_removal(key_of(1), 5, 0), true, true);
-    memory.stored(*memory.next_write(), false);
+    memory.handle_stored(key_of(1), 5, false);
     BOOST_TEST(memory.count() == 1u);
     memory.enter(key_of(1), resp_removal(key_of(1), 6, 0), true, true);
-    memory.stored(*memory.next_write(), true);
+    memory.handle_stored(key_of(1), 6, true);
     BOOST_TEST(memory.count() == 0u);
 }
 

@@ -1,0 +1,37 @@
+// RespKeyScan: the keys of a tenant's values at this peer, page by page, as SCAN wants them.
+//
+// Cursors are the first eight bytes of segment keys: those of one value and of its LMCache twin begin alike, and are in
+// one page. 0 is the beginning, and in an answer the end. What stands from the first page to the last is listed once.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "app/resp/deps.h"
+#include "app/resp/value_cache.h"
+#include "app/resp/version_search.h"
+#include "resp/operation.h"
+
+namespace exa::app {
+
+class RespKeyScan {
+  public:
+    RespKeyScan(const RespDeps& deps, RespValueCache& cache, RespVersionSearch& versions)
+        : deps_(deps), cache_(cache), versions_(versions) {}
+
+    // Fills Outcome::cursor and keys by the operation's cursor, count and pattern; `tag` is the tenant's. Blocks on the
+    // disk. Thread-safe.
+    resp::Outcome scan(const resp::Operation& operation, std::uint64_t tag);
+
+  private:
+    // Of the version that is here, if it is the first part of a live value.
+    std::optional<std::string> user_key(const kv::SegmentKey& key, std::uint64_t tag);
+    kv::SealedSegment first_part(const kv::Item& item, std::uint64_t tag);
+
+    const RespDeps& deps_;
+    RespValueCache& cache_;
+    RespVersionSearch& versions_;
+};
+
+}  // namespace exa::app

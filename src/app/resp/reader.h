@@ -1,0 +1,73 @@
+// RespReader: the last versions of values, from memory, the disk or another peer.
+//
+// A value that is not in memory is read whole, all of its parts of one stamp, or it is a miss. What was read stays in
+// memory.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/resp/counters.h"
+#include "app/resp/deps.h"
+#include "app/resp/value_cache.h"
+#include "app/resp/version.h"
+#include "app/resp/version_search.h"
+#include "app/shared/callback_guard.h"
+#include "app/shared/work_queue.h"
+#include "resp/operation.h"
+
+namespace exa::app {
+
+// The keys of one operation, as segments have them and as clients do.
+struct RespKeys {
+    std::vector<kv::SegmentKey> segments;
+    std::vector<std::string> users;
+};
+
+// Thread-safe. Answers come within the call or from another thread, once; never once `guard` is closed.
+class RespReader {
+  public:
+    using Done = std::function<void(resp::Outcome)>;
+
+    // `workers` read the disk.
+    RespReader(const RespDeps& deps, RespValueCache& cache, RespVersionSearch& versions, WorkQueue& workers,
+               const CallbackGuard& guard, RespCounters& counters)
+        : deps_(deps), cache_(cache), versions_(versions), workers_(workers), guard_(guard), counters_(counters) {}
+
+    // Fills Outcome::values, in the order of the keys.
+    void get(RespKeys keys, Done done);
+    // Fills Outcome::number, with the bytes of the value of the first key; 0 when there is none. No value moves for it:
+    // what is here has a head, and of what others have their answers tell the size.
+    void length(const RespKeys& keys, Done done);
+
+  private:
+    struct Gathering;
+    using Verdicts = RespVersionSearch::Verdicts;
+
+    void gather(const std::shared_ptr<Gathering>& gathering, const Verdicts& verdicts);
+    // From another peer.
+    void fetch(const std::shared_ptr<Gathering>& gathering, std::size_t place, const kv::ValueVerdict& verdict);
+    // From the disk, on a thread that may block.
+    void read(const std::shared_ptr<Gathering>& gathering, const std::vector<std::size_t>& places);
+    std::optional<RespVersion> read(const kv::SegmentKey& key, std::string_view user_key) const;
+    void length_here(const kv::SegmentKey& key, const std::string& user_key, std::uint64_t stamp, Done done);
+    void length_at_peers(const kv::SegmentKey& key, const std::string& user_key, const kv::ValueVerdict& verdict,
+                         Done done);
+    // Its value, counted; the version stays in memory.
+    std::optional<resp::Value> accept(const kv::SegmentKey& key, std::optional<RespVersion> version,
+                                      RespCounters::Counter& hits);
+
+    const RespDeps& deps_;
+    RespValueCache& cache_;
+    RespVersionSearch& versions_;
+    WorkQueue& workers_;
+    const CallbackGuard& guard_;
+    RespCounters& counters_;
+};
+
+}  // namespace exa::app
