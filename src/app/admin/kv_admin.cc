@@ -56,7 +56,7 @@ std::string tag_text(std::uint64_t tenant) {
     return text;
 }
 
-json::value place_json(const kv::SegmentKey& key, const KvService::Place& place) {
+json::value place_json(const kv::SegmentKey& key, const KvLookup::Place& place) {
     json::value disk;
     if (place.disk)
         disk = {{"bytes", place.disk->bytes},

@@ -1,31 +1,41 @@
-// KvMemory: sealed segments that were used lately, in memory; the longest unused one goes first. One thread at a time.
+// KvMemory: sealed segments that were used recently, in memory; the least recently used one goes first.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <list>
 #include <map>
+#include <mutex>
+#include <span>
+#include <vector>
 
 #include "kv/segment_buffer.h"
 #include "kv/segment_key.h"
 
 namespace exa::app {
 
+// Thread-safe.
 class KvMemory {
   public:
     explicit KvMemory(std::uint64_t bytes_max) : bytes_max_(bytes_max) {}
 
     // Used now. Null when it is not here.
     kv::SealedSegment find(const kv::SegmentKey& key);
+    // The longest run of `keys` that is here, from the first one on. All are used now, the first of them last: without
+    // it the others are of no use.
+    std::vector<kv::SealedSegment> find_run(std::span<const kv::SegmentKey> keys);
     // Not used by that.
-    bool contains(const kv::SegmentKey& key) const { return index_.contains(key); }
+    bool contains(const kv::SegmentKey& key) const;
     // Used now, in the place of what was under the key. One larger than all of the memory is not kept.
     void put(const kv::SegmentKey& key, kv::SealedSegment segment);
     // Whether it was here.
     bool erase(const kv::SegmentKey& key);
 
-    std::size_t count() const { return entries_.size(); }
-    std::uint64_t bytes() const { return bytes_; }
+    struct Usage {
+        std::uint64_t segments = 0;
+        std::uint64_t bytes = 0;
+    };
+    Usage usage() const;
 
   private:
     struct Entry {
@@ -33,9 +43,14 @@ class KvMemory {
         kv::SealedSegment segment;
     };
 
+    // With mutex_ held.
+    kv::SealedSegment use(const kv::SegmentKey& key);
+    bool drop(const kv::SegmentKey& key);
+
     const std::uint64_t bytes_max_;
+    mutable std::mutex mutex_;
     std::uint64_t bytes_ = 0;
-    std::list<Entry> entries_;  // the longest unused last
+    std::list<Entry> entries_;  // the least recently used last
     std::map<kv::SegmentKey, std::list<Entry>::iterator> index_;
 };
 

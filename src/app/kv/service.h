@@ -1,28 +1,26 @@
-// KvService: the KV cache of one peer outside its replicas, shared by all of them: segments used lately in memory, then
-// the disk, then other peers, then a directory that all share (io/cold).
+// KvService: the KV cache of one peer outside its replicas, shared by all of them: segments used recently in memory,
+// then the disk, then other peers, then a directory that all share (io/cold).
 //
-// Writing is behind the generation and never in its way: what replicas finish waits in a bounded queue for a thread
-// that seals and stores it; when the queue is full, the newest is not kept, which is legal. Loading has threads of its
-// own. Several that want the same segment at a time cost one read. A segment is verified where it comes from a disk or
-// a peer; what is in memory has been.
+// It composes the users of those tiers and answers for all of them: KvWriteBehind stores what replicas finish,
+// KvChainFetch brings what prompts begin with, KvLookup finds a segment at this peer.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <set>
-#include <shared_mutex>
-#include <thread>
+#include <span>
 #include <vector>
 
+#include "app/kv/chain_fetch.h"
+#include "app/kv/counters.h"
+#include "app/kv/lookup.h"
 #include "app/kv/memory.h"
 #include "app/kv/sessions.h"
 #include "app/kv/tiers.h"
-#include "base/log.h"
+#include "app/kv/values_link.h"
+#include "app/kv/write_behind.h"
+#include "app/shared/work_queue.h"
 #include "base/time.h"
 #include "io/cold/cold_store.h"
 #include "io/store/segment_store.h"
@@ -66,8 +64,7 @@ class KvService {
   public:
     using WallClock = std::function<WallTime()>;
 
-    // `sealer` outlives the service; `wall` is thread-safe. Without a disk, memory is all there is. `cold`, if not
-    // null, gets what ages on the disk.
+    // `wall` is thread-safe. Without a disk, memory is all there is. `cold`, if not null, gets what ages on the disk.
     KvService(const KvServiceConfig& config, const kv::SegmentSealer& sealer, std::unique_ptr<io::SegmentStore> disk,
               WallClock wall, std::unique_ptr<io::ColdStore> cold = nullptr);
     ~KvService();  // stops
@@ -78,31 +75,33 @@ class KvService {
     // nothing is kept or found. From one thread; idempotent.
     void stop();
 
-    // Once, before anything is loaded; outlives the service.
-    void set_peers(KvPeers& peers) { peers_ = &peers; }
+    // Once, before anything is loaded.
+    void set_peers(KvPeers& peers);
 
     // The values of the Redis port; null: none any more. Returns when nobody uses the former ones.
-    void set_values(KvValues* values);
+    void set_values(KvValues* values) { values_.set(values); }
 
     // All of these are thread-safe, and none blocks on a disk.
 
     // Whether it is here, or on its way: then it counts as used, and need not be offered. Of a chain the first segments
     // are best asked for last: those used longest ago go first, and without the first the others are of no use.
     bool has(const kv::SegmentKey& key);
-    // Whether the queue takes a segment of so many bytes; if not, it counts as dropped.
-    bool has_room(std::size_t bytes);
-    // The payload stands in `buffer` behind room for a header; of `head` key, parent, tenant and tokens are filled.
-    void offer(const kv::SegmentHead& head, std::shared_ptr<kv::SegmentBuffer> buffer);
+    // As of KvWriteBehind.
+    bool has_room(std::size_t bytes) { return writer_.has_room(bytes); }
+    void offer(const kv::SegmentHead& head, std::shared_ptr<kv::SegmentBuffer> buffer) {
+        writer_.offer(head, std::move(buffer));
+    }
     // Used now. Null when it is not in memory, which says nothing of the disk.
-    kv::SealedSegment find_in_memory(const kv::SegmentKey& key);
-    // What of `keys` is in memory or on the disk, an item for each, of size 0 for what is not, of a stamp and size 0
-    // for a value that was removed; what is on the disk stays there for a moment.
-    std::vector<kv::Item> look(std::span<const kv::SegmentKey> keys);
+    kv::SealedSegment find_in_memory(const kv::SegmentKey& key) { return memory_.find(key); }
+    // As KvLookup::items().
+    std::vector<kv::Item> look(std::span<const kv::SegmentKey> keys) { return lookup_.items(keys); }
     // What is on the disk.
     std::optional<kv::Item> find_stored(const kv::SegmentKey& key) const;
     std::vector<kv::Item> list_stored(const std::optional<kv::SegmentKey>& after, std::size_t limit) const;
     // The longest run of `keys` that can be had. What is in memory comes within the call.
-    void load(std::vector<kv::SegmentKey> keys, KvSink sink, const kv::FetchTerms& terms = {});
+    void load(std::vector<kv::SegmentKey> keys, KvSink sink, const kv::FetchTerms& terms = {}) {
+        chains_.load(std::move(keys), std::move(sink), terms);
+    }
     // For another peer: from memory, the disk, or else the cold tier. `done` is called once, here or from any thread,
     // with null for what cannot be had; or never, when the service stops.
     void fetch(const kv::SegmentKey& key, std::function<void(kv::SealedSegment)> done);
@@ -125,11 +124,7 @@ class KvService {
     io::ColdStore* cold() const { return cold_.get(); }
 
     // Where a segment is, without using it.
-    struct Place {
-        bool memory = false;
-        std::optional<io::StoredInfo> disk{};
-    };
-    Place locate(const kv::SegmentKey& key) const;
+    KvLookup::Place locate(const kv::SegmentKey& key) const { return lookup_.locate(key); }
 
     // For work that was posted: these block on the disk.
     kv::SealedSegment get(const kv::SegmentKey& key);
@@ -144,29 +139,6 @@ class KvService {
     io::SegmentStore* disk() { return disk_.get(); }
 
   private:
-    // What a replica has finished, in `buffer`, once it is sealed in `sealed` as well; or what came sealed from a peer.
-    struct Finished {
-        kv::SegmentHead head;
-        std::shared_ptr<kv::SegmentBuffer> buffer;
-        kv::SealedSegment sealed;
-    };
-
-    // A load that peers take part in: their segments and those of the disk come together in order.
-    struct Assembly {
-        std::vector<kv::SegmentKey> keys;
-        std::vector<bool> held;
-        KvSink sink;
-
-        std::mutex mutex;
-        std::deque<KvPeers::Arrival> arrivals;
-        bool over = false;     // no more come from peers
-        bool at_work = false;  // a thread runs assemble()
-        bool ended = false;    // the sink hears no more
-
-        std::size_t next = 0;  // of the thread at work
-    };
-    using Work = std::function<void(const std::stop_token&)>;
-
     // What of the disk is to be kept in the cold tier.
     class Aging final : public io::AgingSegments {
       public:
@@ -181,24 +153,6 @@ class KvService {
         KvService& service_;
     };
 
-    bool add_work(Work work);
-    void write_behind(const std::stop_token& stopping);
-    void seal(Finished& finished);
-    void seal_queued(const kv::SegmentKey& key);
-    void store(std::vector<Finished> batch);
-    void run_loader(const std::stop_token& stopping);
-    void load_slowly(std::vector<kv::SegmentKey> keys, KvSink sink, const kv::FetchTerms& terms,
-                     const std::stop_token& stopping);
-    void load_with_peers(std::vector<kv::SegmentKey> keys, KvSink sink, const kv::FetchTerms& terms);
-    bool take_from_peers(const std::shared_ptr<Assembly>& assembly, KvPeers::Arrival arrival);
-    void assemble(const std::shared_ptr<Assembly>& assembly, const std::stop_token& stopping);
-    void remember(const kv::SegmentHead& head, const kv::SealedSegment& segment);
-    void keep(const kv::SealedSegment& segment);
-    void count_miss();
-    kv::SealedSegment find(const kv::SegmentKey& key, const std::stop_token& stopping);
-    kv::SealedSegment find_value(const kv::SegmentKey& key);
-
-    const KvServiceConfig config_;
     const kv::SegmentSealer& sealer_;
     const std::unique_ptr<io::SegmentStore> disk_;  // null: none
     const WallClock wall_;
@@ -206,23 +160,13 @@ class KvService {
     const std::unique_ptr<io::ColdStore> cold_;  // null: none
     KvPeers* peers_ = nullptr;
     KvSessions sessions_;
-    mutable std::shared_mutex values_mutex_;  // shared by whoever uses them
-    KvValues* values_ = nullptr;
-
-    mutable std::mutex mutex_;
+    KvValuesLink values_;
+    KvCounters counters_;
     KvMemory memory_;
-    std::deque<Finished> queue_;
-    std::set<kv::SegmentKey> queued_;   // those in `queue_` and those being sealed and stored
-    std::set<kv::SegmentKey> reading_;  // from the disk, by one thread for all
-    bool stopped_ = false;
-    std::deque<Work> work_;
-    KvStats counts_;
-    std::condition_variable_any queue_filled_;
-    std::condition_variable_any work_filled_;
-    std::condition_variable_any arrived_;  // something left queued_ or reading_
-
-    std::vector<std::jthread> loaders_;
-    std::jthread writer_;
+    KvWriteBehind writer_;
+    WorkQueue workers_;
+    KvLookup lookup_;
+    KvChainFetch chains_;
 };
 
 }  // namespace exa::app

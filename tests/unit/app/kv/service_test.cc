@@ -139,20 +139,6 @@ BOOST_AUTO_TEST_CASE(no_two_sealings_share_a_nonce) {
     BOOST_TEST(nonces.size() == 6U);
 }
 
-BOOST_AUTO_TEST_CASE(several_that_want_one_segment_cost_one_read) {
-    Fixture f({.loaders = 4});
-    f.disk->keep(sealed(1));
-    f.disk->hold_reads(true);
-    Basket first;
-    Basket second;
-    Basket third;
-    for (Basket* basket : {&first, &second, &third}) f.service->load(keys_of({1}), basket->sink());
-    f.disk->wait_for_gets(1);
-    f.disk->hold_reads(false);
-    for (Basket* basket : {&first, &second, &third}) BOOST_TEST(basket->wait().size() == 1U);
-    BOOST_TEST(f.disk->wait_for_gets(1) == 1U);
-}
-
 BOOST_AUTO_TEST_CASE(who_has_enough_is_told_no_more) {
     Fixture f;
     f.keep({1, 2, 3});
@@ -209,33 +195,6 @@ BOOST_AUTO_TEST_CASE(what_neither_memory_nor_disk_has_peers_are_asked_for_and_it
     BOOST_TEST((peers.stored == keys_of({9})));
 }
 
-BOOST_AUTO_TEST_CASE(segments_of_the_disk_and_of_peers_come_together_in_order) {
-    Fixture f;
-    FakePeers peers;
-    peers.have = {2, 4, 5};
-    f.service->set_peers(peers);
-    f.keep({1, 3, 6});
-    BOOST_TEST(f.load({1, 2, 3, 4, 5, 6, 7}) == (std::vector<int>{1, 2, 3, 4, 5, 6}), boost::test_tools::per_element());
-    BOOST_TEST_REQUIRE(peers.holdings.size() == 1U);
-    BOOST_TEST((peers.holdings.front() == std::vector<bool>{false, true, false, false, true, false}));
-    BOOST_TEST(f.service->stats().hits_peers == 3U);
-    BOOST_TEST(f.service->stats().hits_disk == 3U);
-    BOOST_TEST(f.service->stats().misses == 1U);
-    f.service.reset();
-}
-
-BOOST_AUTO_TEST_CASE(a_prompt_that_nobody_has_seen_is_a_miss_at_once) {
-    Fixture f;
-    bool ended = false;
-    f.service->load(keys_of({1, 2}), [&](const kv::SealedSegment& segment) {
-        ended = segment == nullptr;
-        return false;
-    });
-    BOOST_TEST(ended);
-    BOOST_TEST(f.disk->wait_for_gets(0) == 0U);
-    BOOST_TEST(f.service->stats().misses == 1U);
-}
-
 BOOST_AUTO_TEST_CASE(the_end_stores_what_is_queued_and_ends_every_load) {
     auto owned = std::make_unique<FakeDisk>();
     FakeDisk& disk = *owned;
@@ -273,18 +232,6 @@ BOOST_AUTO_TEST_CASE(after_the_stop_nothing_is_kept_found_or_begun) {
     f.offer(2);
     BOOST_TEST(f.service->stats().queued_segments == 0U);
     BOOST_TEST(f.load({1}).empty());
-}
-
-BOOST_AUTO_TEST_CASE(where_a_segment_is_can_be_told_without_using_it) {
-    Fixture f;
-    f.keep({1});
-    f.offer(2);
-    f.disk->wait_for_puts(1);
-    BOOST_TEST(!f.service->locate(key_of(1)).memory);
-    BOOST_TEST(f.service->locate(key_of(1)).disk.value().bytes == sealed_bytes);
-    BOOST_TEST(f.service->locate(key_of(2)).memory);
-    BOOST_TEST(!f.service->locate(key_of(3)).disk.has_value());
-    BOOST_TEST(f.disk->wait_for_gets(0) == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_bad_on_the_disk_is_to_be_recovered_whoever_finds_it) {
