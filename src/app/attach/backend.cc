@@ -15,7 +15,7 @@ AttachBackend::AttachBackend(const wire::ReplicaRecord& record, AttachServer ser
       in_flight_limit_(record.in_flight_limit),
       server_(std::move(server)),
       idle_timeout_(idle_timeout),
-      trouble_(std::make_shared<AttachTrouble>(id_, server_.url, log)) {}
+      failures_(std::make_shared<FailureReporter>(id_, server_.url, log)) {}
 
 std::shared_ptr<ReplyReader> AttachBackend::open(const wire::Open& open, const ReplyContext& context) {
     const bool has_place = in_flight_->fetch_add(1) < in_flight_limit_;
@@ -25,7 +25,7 @@ std::shared_ptr<ReplyReader> AttachBackend::open(const wire::Open& open, const R
         ++context.stats->refused_busy;
         return reply_of({wire::End{wire::EndCode::busy, "", load()}});
     }
-    auto reply = std::make_shared<AttachReply>(upstream, id_, std::move(place), context.stats, trouble_);
+    auto reply = std::make_shared<AttachReply>(upstream, id_, std::move(place), context.stats, failures_);
     std::string head = server_.request_head(open);
     std::string body;
     // One buffer is sent by a cheaper system call.

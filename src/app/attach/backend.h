@@ -10,8 +10,8 @@
 #include <mutex>
 #include <vector>
 
+#include "app/attach/failure_reporter.h"
 #include "app/attach/server.h"
-#include "app/attach/trouble.h"
 #include "app/replica/backend.h"
 #include "base/log.h"
 #include "io/http/upstream.h"
@@ -43,7 +43,7 @@ class AttachBackend final : public Backend {
     const std::uint32_t in_flight_limit_;
     const AttachServer server_;
     const Duration idle_timeout_;
-    const std::shared_ptr<AttachTrouble> trouble_;
+    const std::shared_ptr<FailureReporter> failures_;
     const std::shared_ptr<std::atomic<std::uint32_t>> in_flight_ = std::make_shared<std::atomic<std::uint32_t>>(0);
 
     std::mutex mutex_;

@@ -63,11 +63,11 @@ std::size_t whole_events(std::string_view text) {
 }
 
 AttachReply::AttachReply(std::shared_ptr<io::UpstreamPool> pool, ReplicaId replica, AttachPlace place,
-                         std::shared_ptr<ReceiverStats> stats, std::shared_ptr<AttachTrouble> trouble)
+                         std::shared_ptr<ReceiverStats> stats, std::shared_ptr<FailureReporter> failures)
     : replica_(replica),
       place_(std::move(place)),
       stats_(std::move(stats)),
-      trouble_(std::move(trouble)),
+      failures_(std::move(failures)),
       call_(std::move(pool), *this) {}
 
 std::optional<Result<ReplyPart>> AttachReply::poll() {
@@ -108,10 +108,10 @@ void AttachReply::cancel() {
     if (std::exchange(cancelled_, true)) return;
     if (!end_ && !ended_) {
         ++stats_->cancelled;
-        const auto now = AttachTrouble::Clock::now();
+        const auto now = FailureReporter::Clock::now();
         const auto silence = std::chrono::duration_cast<std::chrono::seconds>(now - began_);
         if (status_ == 0 && silence >= silence_max)
-            trouble_->handle_failure(now, fmt::format("no answer for {} s, then given up", silence.count()));
+            failures_->handle_failure(now, fmt::format("no answer for {} s, then given up", silence.count()));
     }
     call_.cancel();
     place_.reset();
@@ -153,7 +153,7 @@ bool AttachReply::on_body(std::string_view piece) {
 
 void AttachReply::on_end(Result<void> end) {
     end_ = end_of(end);
-    tell_trouble(end);
+    report(end);
     place_.reset();
     wake();
 }
@@ -173,14 +173,14 @@ wire::End AttachReply::end_of(const Result<void>& end) const {
     return {wire::EndCode::ok, "", load};
 }
 
-void AttachReply::tell_trouble(const Result<void>& end) const {
-    const auto now = AttachTrouble::Clock::now();
+void AttachReply::report(const Result<void>& end) const {
+    const auto now = FailureReporter::Clock::now();
     // What a server says to a failed request may hold the request.
     if (end_->code == wire::EndCode::failed)
-        trouble_->handle_failure(now,
-                                 refused_ ? fmt::format("the server answered {}", status_) : end.error().message());
+        failures_->handle_failure(now,
+                                  refused_ ? fmt::format("the server answered {}", status_) : end.error().message());
     else if (end_->code != wire::EndCode::cancelled)
-        trouble_->handle_answer(now);
+        failures_->handle_answer(now);
 }
 
 void AttachReply::wake() {

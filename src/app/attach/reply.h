@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-#include "app/attach/trouble.h"
+#include "app/attach/failure_reporter.h"
 #include "app/replica/backend.h"
 #include "app/replica/reply.h"
 #include "io/http/upstream.h"
@@ -39,7 +39,7 @@ class AttachPlace {
 class AttachReply final : public ReplyReader, private io::UpstreamSink {
   public:
     AttachReply(std::shared_ptr<io::UpstreamPool> pool, ReplicaId replica, AttachPlace place,
-                std::shared_ptr<ReceiverStats> stats, std::shared_ptr<AttachTrouble> trouble);
+                std::shared_ptr<ReceiverStats> stats, std::shared_ptr<FailureReporter> failures);
 
     // Once, before anything is read.
     void start(std::string head, std::string body) { call_.send(std::move(head), std::move(body)); }
@@ -55,13 +55,13 @@ class AttachReply final : public ReplyReader, private io::UpstreamSink {
 
     std::string take_body();
     wire::End end_of(const Result<void>& end) const;
-    void tell_trouble(const Result<void>& end) const;
+    void report(const Result<void>& end) const;
     void wake();
 
     const ReplicaId replica_;
     std::optional<AttachPlace> place_;  // until the answer has come
     const std::shared_ptr<ReceiverStats> stats_;
-    const std::shared_ptr<AttachTrouble> trouble_;
+    const std::shared_ptr<FailureReporter> failures_;
     std::function<void()> on_ready_;
 
     // Came and was not read, in this order.
@@ -69,7 +69,7 @@ class AttachReply final : public ReplyReader, private io::UpstreamSink {
     std::string body_;
     std::optional<wire::End> end_;
 
-    const AttachTrouble::Clock::time_point began_ = AttachTrouble::Clock::now();
+    const FailureReporter::Clock::time_point began_ = FailureReporter::Clock::now();
     int status_ = 0;           // 0: no head yet
     bool refused_ = false;     // by a status that sends the request elsewhere
     bool is_stream_ = false;   // of events

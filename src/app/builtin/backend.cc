@@ -29,20 +29,20 @@ std::shared_ptr<ReplyReader> error_reply(const openai::ApiError& error, const Re
     return json_reply(error.status, error.body());
 }
 
-Generations::Patience patience_of(const wire::Open& open) {
+SequenceGroup::WaitOptions patience_of(const wire::Open& open) {
     return {open.tenant, static_cast<std::uint32_t>(open.priority), open.queue_wait};
 }
 
-AnswerWriter make_writer(const AnswerJob& job, const wire::Open& open, const std::string& numerics) {
-    const openai::Options& options = job.options;
-    if (job.response) {
+AnswerWriter make_writer(const ParsedGeneration& parsed, const wire::Open& open, const std::string& numerics) {
+    const openai::Options& options = parsed.options;
+    if (parsed.response) {
         openai::ResponseHead head;
         head.id = open.response_id;
         head.created = open.created_unix_s;
         head.model = options.model;
         head.stream = options.stream;
         head.logprobs = options.logprobs.has_value();
-        head.settings = *job.response;
+        head.settings = *parsed.response;
         return AnswerWriter(std::move(head));
     }
     openai::AnswerHead head;
@@ -53,9 +53,9 @@ AnswerWriter make_writer(const AnswerJob& job, const wire::Open& open, const std
     head.fingerprint = numerics;
     head.stream = options.stream;
     head.include_usage = options.include_usage;
-    head.choices = static_cast<std::uint32_t>(job.prompts.size()) * options.n;
+    head.choices = static_cast<std::uint32_t>(parsed.prompts.size()) * options.n;
     head.logprobs = options.logprobs.has_value();
-    for (const std::string& text : job.echo) head.echo.insert(head.echo.end(), options.n, text);
+    for (const std::string& text : parsed.echo) head.echo.insert(head.echo.end(), options.n, text);
     return AnswerWriter(std::move(head), options.stop);
 }
 
@@ -79,14 +79,14 @@ std::optional<openai::Finish> finish_of(const engine::GenerateRequest& request, 
     return std::nullopt;
 }
 
-// The generations of an answer, of which `resumed` are there already; `text` gets these replayed.
-std::vector<Generations::Item> make_generations(const AnswerJob& job, const wire::Open& open, const JobModel& with,
-                                                AnswerWriter& text) {
-    const openai::Options& options = job.options;
+// The sequences of an answer, of which `resumed` are there already; `text` gets these replayed.
+std::vector<SequenceGroup::Item> make_sequences(const ParsedGeneration& parsed, const wire::Open& open,
+                                                const ParseContext& with, AnswerWriter& text) {
+    const openai::Options& options = parsed.options;
     const std::vector<TokenId> stop_tokens = with.tokenizer.end_tokens();
-    std::vector<Generations::Item> items(text.choices());
+    std::vector<SequenceGroup::Item> items(text.choices());
     for (std::uint32_t choice = 0; choice < items.size(); ++choice) {
-        const Tokens& prompt = job.prompts[choice / options.n];
+        const Tokens& prompt = parsed.prompts[choice / options.n];
         engine::GenerateRequest request;
         request.prompt = prompt;
         request.max_tokens = std::min(options.max_tokens.value_or(with.context_tokens),
@@ -139,7 +139,7 @@ std::shared_ptr<ReplyReader> BuiltinBackend::open(const wire::Open& open, const 
         case wire::RequestKind::tokenize:
         case wire::RequestKind::detokenize: {
             const bool forth = open.kind == wire::RequestKind::tokenize;
-            auto body = forth ? tokenize(open, job_model()) : detokenize(open, job_model());
+            auto body = forth ? tokenize(open, parse_context()) : detokenize(open, parse_context());
             if (!body) return error_reply(body.error(), context);
             return json_reply(200, std::move(body).value());
         }
@@ -152,21 +152,21 @@ std::shared_ptr<ReplyReader> BuiltinBackend::open(const wire::Open& open, const 
 
 std::optional<std::vector<kv::SegmentKey>> BuiltinBackend::kv_keys(const wire::Open& open) {
     if (!scopes_) return std::nullopt;
-    const auto job = make_answer_job(open, job_model());
-    if (!job) return std::nullopt;
-    return scopes_->keys_of(open.tenant, job.value().prompts.front());
+    const auto parsed = parse_generation(open, parse_context());
+    if (!parsed) return std::nullopt;
+    return scopes_->keys_of(open.tenant, parsed.value().prompts.front());
 }
 
 std::shared_ptr<ReplyReader> BuiltinBackend::open_answer(const wire::Open& open, const ReplyContext& context) {
-    const JobModel with = job_model();
-    auto made = make_answer_job(open, with);
+    const ParseContext with = parse_context();
+    auto made = parse_generation(open, with);
     if (!made) return error_reply(made.error(), context);
-    const AnswerJob& job = made.value();
-    BuiltinAnswer answer{make_writer(job, open, numerics_), 0, static_cast<std::uint32_t>(job.prompts.size()), 0};
-    for (const Tokens& prompt : job.prompts) answer.prompt_tokens += static_cast<std::uint32_t>(prompt.size());
-    std::vector<Generations::Item> items = make_generations(job, open, with, answer.text);
+    const ParsedGeneration& parsed = made.value();
+    BuiltinAnswer answer{make_writer(parsed, open, numerics_), 0, static_cast<std::uint32_t>(parsed.prompts.size()), 0};
+    for (const Tokens& prompt : parsed.prompts) answer.prompt_tokens += static_cast<std::uint32_t>(prompt.size());
+    std::vector<SequenceGroup::Item> items = make_sequences(parsed, open, with, answer.text);
     const auto scope = scopes_ ? std::optional(scopes_->of(open.tenant)) : std::nullopt;
-    for (Generations::Item& item : items)
+    for (SequenceGroup::Item& item : items)
         if (item.request) {
             item.request->kv_scope = scope;
             item.request->kv_session = open.session_position;
@@ -187,17 +187,17 @@ std::shared_ptr<ReplyReader> BuiltinBackend::open_embeddings(const wire::Open& o
     if (!host_->abilities().embeddings)
         return error_reply(openai::unsupported_parameter("input", "the engine behind this model makes no embeddings"),
                            context);
-    auto made = make_embedding_job(open, job_model());
+    auto made = parse_embedding(open, parse_context());
     if (!made) return error_reply(made.error(), context);
-    EmbeddingJob& job = made.value();
-    EmbeddingAnswer answer{std::move(job.request.model), job.request.format, 0};
-    std::vector<Generations::Item> items(job.inputs.size());
+    ParsedEmbedding& parsed = made.value();
+    EmbeddingAnswer answer{std::move(parsed.request.model), parsed.request.format, 0};
+    std::vector<SequenceGroup::Item> items(parsed.inputs.size());
     const auto scope = scopes_ ? std::optional(scopes_->of(open.tenant)) : std::nullopt;
     for (std::size_t i = 0; i < items.size(); ++i) {
-        answer.prompt_tokens += static_cast<std::uint32_t>(job.inputs[i].size());
+        answer.prompt_tokens += static_cast<std::uint32_t>(parsed.inputs[i].size());
         items[i].leader = i;
         items[i].request.emplace();
-        items[i].request->prompt = std::move(job.inputs[i]);
+        items[i].request->prompt = std::move(parsed.inputs[i]);
         items[i].request->embeds = true;
         items[i].request->kv_scope = scope;
     }

@@ -1,15 +1,15 @@
 // BuiltinBackend: an engine of this process behind the API: it parses the client's body, applies the chat template,
 // generates, and renders what the client will get.
 //
-// A request's choices are generations of their own. The first samples under the request's seed, the others under
+// A request's choices are sequences of their own. The first samples under the request's seed, the others under
 // numbers derived from it, so that each goes on elsewhere as it began.
 #pragma once
 
 #include <memory>
 #include <optional>
 
-#include "app/builtin/job.h"
 #include "app/builtin/model_loader.h"
+#include "app/builtin/parsed_request.h"
 #include "app/builtin/replica_host.h"
 #include "app/kv/scopes.h"
 #include "app/replica/backend.h"
@@ -34,7 +34,7 @@ class BuiltinBackend final : public Backend {
     std::shared_ptr<ReplyReader> open_answer(const wire::Open& open, const ReplyContext& context);
     std::shared_ptr<ReplyReader> open_embeddings(const wire::Open& open, const ReplyContext& context);
     std::shared_ptr<ReplyReader> refused(const Error& why, const ReplyContext& context) const;
-    JobModel job_model() const { return {*tokenizer_, chat_template_, context_tokens_, host_->abilities()}; }
+    ParseContext parse_context() const { return {*tokenizer_, chat_template_, context_tokens_, host_->abilities()}; }
 
     const std::uint32_t context_tokens_;
     const std::string numerics_;

@@ -17,14 +17,15 @@ EmbeddingReply::~EmbeddingReply() {
     EmbeddingReply::cancel();
 }
 
-Result<void> EmbeddingReply::start(std::vector<Generations::Item> generations, const Generations::Patience& patience) {
-    missing_ = generations.size();
+Result<void> EmbeddingReply::start(std::vector<SequenceGroup::Item> sequences,
+                                   const SequenceGroup::WaitOptions& wait_options) {
+    missing_ = sequences.size();
     vectors_.resize(missing_);
-    generations_ = std::make_shared<Generations>(host_, context_.mailbox, std::move(generations));
-    auto started = generations_->start(
+    sequences_ = std::make_shared<SequenceGroup>(host_, context_.mailbox, std::move(sequences));
+    auto started = sequences_->start(
         [this](std::size_t index, const std::vector<engine::TokenEvent>& events) { take(index, events.back()); },
-        patience, [this](const Error& why) { refuse(why); });
-    if (!started) generations_.reset();
+        wait_options, [this](const Error& why) { refuse(why); });
+    if (!started) sequences_.reset();
     return started;
 }
 
@@ -79,8 +80,8 @@ std::optional<Result<ReplyPart>> EmbeddingReply::poll() {
 
 void EmbeddingReply::cancel() {
     if (std::exchange(cancelled_, true)) return;
-    if (generations_ && parts_.empty()) ++context_.stats->cancelled;
-    if (generations_) generations_->cancel();
+    if (sequences_ && parts_.empty()) ++context_.stats->cancelled;
+    if (sequences_) sequences_->cancel();
     if (on_ready_) on_ready_();
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "app/builtin/generations.h"
+#include "app/builtin/sequence_group.h"
 #include "app/replica/backend.h"
 #include "app/replica/reply.h"
 #include "engine/replica.h"
@@ -29,8 +29,8 @@ class EmbeddingReply final : public ReplyReader, public std::enable_shared_from_
     EmbeddingReply(std::shared_ptr<ReplicaHost> host, EmbeddingAnswer answer, ReplyContext context);
     ~EmbeddingReply() override;
 
-    // One generation an input, in their order; once, before anything is read. Errors as of Generations::start().
-    Result<void> start(std::vector<Generations::Item> generations, const Generations::Patience& patience);
+    // One generation an input, in their order; once, before anything is read. Errors as of SequenceGroup::start().
+    Result<void> start(std::vector<SequenceGroup::Item> sequences, const SequenceGroup::WaitOptions& wait_options);
 
     std::optional<Result<ReplyPart>> poll() override;
     void on_ready(std::function<void()> handler) override { on_ready_ = std::move(handler); }
@@ -46,7 +46,7 @@ class EmbeddingReply final : public ReplyReader, public std::enable_shared_from_
     const EmbeddingAnswer answer_;
     const ReplyContext context_;
     std::function<void()> on_ready_;
-    std::shared_ptr<Generations> generations_;
+    std::shared_ptr<SequenceGroup> sequences_;
 
     std::vector<std::vector<float>> vectors_;  // those that are there; others are empty
     std::size_t missing_ = 0;

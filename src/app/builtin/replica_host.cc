@@ -42,8 +42,8 @@ ReplicaHost::ReplicaHost(std::unique_ptr<engine::Replica> replica, const wire::R
       abilities_(replica->abilities()),
       context_tokens_(limits.context_tokens),
       clock_(std::move(clock)),
-      places_(std::make_shared<PlaceGate>(engine::AdaptiveLimit(limit_config(limits, config)).limit(), config.queue,
-                                          clock_)),
+      limiter_(std::make_shared<ConcurrencyLimiter>(engine::AdaptiveLimit(limit_config(limits, config)).limit(),
+                                                    config.queue, clock_)),
       limit_(limit_config(limits, config)),
       replica_(std::move(replica)) {
     if (engine::KvPort* port = replica_->kv_port(); port != nullptr && config.kv)
@@ -63,14 +63,14 @@ void ReplicaHost::stop() {
     thread_.request_stop();
     thread_.join();
     if (kv_) kv_->close();
-    places_->close();
+    limiter_->close();
     running_.clear();
 }
 
-Result<engine::WaitTicket> ReplicaHost::wait_for_place(engine::WaitTerms terms, Duration wait,
-                                                       PlaceGate::Handler handler) {
+Result<engine::WaitTicket> ReplicaHost::wait_for_permit(engine::WaitTerms terms, Duration wait,
+                                                        ConcurrencyLimiter::Handler handler) {
     terms.deadline = clock_() + wait;
-    EXA_TRY(const engine::WaitTicket ticket, places_->wait(std::move(terms), std::move(handler)));
+    EXA_TRY(const engine::WaitTicket ticket, limiter_->wait(std::move(terms), std::move(handler)));
     notify();
     return ticket;
 }
@@ -85,17 +85,17 @@ void ReplicaHost::notify() {
 
 Result<engine::RequestId> ReplicaHost::submit(engine::GenerateRequest request, Sink sink) {
     EXA_TRY(check_length(request));
-    EXA_TRY(Place place, take_place());
-    return submit(std::move(request), std::move(sink), std::move(place));
+    EXA_TRY(Permit permit, take_permit());
+    return submit(std::move(request), std::move(sink), std::move(permit));
 }
 
-Result<engine::RequestId> ReplicaHost::submit(engine::GenerateRequest request, Sink sink, Place place) {
+Result<engine::RequestId> ReplicaHost::submit(engine::GenerateRequest request, Sink sink, Permit permit) {
     EXA_TRY(check_length(request));
     const engine::RequestId id{next_request_.fetch_add(1, std::memory_order_relaxed)};
     {
         const std::lock_guard lock(inbox_mutex_);
         if (stopped_) return error(engine::errc::busy, "the replica stops");
-        submissions_.push_back({id, std::move(request), std::move(sink), std::move(place), clock_()});
+        submissions_.push_back({id, std::move(request), std::move(sink), std::move(permit), clock_()});
     }
     inbox_filled_.notify_one();
     return id;
@@ -118,10 +118,10 @@ void ReplicaHost::cancel(engine::RequestId id) {
 wire::LoadReport ReplicaHost::load() const {
     wire::LoadReport report;
     report.replica = id_;
-    const PlaceGate::Counts places = places_->counts();
-    report.in_flight = places.taken;
-    report.in_flight_limit = to_u16(places.limit);
-    report.queued = to_u16(places.waiting);
+    const ConcurrencyLimiter::Counts permits = limiter_->counts();
+    report.in_flight = permits.taken;
+    report.in_flight_limit = to_u16(permits.limit);
+    report.queued = to_u16(permits.waiting);
     report.queued_tokens = queued_tokens_.load(std::memory_order_relaxed);
     report.kv_used_permille = kv_used_permille_.load(std::memory_order_relaxed);
     report.ttft_p99_ms = ttft_p99_ms_.load(std::memory_order_relaxed);
@@ -132,7 +132,7 @@ wire::LoadReport ReplicaHost::load() const {
 void ReplicaHost::run(std::stop_token stopping) {
     while (!stopping.stop_requested()) {
         take_inbox();
-        places_->expire();
+        limiter_->expire();
         const TimePoint began = clock_();
         if (kv_) kv_->before_step(began);
         const bool worked = replica_->step(began);
@@ -141,7 +141,7 @@ void ReplicaHost::run(std::stop_token stopping) {
         if (kv_ && worked) kv_->after_step(took);
         adapt(clock_());
         if (worked) continue;
-        const TimePoint next = std::min(replica_->next_step(), places_->next_deadline());
+        const TimePoint next = std::min(replica_->next_step(), limiter_->next_deadline());
         const auto filled = [this] { return !submissions_.empty() || !cancellations_.empty() || has_news_; };
         std::unique_lock lock(inbox_mutex_);
         if (next == time_never)
@@ -164,7 +164,7 @@ void ReplicaHost::take_inbox() {
     }
     for (Submission& submission : submissions) {
         const engine::RequestId id = submission.id;
-        running_.emplace(id, Running{std::move(submission.sink), std::move(submission.place), submission.submitted});
+        running_.emplace(id, Running{std::move(submission.sink), std::move(submission.permit), submission.submitted});
         if (auto taken = replica_->submit(clock_(), id, std::move(submission.request)); !taken) {
             running_.at(id).sink(
                 {engine::TokenEvent{.request = id, .finish = engine::FinishReason::failed, .has_token = false}});
@@ -195,7 +195,7 @@ void ReplicaHost::measure(Running& running, const std::vector<engine::TokenEvent
     if (running.last_token) {
         const Duration between = (now - *running.last_token) / tokens;
         between_tokens_.add(now, between);
-        limit_.handle_token(now, between, places_->counts().taken);
+        limit_.handle_token(now, between, limiter_->counts().taken);
     } else {
         to_first_token_.add(now, now - running.submitted);
     }
@@ -207,7 +207,7 @@ void ReplicaHost::adapt(TimePoint now) {
     queued_tokens_.store(load.queued_tokens, std::memory_order_relaxed);
     kv_used_permille_.store(load.kv_used_permille, std::memory_order_relaxed);
     if (std::exchange(preemptions_, load.preemptions) != load.preemptions) limit_.handle_preemption(now);
-    places_->set_limit(limit_.limit());
+    limiter_->set_limit(limit_.limit());
     if (now - told_ < tell_interval) return;
     told_ = now;
     ttft_p99_ms_.store(to_ms(to_first_token_.percentile(now, 990)), std::memory_order_relaxed);

@@ -1,7 +1,7 @@
 // ReplicaHost: one replica, the thread that owns it, and its door for the threads of the data plane.
 //
 // The in-flight limit and the context length are enforced at once (the receiver's own limit, DESIGN section 4), so a
-// caller learns in the same turn whether to look elsewhere, or to wait for a place. Events of one engine step reach a
+// caller learns in the same turn whether to look elsewhere, or to wait for a permit. Events of one engine step reach a
 // request's sink in one call.
 //
 // The limit moves below the record's, as times between tokens ask for it (engine/adaptive_limit.h).
@@ -18,8 +18,8 @@
 #include <thread>
 #include <vector>
 
-#include "app/builtin/kv_feed.h"
-#include "app/builtin/place_gate.h"
+#include "app/builtin/concurrency_limiter.h"
+#include "app/builtin/kv_restore.h"
 #include "base/result.h"
 #include "engine/adaptive_limit.h"
 #include "engine/admission_queue.h"
@@ -50,32 +50,33 @@ class ReplicaHost {
     ReplicaHost& operator=(const ReplicaHost&) = delete;
     ~ReplicaHost();
 
-    // Ends running requests with FinishReason::cancelled, and waits for a place as busy; joins the thread. From then on
-    // submit() and wait_for_place() answer busy, and no sink is called or kept. From one thread; idempotent.
+    // Ends running requests with FinishReason::cancelled, and waits for a permit as busy; joins the thread. From then
+    // on submit() and wait_for_permit() answer busy, and no sink is called or kept. From one thread; idempotent.
     void stop();
 
     ReplicaId id() const { return id_; }
     engine::Abilities abilities() const { return abilities_; }
 
     // Thread-safe. engine::errc::busy when none is free.
-    Result<Place> take_place() { return places_->take(); }
-    // Thread-safe; as PlaceGate::wait(), for so long at most.
-    Result<engine::WaitTicket> wait_for_place(engine::WaitTerms terms, Duration wait, PlaceGate::Handler handler);
-    void leave_queue(engine::WaitTicket ticket) { places_->leave(ticket); }
+    Result<Permit> take_permit() { return limiter_->take(); }
+    // Thread-safe; as ConcurrencyLimiter::wait(), for so long at most.
+    Result<engine::WaitTicket> wait_for_permit(engine::WaitTerms terms, Duration wait,
+                                               ConcurrencyLimiter::Handler handler);
+    void leave_queue(engine::WaitTicket ticket) { limiter_->leave(ticket); }
     // Thread-safe. engine::errc::prompt_too_long.
     Result<void> check_length(const engine::GenerateRequest& request) const;
 
     // Thread-safe. engine::errc::busy or prompt_too_long; then the sink is never called. Otherwise it is called until a
     // finish.
     Result<engine::RequestId> submit(engine::GenerateRequest request, Sink sink);
-    // In a place that the caller has taken, and in which no other request runs; the host holds it until the finish.
-    Result<engine::RequestId> submit(engine::GenerateRequest request, Sink sink, Place place);
+    // In a permit that the caller has taken, and in which no other request runs; the host holds it until the finish.
+    Result<engine::RequestId> submit(engine::GenerateRequest request, Sink sink, Permit permit);
 
     // Thread-safe; the pages are free before the replica's next step. The sink hears FinishReason::cancelled unless the
     // request has ended already.
     void cancel(engine::RequestId id);
 
-    // Thread-safe; as of the last step, counts and limit of places as of now.
+    // Thread-safe; as of the last step, counts and limit of permits as of now.
     wire::LoadReport load() const;
 
   private:
@@ -83,12 +84,12 @@ class ReplicaHost {
         engine::RequestId id;
         engine::GenerateRequest request;
         Sink sink;
-        Place place;
+        Permit permit;
         TimePoint submitted;
     };
     struct Running {
         Sink sink;
-        Place place;
+        Permit permit;
         TimePoint submitted;
         std::optional<TimePoint> last_token{};
     };
@@ -105,7 +106,7 @@ class ReplicaHost {
     const engine::Abilities abilities_;
     const std::uint32_t context_tokens_;
     const Clock clock_;
-    const std::shared_ptr<PlaceGate> places_;
+    const std::shared_ptr<ConcurrencyLimiter> limiter_;
 
     std::atomic<std::uint64_t> next_request_ = 1;
     std::atomic<std::uint32_t> queued_tokens_ = 0;
@@ -117,7 +118,7 @@ class ReplicaHost {
     std::condition_variable_any inbox_filled_;
     std::vector<Submission> submissions_;
     std::vector<engine::RequestId> cancellations_;
-    bool has_news_ = false;  // somebody waits for a place, or KV has come
+    bool has_news_ = false;  // somebody waits for a permit, or KV has come
     bool stopped_ = false;
 
     // Owned by the thread.
@@ -128,7 +129,7 @@ class ReplicaHost {
     std::uint64_t preemptions_ = 0;
     std::unique_ptr<engine::Replica> replica_;
     std::map<engine::RequestId, Running> running_;
-    std::optional<KvFeed> kv_;
+    std::optional<KvRestore> kv_;
 
     std::jthread thread_;
 };

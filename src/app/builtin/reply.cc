@@ -53,15 +53,16 @@ BuiltinReply::~BuiltinReply() {
     BuiltinReply::cancel();
 }
 
-Result<void> BuiltinReply::start(std::vector<Generations::Item> generations, const Generations::Patience& patience) {
-    generations_ = std::make_shared<Generations>(host_, context_.mailbox, std::move(generations));
-    // Alive as long as the generations, which are its own.
-    auto started = generations_->start(
+Result<void> BuiltinReply::start(std::vector<SequenceGroup::Item> sequences,
+                                 const SequenceGroup::WaitOptions& wait_options) {
+    sequences_ = std::make_shared<SequenceGroup>(host_, context_.mailbox, std::move(sequences));
+    // Alive as long as the sequences, which are its own.
+    auto started = sequences_->start(
         [this](std::size_t index, std::vector<TokenEvent> events) {
             take(static_cast<std::uint32_t>(index), std::move(events));
         },
-        patience, [this](const Error& why) { refuse(why); });
-    if (!started) generations_.reset();
+        wait_options, [this](const Error& why) { refuse(why); });
+    if (!started) sequences_.reset();
     return started;
 }
 
@@ -153,7 +154,7 @@ void BuiltinReply::add(std::uint32_t index, const TokenEvent& event, wire::Data&
     if (text.stopped(index)) {
         out.bytes += text.finish(index, openai::Finish::stop);
         // The engine knows nothing of stop strings.
-        if (!event.finish) generations_->cancel(index);
+        if (!event.finish) sequences_->cancel(index);
     } else if (event.finish == FinishReason::stop || event.finish == FinishReason::length) {
         out.bytes += text.finish(index, reason_of(*event.finish));
     } else if (event.finish) {
@@ -162,7 +163,7 @@ void BuiltinReply::add(std::uint32_t index, const TokenEvent& event, wire::Data&
 }
 
 void BuiltinReply::finish() {
-    generations_->cancel();
+    sequences_->cancel();
     account();
     if (!cut_ && failure_ == FinishReason::cancelled) {
         ++context_.stats->cancelled;
@@ -199,8 +200,8 @@ void BuiltinReply::account() {
 
 void BuiltinReply::cancel() {
     if (std::exchange(cancelled_, true)) return;
-    if (generations_ && !end_ && !ended_) {
-        generations_->cancel();
+    if (sequences_ && !end_ && !ended_) {
+        sequences_->cancel();
         account();
         ++context_.stats->cancelled;
     }

@@ -1,4 +1,4 @@
-// BuiltinReply: the generations of an engine of this process on their way through tokens, text and rendering to the
+// BuiltinReply: the sequences of an engine of this process on their way through tokens, text and rendering to the
 // reader of one answer.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "app/builtin/answer_writer.h"
-#include "app/builtin/generations.h"
+#include "app/builtin/sequence_group.h"
 #include "app/replica/backend.h"
 #include "app/replica/reply.h"
 #include "engine/replica.h"
@@ -32,9 +32,9 @@ class BuiltinReply final : public ReplyReader, public std::enable_shared_from_th
                  BuiltinAnswer answer, ReplyContext context);
     ~BuiltinReply() override;
 
-    // Hands the generations to the engine, one a choice; once, before anything is read. Errors as of
-    // Generations::start().
-    Result<void> start(std::vector<Generations::Item> generations, const Generations::Patience& patience);
+    // Hands the sequences to the engine, one a choice; once, before anything is read. Errors as of
+    // SequenceGroup::start().
+    Result<void> start(std::vector<SequenceGroup::Item> sequences, const SequenceGroup::WaitOptions& wait_options);
 
     std::optional<Result<ReplyPart>> poll() override;
     void on_ready(std::function<void()> handler) override { on_ready_ = std::move(handler); }
@@ -65,7 +65,7 @@ class BuiltinReply final : public ReplyReader, public std::enable_shared_from_th
     BuiltinAnswer answer_;
     const ReplyContext context_;
     std::function<void()> on_ready_;
-    std::shared_ptr<Generations> generations_;
+    std::shared_ptr<SequenceGroup> sequences_;
 
     std::vector<Choice> choices_;
     std::uint32_t last_choice_;  // that was rendered

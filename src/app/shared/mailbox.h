@@ -18,7 +18,7 @@
 
 namespace exa::app {
 
-// Who gets letters; called by the mailbox's executor.
+// Who gets messages; called by the mailbox's executor.
 class Recipient {
   public:
     virtual void take(std::size_t index, std::vector<engine::TokenEvent> events) = 0;
@@ -27,7 +27,7 @@ class Recipient {
     ~Recipient() = default;
 };
 
-// Not yet taken when its addressee goes away: dropped.
+// Not yet taken when its recipient goes away: dropped.
 struct Message {
     std::weak_ptr<Recipient> to;
     std::size_t index = 0;
@@ -37,7 +37,7 @@ struct Message {
 class Mailbox : public std::enable_shared_from_this<Mailbox> {
   public:
     static constexpr auto pace = std::chrono::microseconds(500);
-    // Deliveries that followed the one before within `pace`, one after another, before letters are made to wait.
+    // Deliveries that followed the one before within `pace`, one after another, before messages are made to wait.
     static constexpr unsigned crowded_after = 8;
 
     explicit Mailbox(const boost::asio::any_io_executor& executor) : timer_(executor) {}

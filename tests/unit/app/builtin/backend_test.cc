@@ -89,7 +89,7 @@ struct Bench {
         return backend->open(std::move(request), {context.get_executor(), stats, mailbox});
     }
 
-    // Waits until the engine has given all places back: a reader may have its answer a moment earlier.
+    // Waits until the engine has given all permits back: a reader may have its answer a moment earlier.
     void settle() {
         while (backend->load().in_flight > 0) context.poll();
     }
@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(a_full_replica_is_an_end_without_a_head_and_cancel_makes_ro
     BOOST_TEST(std::holds_alternative<wire::Head>(bench.next(*third)));
 }
 
-BOOST_AUTO_TEST_CASE(a_reply_that_is_dropped_frees_its_place) {
+BOOST_AUTO_TEST_CASE(a_reply_that_is_dropped_frees_its_permit) {
     Bench bench(null_engine(std::chrono::seconds(1)));
     bench.open(completion(4000, true)).reset();
     bench.settle();
@@ -283,7 +283,7 @@ BOOST_AUTO_TEST_CASE(stop_ends_a_running_answer_so_that_it_can_go_on_elsewhere) 
     BOOST_TEST((std::get<wire::End>(late->poll()->value()).code == wire::EndCode::busy));
 }
 
-BOOST_AUTO_TEST_CASE(choices_stream_beside_one_another_through_one_place) {
+BOOST_AUTO_TEST_CASE(choices_stream_beside_one_another_through_one_permit) {
     Bench bench(chain_engine());
     const auto reply = bench.open(several(R"(,"stream":true)"));
     bench.next(*reply);
@@ -460,7 +460,7 @@ BOOST_AUTO_TEST_CASE(embeddings_that_take_long_show_that_they_go_on) {
     Bench bench(chain_engine());
     const auto reply = bench.open(open_of(wire::RequestKind::embedding, R"({"model":"null","input":["a","b","c"]})"));
     BOOST_TEST(std::get<wire::Head>(bench.next(*reply)).status == 200);
-    // One place: one after another, and the reader is there in between.
+    // One permit: one after another, and the reader is there in between.
     const auto [pieces, end] = bench.rest(*reply);
     BOOST_TEST((end.code == wire::EndCode::ok));
     BOOST_TEST_REQUIRE(pieces.size() == 2U);

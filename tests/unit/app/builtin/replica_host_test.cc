@@ -206,33 +206,33 @@ BOOST_AUTO_TEST_CASE(stopped_host_answers_busy_and_keeps_no_sink) {
     BOOST_TEST(host->load().in_flight == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(a_place_is_free_when_its_last_holder_lets_go) {
+BOOST_AUTO_TEST_CASE(a_permit_is_free_when_its_last_holder_lets_go) {
     Ears ears;
     auto host = make_host();
-    auto place = host->take_place().value();
-    BOOST_TEST(host->submit(request(1, 5), ears.sink(), place).has_value());
+    auto permit = host->take_permit().value();
+    BOOST_TEST(host->submit(request(1, 5), ears.sink(), permit).has_value());
     ears.wait_for_ends(1);
     // Held for the next, which needs no other.
     BOOST_TEST(host->submit(request(2, endless), ears.sink()).has_value());
     BOOST_TEST((host->submit(request(3, 1), ears.sink()).error().code == engine::errc::busy));
-    BOOST_TEST((host->take_place().error().code == engine::errc::busy));
-    BOOST_TEST(host->submit(request(4, 5), ears.sink(), std::move(place)).has_value());
+    BOOST_TEST((host->take_permit().error().code == engine::errc::busy));
+    BOOST_TEST(host->submit(request(4, 5), ears.sink(), std::move(permit)).has_value());
     ears.wait_for_ends(2);
     while (host->load().in_flight != 1) std::this_thread::yield();
-    auto late = host->take_place().value();
+    auto late = host->take_permit().value();
     host.reset();
     late.reset();
 }
 
-BOOST_AUTO_TEST_CASE(wait_for_a_place_ends_at_its_deadline_though_nothing_runs) {
+BOOST_AUTO_TEST_CASE(wait_for_a_permit_ends_at_its_deadline_though_nothing_runs) {
     Hands hands;
     const auto host = std::make_unique<app::ReplicaHost>(std::make_unique<CountingReplica>(), limits(),
                                                          app::HostConfig{}, [&] { return hands.now(); });
-    const auto first = host->take_place();
-    const auto second = host->take_place();
+    const auto first = host->take_permit();
+    const auto second = host->take_permit();
     std::promise<std::error_code> told;
-    const auto hear = [&](Result<app::Place> place) { told.set_value(place.error().code); };
-    BOOST_TEST(host->wait_for_place({.tokens = 1}, std::chrono::milliseconds(30), hear).has_value());
+    const auto hear = [&](Result<app::Permit> permit) { told.set_value(permit.error().code); };
+    BOOST_TEST(host->wait_for_permit({.tokens = 1}, std::chrono::milliseconds(30), hear).has_value());
     BOOST_TEST(host->load().queued == 1U);
     hands.at = 30'000;
     auto error = told.get_future();

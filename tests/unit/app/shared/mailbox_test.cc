@@ -21,7 +21,7 @@ struct Reader final : app::Recipient {
 struct Bench {
     void send(std::size_t index, bool at_once) { box->send({reader, index, {}}, at_once); }
 
-    // Deliveries closely behind one another, so that letters that may wait do from now on. False where the machine
+    // Deliveries closely behind one another, so that messages that may wait do from now on. False where the machine
     // stalled meanwhile.
     bool crowd() {
         const auto begun = std::chrono::steady_clock::now();

@@ -1,4 +1,4 @@
-#include "app/builtin/kv_feed.h"
+#include "app/builtin/kv_restore.h"
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>
@@ -17,14 +17,14 @@ namespace {
 constexpr std::uint32_t vocab = 50;
 constexpr std::uint32_t segment = 16;
 
-// A replica, its feed and a clock that stands.
+// A replica, its restore and a clock that stands.
 struct Bench {
     explicit Bench(std::shared_ptr<KvService> service) {
         auto owned = std::make_unique<engine::test::ChainModel>(vocab, 1024, 64);
         model = owned.get();
         replica = std::make_unique<BatchReplica>(std::move(owned), BatchConfig{},
                                                  BatchKvConfig{.segment_tokens = segment, .crypto = &crypto});
-        feed.emplace(ReplicaId{PeerId{1}, {}, 0}, *replica->kv_port(), std::move(service), [this] {
+        restore.emplace(ReplicaId{PeerId{1}, {}, 0}, *replica->kv_port(), std::move(service), [this] {
             ++wakes;
             wakes.notify_all();
         });
@@ -37,10 +37,10 @@ struct Bench {
         std::map<RequestId, engine::test::Outcome> outcomes;
         while (!outcomes[{1}].finish) {
             const auto before = wakes.load();
-            feed->before_step({});
+            restore->before_step({});
             if (replica->step({})) {
                 engine::test::collect(*replica, outcomes);
-                feed->after_step({});
+                restore->after_step({});
             } else if (!outcomes[{1}].finish) {
                 wakes.wait(before);
             }
@@ -51,7 +51,7 @@ struct Bench {
     engine::test::ChainModel* model = nullptr;
     std::unique_ptr<BatchReplica> replica;
     std::atomic<std::uint64_t> wakes = 0;
-    std::optional<KvFeed> feed;
+    std::optional<KvRestore> restore;
 };
 
 std::shared_ptr<KvService> make_service(std::unique_ptr<io::SegmentStore> disk) {
@@ -60,7 +60,7 @@ std::shared_ptr<KvService> make_service(std::unique_ptr<io::SegmentStore> disk) 
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(kv_feed)
+BOOST_AUTO_TEST_SUITE(kv_restore)
 
 BOOST_AUTO_TEST_CASE(what_one_replica_computed_another_has_from_the_disk) {
     const GenerateRequest request = engine::test::make_request(400, 20, 1);
@@ -120,11 +120,11 @@ BOOST_AUTO_TEST_CASE(a_closed_feed_hears_no_more_of_its_loads) {
         Bench bench(service);
         request.kv_scope = KvScope{key_of(99), 5};
         BOOST_TEST_REQUIRE(bench.replica->submit({}, {1}, request).has_value());
-        bench.feed->before_step({});
+        bench.restore->before_step({});
         disk.wait_for_gets(1);
-        bench.feed->close();
+        bench.restore->close();
         wakes = bench.wakes;
-        bench.feed->close();
+        bench.restore->close();
     }
     disk.hold_reads(false);
     service.reset();

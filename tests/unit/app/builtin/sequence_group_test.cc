@@ -1,4 +1,4 @@
-#include "app/builtin/generations.h"
+#include "app/builtin/sequence_group.h"
 
 #include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
@@ -12,11 +12,11 @@
 #include "engine/errc.h"
 #include "engine/null_replica.h"
 
-BOOST_AUTO_TEST_SUITE(generations)
+BOOST_AUTO_TEST_SUITE(sequences)
 
 namespace asio = boost::asio;
 using namespace exa;
-using app::Generations;
+using app::SequenceGroup;
 using engine::FinishReason;
 using engine::TokenEvent;
 
@@ -24,30 +24,30 @@ namespace {
 
 // A host over the null engine whose clock stands: what runs ends at once, unless it is endless.
 struct Bench {
-    explicit Bench(std::uint32_t places) {
+    explicit Bench(std::uint32_t permits) {
         wire::ReplicaRecord record;
-        record.in_flight_limit = places;
+        record.in_flight_limit = permits;
         record.context_tokens = 1 << 30;
         engine::NullConfig config;
         config.context_tokens = record.context_tokens;
-        config.in_flight_limit = places;
+        config.in_flight_limit = permits;
         host = std::make_shared<app::ReplicaHost>(std::make_unique<engine::NullReplica>(config), record,
                                                   app::HostConfig{}, [] { return TimePoint{}; });
     }
     ~Bench() { host->stop(); }
 
-    std::shared_ptr<Generations> make(std::size_t count, std::size_t siblings, std::uint32_t max_tokens = 3) {
-        std::vector<Generations::Item> items(count);
+    std::shared_ptr<SequenceGroup> make(std::size_t count, std::size_t siblings, std::uint32_t max_tokens = 3) {
+        std::vector<SequenceGroup::Item> items(count);
         for (std::size_t i = 0; i < count; ++i) {
             items[i].leader = i - i % siblings;
             items[i].request.emplace();
             items[i].request->prompt = {1};
             items[i].request->max_tokens = max_tokens;
         }
-        return std::make_shared<Generations>(host, mailbox, std::move(items));
+        return std::make_shared<SequenceGroup>(host, mailbox, std::move(items));
     }
 
-    Generations::Handler hear() {
+    SequenceGroup::Handler hear() {
         return [this](std::size_t index, const std::vector<TokenEvent>& events) {
             order.push_back(index);
             most_in_flight = std::max(most_in_flight, host->load().in_flight);
@@ -73,7 +73,7 @@ constexpr std::uint32_t endless = 1 << 29;
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(many_go_through_one_place) {
+BOOST_AUTO_TEST_CASE(many_go_through_one_permit) {
     Bench bench(1);
     const auto all = bench.make(20, 5);
     BOOST_TEST(all->start(bench.hear(), {}, nullptr).has_value());
@@ -88,8 +88,8 @@ BOOST_AUTO_TEST_CASE(no_more_run_at_once_than_the_bound_of_one_reply) {
     Bench bench(32);
     const auto all = bench.make(20, 20, endless);
     BOOST_TEST(all->start(bench.hear(), {}, nullptr).has_value());
-    bench.run_until([&] { return bench.host->load().in_flight == Generations::running_max; });
-    BOOST_TEST(bench.most_in_flight <= Generations::running_max);
+    bench.run_until([&] { return bench.host->load().in_flight == SequenceGroup::running_max; });
+    BOOST_TEST(bench.most_in_flight <= SequenceGroup::running_max);
 }
 
 BOOST_AUTO_TEST_CASE(siblings_wait_for_their_leader_to_begin) {
@@ -101,9 +101,9 @@ BOOST_AUTO_TEST_CASE(siblings_wait_for_their_leader_to_begin) {
     BOOST_TEST(bench.order.front() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(without_a_place_nothing_begins) {
+BOOST_AUTO_TEST_CASE(without_a_permit_nothing_begins) {
     Bench bench(1);
-    const auto place = bench.host->take_place();
+    const auto permit = bench.host->take_permit();
     const auto all = bench.make(3, 3);
     BOOST_TEST((all->start(bench.hear(), {}, nullptr).error().code == engine::errc::busy));
     bench.context.poll();
@@ -112,20 +112,20 @@ BOOST_AUTO_TEST_CASE(without_a_place_nothing_begins) {
 
 BOOST_AUTO_TEST_CASE(what_has_ended_elsewhere_is_passed_over) {
     Bench bench(1);
-    std::vector<Generations::Item> items(4);
+    std::vector<SequenceGroup::Item> items(4);
     for (const std::size_t index : {1U, 3U}) {
         items[index].request.emplace();
         items[index].request->prompt = {1};
         items[index].request->max_tokens = 2;
     }
-    const auto all = std::make_shared<Generations>(bench.host, bench.mailbox, std::move(items));
+    const auto all = std::make_shared<SequenceGroup>(bench.host, bench.mailbox, std::move(items));
     BOOST_TEST(all->start(bench.hear(), {}, nullptr).has_value());
     bench.run_until([&] { return bench.finishes.size() == 2; });
     BOOST_TEST(bench.finishes.contains(1));
     BOOST_TEST(bench.finishes.contains(3));
 }
 
-BOOST_AUTO_TEST_CASE(a_cancelled_one_leaves_its_place_to_the_next) {
+BOOST_AUTO_TEST_CASE(a_cancelled_one_leaves_its_permit_to_the_next) {
     Bench bench(1);
     const auto all = bench.make(2, 2, endless);
     BOOST_TEST(all->start(bench.hear(), {}, nullptr).has_value());
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(a_cancelled_one_leaves_its_place_to_the_next) {
     while (bench.host->load().in_flight != 0) bench.context.poll();
 }
 
-BOOST_AUTO_TEST_CASE(dropped_ones_free_their_places) {
+BOOST_AUTO_TEST_CASE(dropped_ones_free_their_permits) {
     Bench bench(4);
     bench.make(20, 1, endless)->start(bench.hear(), {}, nullptr).value();
     while (bench.host->load().in_flight != 0) bench.context.poll();
@@ -155,9 +155,9 @@ BOOST_AUTO_TEST_CASE(a_replica_that_stops_ends_those_that_wait) {
     BOOST_TEST(!all->busy());
 }
 
-BOOST_AUTO_TEST_CASE(who_may_wait_begins_when_a_place_is_free) {
+BOOST_AUTO_TEST_CASE(who_may_wait_begins_when_a_permit_is_free) {
     Bench bench(1);
-    std::optional<app::Place> held = bench.host->take_place().value();
+    std::optional<app::Permit> held = bench.host->take_permit().value();
     const auto all = bench.make(3, 3);
     BOOST_TEST(all->start(bench.hear(), {.wait = std::chrono::seconds(5)}, nullptr).has_value());
     bench.context.poll();
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(who_may_wait_begins_when_a_place_is_free) {
 
 BOOST_AUTO_TEST_CASE(who_waited_in_vain_hears_why_and_nothing_else) {
     Bench bench(1);
-    const app::Place held = bench.host->take_place().value();
+    const app::Permit held = bench.host->take_permit().value();
     const auto all = bench.make(3, 3);
     std::optional<std::error_code> why;
     BOOST_TEST(
@@ -184,9 +184,9 @@ BOOST_AUTO_TEST_CASE(who_waited_in_vain_hears_why_and_nothing_else) {
     BOOST_TEST(bench.order.empty());
 }
 
-BOOST_AUTO_TEST_CASE(who_gives_up_waiting_takes_no_place) {
+BOOST_AUTO_TEST_CASE(who_gives_up_waiting_takes_no_permit) {
     Bench bench(1);
-    std::optional<app::Place> held = bench.host->take_place().value();
+    std::optional<app::Permit> held = bench.host->take_permit().value();
     const auto all = bench.make(3, 3);
     BOOST_TEST(all->start(bench.hear(), {.wait = std::chrono::seconds(5)}, nullptr).has_value());
     all->cancel();

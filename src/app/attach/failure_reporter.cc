@@ -1,8 +1,8 @@
-#include "app/attach/trouble.h"
+#include "app/attach/failure_reporter.h"
 
 namespace exa::app {
 
-void AttachTrouble::handle_answer(Clock::time_point now) {
+void FailureReporter::handle_answer(Clock::time_point now) {
     // Nearly always: one load, no lock.
     if (!fails_.load(std::memory_order_relaxed)) return;
     const std::lock_guard lock(mutex_);
@@ -13,7 +13,7 @@ void AttachTrouble::handle_answer(Clock::time_point now) {
     failures_ = 0;
 }
 
-void AttachTrouble::handle_failure(Clock::time_point now, const std::string& why) {
+void FailureReporter::handle_failure(Clock::time_point now, const std::string& why) {
     const std::lock_guard lock(mutex_);
     ++failures_;
     if (fails_ || !may_tell(now)) return;
@@ -22,8 +22,8 @@ void AttachTrouble::handle_failure(Clock::time_point now, const std::string& why
               {{"replica", to_string(replica_)}, {"url", url_}, {"error", why}});
 }
 
-bool AttachTrouble::may_tell(Clock::time_point now) {
-    if (told_ && now - *told_ < trouble_quiet) return false;
+bool FailureReporter::may_tell(Clock::time_point now) {
+    if (told_ && now - *told_ < failure_report_interval) return false;
     told_ = now;
     return true;
 }

@@ -1,4 +1,4 @@
-#include "app/builtin/generations.h"
+#include "app/builtin/sequence_group.h"
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
@@ -18,7 +18,8 @@ constexpr std::uint32_t answer_tokens_expected = 256;
 
 }  // namespace
 
-Generations::Generations(std::shared_ptr<ReplicaHost> host, std::shared_ptr<Mailbox> mailbox, std::vector<Item> items)
+SequenceGroup::SequenceGroup(std::shared_ptr<ReplicaHost> host, std::shared_ptr<Mailbox> mailbox,
+                             std::vector<Item> items)
     : host_(std::move(host)), mailbox_(std::move(mailbox)) {
     items_.reserve(items.size());
     for (Item& item : items) {
@@ -29,43 +30,43 @@ Generations::Generations(std::shared_ptr<ReplicaHost> host, std::shared_ptr<Mail
     skip_idle();
 }
 
-Result<void> Generations::start(Handler handler, const Patience& patience, Refused refused) {
+Result<void> SequenceGroup::start(Handler handler, const WaitOptions& wait_options, Refused refused) {
     handler_ = std::move(handler);
     refused_ = std::move(refused);
     if (next_ == items_.size()) return success();
-    auto place = host_->take_place();
-    if (!place && patience.wait > Duration::zero()) return wait_for_place(patience);
-    if (!place) return std::move(place).error();
-    EXA_TRY(submit(next_, std::move(place).value()));
+    auto permit = host_->take_permit();
+    if (!permit && wait_options.wait > Duration::zero()) return wait_for_permit(wait_options);
+    if (!permit) return std::move(permit).error();
+    EXA_TRY(submit(next_, std::move(permit).value()));
     submit_more();
     return success();
 }
 
-Result<void> Generations::wait_for_place(const Patience& patience) {
+Result<void> SequenceGroup::wait_for_permit(const WaitOptions& wait_options) {
     const engine::GenerateRequest& first = *items_[next_].item.request;
     EXA_TRY(host_->check_length(first));
     engine::WaitTerms terms;
-    terms.tenant = patience.tenant;
-    terms.level = patience.level;
+    terms.tenant = wait_options.tenant;
+    terms.level = wait_options.level;
     terms.tokens = static_cast<std::uint32_t>(first.prompt.size()) + std::min(first.max_tokens, answer_tokens_expected);
     EXA_TRY(ticket_,
-            host_->wait_for_place(std::move(terms), patience.wait,
-                                  [executor = mailbox_->executor(), weak = weak_from_this()](Result<Place> place) {
-                                      boost::asio::post(executor, [weak, place = std::move(place)]() mutable {
-                                          if (const auto alive = weak.lock()) alive->take_place(std::move(place));
-                                      });
-                                  }));
+            host_->wait_for_permit(std::move(terms), wait_options.wait,
+                                   [executor = mailbox_->executor(), weak = weak_from_this()](Result<Permit> permit) {
+                                       boost::asio::post(executor, [weak, permit = std::move(permit)]() mutable {
+                                           if (const auto alive = weak.lock()) alive->take_permit(std::move(permit));
+                                       });
+                                   }));
     return success();
 }
 
-void Generations::take_place(Result<Place> place) {
+void SequenceGroup::take_permit(Result<Permit> permit) {
     ticket_.reset();
     if (!handler_) return;
     Result<void> begun = success();
-    if (place)
-        begun = submit(next_, std::move(place).value());
+    if (permit)
+        begun = submit(next_, std::move(permit).value());
     else
-        begun = place.error();
+        begun = permit.error();
     if (begun) {
         submit_more();
         return;
@@ -74,7 +75,7 @@ void Generations::take_place(Result<Place> place) {
     if (refused_) refused_(begun.error());
 }
 
-Result<void> Generations::submit(std::size_t index, Place place) {
+Result<void> SequenceGroup::submit(std::size_t index, Permit permit) {
     State& state = items_[index];
     // Weak, so that no reply ever ends on the engine's thread.
     auto sink = [mailbox = mailbox_, weak = weak_from_this(), index,
@@ -82,30 +83,30 @@ Result<void> Generations::submit(std::size_t index, Place place) {
         const bool at_once = batch.back().finish || batch.front().offset == first;
         mailbox->send({weak, index, std::move(batch)}, at_once);
     };
-    EXA_TRY(state.id, host_->submit(std::move(*state.item.request), std::move(sink), place));
+    EXA_TRY(state.id, host_->submit(std::move(*state.item.request), std::move(sink), permit));
     ++next_;
     ++running_;
     skip_idle();
-    if (next_ < items_.size()) state.place = std::move(place);
+    if (next_ < items_.size()) state.permit = std::move(permit);
     return success();
 }
 
-void Generations::submit_more() {
+void SequenceGroup::submit_more() {
     while (next_ < items_.size() && running_ < running_max) {
         const std::size_t index = next_;
         const std::size_t leader = items_[index].item.leader;
         if (leader != index && !items_[leader].begun) break;
-        Place place;
+        Permit permit;
         if (!spare_.empty()) {
-            place = std::move(spare_.back());
+            permit = std::move(spare_.back());
             spare_.pop_back();
-        } else if (auto taken = host_->take_place()) {
-            place = std::move(taken).value();
+        } else if (auto taken = host_->take_permit()) {
+            permit = std::move(taken).value();
         } else {
             EXA_CHECK(running_ > 0);
             break;
         }
-        if (submit(index, std::move(place))) continue;
+        if (submit(index, std::move(permit))) continue;
         // The replica stops, and takes none of the others either.
         next_ = items_.size();
         boost::asio::post(mailbox_->executor(), [weak = weak_from_this(), index] {
@@ -120,27 +121,27 @@ void Generations::submit_more() {
     if (next_ == items_.size()) spare_.clear();
 }
 
-void Generations::skip_idle() {
+void SequenceGroup::skip_idle() {
     while (next_ < items_.size() && !items_[next_].item.request) ++next_;
 }
 
-void Generations::take(std::size_t index, std::vector<TokenEvent> events) {
+void SequenceGroup::take(std::size_t index, std::vector<TokenEvent> events) {
     State& state = items_[index];
     state.begun = true;
     if (events.back().finish) {
         state.id.reset();
         --running_;
-        if (state.place) spare_.push_back(std::exchange(state.place, {}));
+        if (state.permit) spare_.push_back(std::exchange(state.permit, {}));
     }
     submit_more();
     if (handler_) handler_(index, std::move(events));
 }
 
-void Generations::cancel(std::size_t index) {
+void SequenceGroup::cancel(std::size_t index) {
     if (const auto id = items_[index].id) host_->cancel(*id);
 }
 
-void Generations::cancel() {
+void SequenceGroup::cancel() {
     handler_ = nullptr;
     refused_ = nullptr;
     if (const auto ticket = std::exchange(ticket_, std::nullopt)) host_->leave_queue(*ticket);

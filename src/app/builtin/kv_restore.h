@@ -1,4 +1,5 @@
-// KvFeed: between the KV port of one replica and the peer's KV service, on the replica's thread.
+// KvRestore: brings KV of the peer's KV service to one replica that wants it, and offers the service what the replica
+// has finished, on the replica's thread.
 #pragma once
 
 #include <deque>
@@ -14,17 +15,17 @@
 
 namespace exa::app {
 
-class KvFeed {
+class KvRestore {
   public:
     // Segments given to the replica between two steps: copying them in holds up everybody's next token.
-    static constexpr int gives_max = 8;
+    static constexpr int deliveries_max = 8;
 
     // `replica` is whose port it is. `wake` is called from any thread when there is something for before_step(), and
-    // never after close(). `port` outlives the feed.
-    KvFeed(ReplicaId replica, engine::KvPort& port, std::shared_ptr<KvService> service, std::function<void()> wake);
-    ~KvFeed() { close(); }
-    KvFeed(const KvFeed&) = delete;
-    KvFeed& operator=(const KvFeed&) = delete;
+    // never after close(). `port` outlives the restore.
+    KvRestore(ReplicaId replica, engine::KvPort& port, std::shared_ptr<KvService> service, std::function<void()> wake);
+    ~KvRestore() { close(); }
+    KvRestore(const KvRestore&) = delete;
+    KvRestore& operator=(const KvRestore&) = delete;
 
     void before_step(TimePoint now);
     // Of a step that worked.
@@ -34,7 +35,7 @@ class KvFeed {
     void close();
 
   private:
-    // Shared with loads under way, which may outlive the feed.
+    // Shared with loads under way, which may outlive the restore.
     struct Inbox {
         bool push(engine::RestoreId id, kv::SealedSegment segment);
         bool take(std::pair<engine::RestoreId, kv::SealedSegment>& arrival);

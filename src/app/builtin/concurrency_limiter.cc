@@ -1,4 +1,4 @@
-#include "app/builtin/place_gate.h"
+#include "app/builtin/concurrency_limiter.h"
 
 #include <fmt/format.h>
 
@@ -6,20 +6,20 @@
 
 namespace exa::app {
 
-PlaceGate::PlaceGate(std::uint32_t limit, const engine::QueueConfig& queue, Clock clock)
+ConcurrencyLimiter::ConcurrencyLimiter(std::uint32_t limit, const engine::QueueConfig& queue, Clock clock)
     : clock_(std::move(clock)), admission_(limit, queue) {}
 
-Place PlaceGate::make_place() {
-    return Place(this, [gate = shared_from_this()](const void*) { gate->give_back(); });
+Permit ConcurrencyLimiter::make_permit() {
+    return Permit(this, [limiter = shared_from_this()](const void*) { limiter->give_back(); });
 }
 
-Result<Place> PlaceGate::take() {
+Result<Permit> ConcurrencyLimiter::take() {
     const std::lock_guard lock(mutex_);
     if (!admission_.try_acquire()) return error(engine::errc::busy, fmt::format("{} in flight", admission_.taken()));
-    return make_place();
+    return make_permit();
 }
 
-Result<engine::WaitTicket> PlaceGate::wait(engine::WaitTerms terms, Handler handler) {
+Result<engine::WaitTicket> ConcurrencyLimiter::wait(engine::WaitTerms terms, Handler handler) {
     Answers answers;
     engine::WaitTicket ticket;
     {
@@ -29,29 +29,29 @@ Result<engine::WaitTicket> PlaceGate::wait(engine::WaitTerms terms, Handler hand
         ticket = pushed.ticket;
         handlers_.emplace(ticket, std::move(handler));
         if (pushed.displaced) answer(*pushed.displaced, error(engine::errc::busy, "others go first"), answers);
-        give_places(answers);
+        give_permits(answers);
     }
     call(answers);
     return ticket;
 }
 
-void PlaceGate::leave(engine::WaitTicket ticket) {
+void ConcurrencyLimiter::leave(engine::WaitTicket ticket) {
     const std::lock_guard lock(mutex_);
     admission_.leave(ticket);
     handlers_.erase(ticket);
 }
 
-void PlaceGate::set_limit(std::uint32_t limit) {
+void ConcurrencyLimiter::set_limit(std::uint32_t limit) {
     Answers answers;
     {
         const std::lock_guard lock(mutex_);
         admission_.set_limit(limit);
-        give_places(answers);
+        give_permits(answers);
     }
     call(answers);
 }
 
-void PlaceGate::expire() {
+void ConcurrencyLimiter::expire() {
     Answers answers;
     {
         const std::lock_guard lock(mutex_);
@@ -61,12 +61,12 @@ void PlaceGate::expire() {
     call(answers);
 }
 
-TimePoint PlaceGate::next_deadline() const {
+TimePoint ConcurrencyLimiter::next_deadline() const {
     const std::lock_guard lock(mutex_);
     return admission_.next_deadline();
 }
 
-void PlaceGate::close() {
+void ConcurrencyLimiter::close() {
     Answers answers;
     {
         const std::lock_guard lock(mutex_);
@@ -80,31 +80,31 @@ void PlaceGate::close() {
     call(answers);
 }
 
-PlaceGate::Counts PlaceGate::counts() const {
+ConcurrencyLimiter::Counts ConcurrencyLimiter::counts() const {
     const std::lock_guard lock(mutex_);
     return {admission_.limit(), admission_.taken(), admission_.waiting()};
 }
 
-void PlaceGate::give_places(Answers& answers) {
-    while (const auto next = admission_.granted(clock_())) answer(*next, make_place(), answers);
+void ConcurrencyLimiter::give_permits(Answers& answers) {
+    while (const auto next = admission_.granted(clock_())) answer(*next, make_permit(), answers);
 }
 
-void PlaceGate::answer(engine::WaitTicket ticket, Result<Place> place, Answers& answers) {
+void ConcurrencyLimiter::answer(engine::WaitTicket ticket, Result<Permit> permit, Answers& answers) {
     const auto handler = handlers_.find(ticket);
-    answers.emplace_back(std::move(handler->second), std::move(place));
+    answers.emplace_back(std::move(handler->second), std::move(permit));
     handlers_.erase(handler);
 }
 
-void PlaceGate::call(Answers& answers) {
-    for (auto& [handler, place] : answers) handler(std::move(place));
+void ConcurrencyLimiter::call(Answers& answers) {
+    for (auto& [handler, permit] : answers) handler(std::move(permit));
 }
 
-void PlaceGate::give_back() {
+void ConcurrencyLimiter::give_back() {
     Answers answers;
     {
         const std::lock_guard lock(mutex_);
         admission_.release();
-        give_places(answers);
+        give_permits(answers);
     }
     call(answers);
 }

@@ -1,4 +1,4 @@
-#include "app/builtin/job.h"
+#include "app/builtin/parsed_request.h"
 
 #include <boost/outcome/try.hpp>
 #include <string_view>
@@ -23,7 +23,7 @@ openai::Features features_of(const engine::Abilities& abilities) {
 }
 
 // Refuses what cannot fit whatever its tokens are: encoding megabytes would stall everybody on this thread.
-openai::ApiResult<void> check_length(std::string_view field, std::size_t bytes, const JobModel& with) {
+openai::ApiResult<void> check_length(std::string_view field, std::size_t bytes, const ParseContext& with) {
     const std::size_t least = with.tokenizer.tokens_at_least(bytes);
     if (least < with.context_tokens) return boost::outcome_v2::success();
     return openai::context_length_exceeded(field, least, with.context_tokens);
@@ -34,7 +34,7 @@ openai::ApiResult<void> check_text(std::string_view field, std::size_t bytes) {
     return openai::out_of_range(field, std::to_string(bytes) + " bytes of text", "at most 1 MiB in one request");
 }
 
-openai::ApiResult<void> check_ids(std::string_view field, const Tokens& ids, const JobModel& with) {
+openai::ApiResult<void> check_ids(std::string_view field, const Tokens& ids, const ParseContext& with) {
     const std::size_t vocabulary = with.tokenizer.size();
     for (std::size_t i = 0; i < ids.size(); ++i)
         if (ids[i] >= vocabulary)
@@ -43,7 +43,7 @@ openai::ApiResult<void> check_ids(std::string_view field, const Tokens& ids, con
     return boost::outcome_v2::success();
 }
 
-openai::ApiResult<Tokens> render(std::string_view field, std::vector<openai::Message> from, const JobModel& with,
+openai::ApiResult<Tokens> render(std::string_view field, std::vector<openai::Message> from, const ParseContext& with,
                                  bool opens_answer = true) {
     std::vector<model::ChatMessage> messages;
     messages.reserve(from.size());
@@ -63,7 +63,7 @@ std::size_t bytes_of(const std::vector<openai::Message>& messages) {
 }
 
 openai::ApiResult<Tokens> render_fitting(std::string_view field, std::vector<openai::Message> messages,
-                                         const JobModel& with) {
+                                         const ParseContext& with) {
     BOOST_OUTCOME_TRY(check_length(field, bytes_of(messages), with));
     BOOST_OUTCOME_TRY(auto prompt, render(field, std::move(messages), with));
     if (prompt.size() < with.context_tokens) return prompt;
@@ -71,7 +71,7 @@ openai::ApiResult<Tokens> render_fitting(std::string_view field, std::vector<ope
 }
 
 // One prompt or input of several; `room` is what the context must hold beside it.
-openai::ApiResult<Tokens> encode(const std::string& field, openai::Prompt prompt, const JobModel& with,
+openai::ApiResult<Tokens> encode(const std::string& field, openai::Prompt prompt, const ParseContext& with,
                                  std::uint32_t room) {
     Tokens tokens;
     if (const auto* text = std::get_if<std::string>(&prompt)) {
@@ -89,7 +89,7 @@ openai::ApiResult<Tokens> encode(const std::string& field, openai::Prompt prompt
 }
 
 openai::ApiResult<std::vector<Tokens>> encode_all(std::string_view field, const std::vector<openai::Prompt>& prompts,
-                                                  const JobModel& with, std::uint32_t room) {
+                                                  const ParseContext& with, std::uint32_t room) {
     std::size_t bytes = 0;
     for (const openai::Prompt& prompt : prompts)
         if (const auto* text = std::get_if<std::string>(&prompt)) bytes += text->size();
@@ -107,7 +107,7 @@ openai::ApiResult<std::vector<Tokens>> encode_all(std::string_view field, const 
     return encoded;
 }
 
-openai::ApiResult<void> check_biases(const openai::Options& options, const JobModel& with) {
+openai::ApiResult<void> check_biases(const openai::Options& options, const ParseContext& with) {
     for (const auto& [token, bias] : options.logit_bias)
         if (token >= with.tokenizer.size())
             return openai::out_of_range("logit_bias", "the token " + std::to_string(token),
@@ -115,51 +115,51 @@ openai::ApiResult<void> check_biases(const openai::Options& options, const JobMo
     return boost::outcome_v2::success();
 }
 
-openai::ApiResult<AnswerJob> make_completion_job(const wire::Open& open, const JobModel& with) {
-    AnswerJob job;
+openai::ApiResult<ParsedGeneration> parse_completion(const wire::Open& open, const ParseContext& with) {
+    ParsedGeneration parsed;
     BOOST_OUTCOME_TRY(auto request, openai::parse_completion(open.body, {}, features_of(with.abilities)));
-    BOOST_OUTCOME_TRY(job.prompts, encode_all("prompt", request.prompts, with, 1));
+    BOOST_OUTCOME_TRY(parsed.prompts, encode_all("prompt", request.prompts, with, 1));
     if (request.echo) {
         for (std::size_t i = 0; i < request.prompts.size(); ++i) {
             auto* text = std::get_if<std::string>(&request.prompts[i]);
-            job.echo.push_back(text != nullptr ? std::move(*text)
-                                               : openai::valid_utf8(with.tokenizer.decode(job.prompts[i])));
+            parsed.echo.push_back(text != nullptr ? std::move(*text)
+                                                  : openai::valid_utf8(with.tokenizer.decode(parsed.prompts[i])));
         }
     }
-    job.options = std::move(request.options);
-    return job;
+    parsed.options = std::move(request.options);
+    return parsed;
 }
 
 }  // namespace
 
-openai::ApiResult<AnswerJob> make_answer_job(const wire::Open& open, const JobModel& with) {
-    AnswerJob job;
+openai::ApiResult<ParsedGeneration> parse_generation(const wire::Open& open, const ParseContext& with) {
+    ParsedGeneration parsed;
     if (open.kind == wire::RequestKind::chat) {
         BOOST_OUTCOME_TRY(auto request, openai::parse_chat(open.body, {}, features_of(with.abilities)));
         BOOST_OUTCOME_TRY(auto prompt, render_fitting("messages", std::move(request.messages), with));
-        job.prompts.push_back(std::move(prompt));
-        job.options = std::move(request.options);
+        parsed.prompts.push_back(std::move(prompt));
+        parsed.options = std::move(request.options);
     } else if (open.kind == wire::RequestKind::response) {
         BOOST_OUTCOME_TRY(auto request, openai::parse_responses(open.body, {}, features_of(with.abilities)));
         BOOST_OUTCOME_TRY(auto prompt, render_fitting("input", std::move(request.messages), with));
-        job.prompts.push_back(std::move(prompt));
-        job.options = std::move(request.options);
-        job.response = std::move(request.settings);
+        parsed.prompts.push_back(std::move(prompt));
+        parsed.options = std::move(request.options);
+        parsed.response = std::move(request.settings);
     } else {
-        BOOST_OUTCOME_TRY(job, make_completion_job(open, with));
+        BOOST_OUTCOME_TRY(parsed, parse_completion(open, with));
     }
-    BOOST_OUTCOME_TRY(check_biases(job.options, with));
-    return job;
+    BOOST_OUTCOME_TRY(check_biases(parsed.options, with));
+    return parsed;
 }
 
-openai::ApiResult<EmbeddingJob> make_embedding_job(const wire::Open& open, const JobModel& with) {
-    EmbeddingJob job;
-    BOOST_OUTCOME_TRY(job.request, openai::parse_embeddings(open.body));
-    BOOST_OUTCOME_TRY(job.inputs, encode_all("input", job.request.inputs, with, 0));
-    return job;
+openai::ApiResult<ParsedEmbedding> parse_embedding(const wire::Open& open, const ParseContext& with) {
+    ParsedEmbedding parsed;
+    BOOST_OUTCOME_TRY(parsed.request, openai::parse_embeddings(open.body));
+    BOOST_OUTCOME_TRY(parsed.inputs, encode_all("input", parsed.request.inputs, with, 0));
+    return parsed;
 }
 
-openai::ApiResult<std::string> tokenize(const wire::Open& open, const JobModel& with) {
+openai::ApiResult<std::string> tokenize(const wire::Open& open, const ParseContext& with) {
     BOOST_OUTCOME_TRY(auto request, openai::parse_tokenize(open.body));
     Tokens tokens;
     if (auto* messages = std::get_if<std::vector<openai::Message>>(&request.text)) {
@@ -183,7 +183,7 @@ openai::ApiResult<std::string> tokenize(const wire::Open& open, const JobModel& 
     return openai::tokenize_json(tokens, pieces, with.context_tokens);
 }
 
-openai::ApiResult<std::string> detokenize(const wire::Open& open, const JobModel& with) {
+openai::ApiResult<std::string> detokenize(const wire::Open& open, const ParseContext& with) {
     BOOST_OUTCOME_TRY(auto request, openai::parse_detokenize(open.body));
     if (request.tokens.size() > detokenize_tokens_max)
         return openai::out_of_range("tokens", std::to_string(request.tokens.size()) + " tokens",

@@ -1,7 +1,7 @@
-// Generations: the requests to one engine that one reply is made of, a few of them at a time.
+// SequenceGroup: the requests to one engine that one reply is made of, a few of them at a time.
 //
-// The first takes a place of the replica, waits for one, or is refused; others take more places while there are some,
-// and whoever ends leaves his place to the next. So a reply of many generations always comes to its end, and never
+// The first takes a permit of the replica, waits for one, or is refused; others take more permits while there are some,
+// and one that ends leaves its permit to the next. So a reply of many sequences always comes to its end, and never
 // fills a replica. Those of one prompt begin when the first of them has begun its answer: then the prompt's pages are
 // there to share.
 //
@@ -23,7 +23,7 @@
 
 namespace exa::app {
 
-class Generations final : public Recipient, public std::enable_shared_from_this<Generations> {
+class SequenceGroup final : public Recipient, public std::enable_shared_from_this<SequenceGroup> {
   public:
     // At once, of one reply.
     static constexpr std::size_t running_max = 4;
@@ -37,23 +37,23 @@ class Generations final : public Recipient, public std::enable_shared_from_this<
     using Handler = std::function<void(std::size_t index, std::vector<engine::TokenEvent> events)>;
     // Why none begins: engine::errc::deadline or busy.
     using Refused = std::function<void(const Error& why)>;
-    // On what terms the first waits for a place, and how long at most; 0: not at all.
-    struct Patience {
+    // On what terms the first waits for a permit, and how long at most; 0: not at all.
+    struct WaitOptions {
         std::string tenant{};
         std::uint32_t level = 1;
         Duration wait{0};
     };
 
-    Generations(std::shared_ptr<ReplicaHost> host, std::shared_ptr<Mailbox> mailbox, std::vector<Item> items);
-    ~Generations() { cancel(); }
-    Generations(const Generations&) = delete;
-    Generations& operator=(const Generations&) = delete;
+    SequenceGroup(std::shared_ptr<ReplicaHost> host, std::shared_ptr<Mailbox> mailbox, std::vector<Item> items);
+    ~SequenceGroup() { cancel(); }
+    SequenceGroup(const SequenceGroup&) = delete;
+    SequenceGroup& operator=(const SequenceGroup&) = delete;
 
     // Begins; once. Errors as of ReplicaHost::submit(), then nothing was begun. Handlers are called by the executor,
     // never from in here, until all items have ended or cancel(); `refused` once and nothing else, when the wait for a
-    // place was in vain. When the replica takes no more, because it stops, one of those that wait ends as cancelled,
+    // permit was in vain. When the replica takes no more, because it stops, one of those that wait ends as cancelled,
     // and of the rest nothing is heard.
-    Result<void> start(Handler handler, const Patience& patience, Refused refused);
+    Result<void> start(Handler handler, const WaitOptions& wait_options, Refused refused);
 
     // The item ends soon, as cancelled.
     void cancel(std::size_t index);
@@ -69,13 +69,13 @@ class Generations final : public Recipient, public std::enable_shared_from_this<
     struct State {
         Item item;
         std::optional<engine::RequestId> id;  // while it runs
-        Place place;                          // while it runs, if others wait for it
+        Permit permit;                        // while it runs, if others wait for it
         bool begun = false;                   // its first token is there, or it never runs here
     };
 
-    Result<void> wait_for_place(const Patience& patience);
-    void take_place(Result<Place> place);
-    Result<void> submit(std::size_t index, Place place);
+    Result<void> wait_for_permit(const WaitOptions& wait_options);
+    void take_permit(Result<Permit> permit);
+    Result<void> submit(std::size_t index, Permit permit);
     void submit_more();
     void skip_idle();
 
@@ -87,7 +87,7 @@ class Generations final : public Recipient, public std::enable_shared_from_this<
     std::optional<engine::WaitTicket> ticket_;  // while it waits
     std::size_t next_ = 0;                      // to be submitted
     std::size_t running_ = 0;
-    std::vector<Place> spare_;  // of items that have ended
+    std::vector<Permit> spare_;  // of items that have ended
 };
 
 }  // namespace exa::app

@@ -1,4 +1,4 @@
-#include "app/attach/trouble.h"
+#include "app/attach/failure_reporter.h"
 
 #include <boost/test/unit_test.hpp>
 #include <string>
@@ -24,35 +24,35 @@ struct Lines final : Log {
 
 struct Fixture {
     Lines log;
-    AttachTrouble trouble{ReplicaId{PeerId{1}, DeploymentId{2}, 0}, "http://a:1", log};
-    AttachTrouble::Clock::time_point start{seconds(1'000)};
+    FailureReporter failures{ReplicaId{PeerId{1}, DeploymentId{2}, 0}, "http://a:1", log};
+    FailureReporter::Clock::time_point start{seconds(1'000)};
 };
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(attach_trouble, Fixture)
+BOOST_FIXTURE_TEST_SUITE(failure_reporter, Fixture)
 
 BOOST_AUTO_TEST_CASE(a_server_that_answers_is_not_worth_a_line) {
-    for (int i = 0; i < 100; ++i) trouble.handle_answer(start + seconds(i));
+    for (int i = 0; i < 100; ++i) failures.handle_answer(start + seconds(i));
     BOOST_TEST(log.written.empty());
 }
 
 BOOST_AUTO_TEST_CASE(failures_are_one_line_with_url_and_reason_and_their_end_is_another) {
-    for (int i = 0; i < 100; ++i) trouble.handle_failure(start + seconds(i), "refused");
+    for (int i = 0; i < 100; ++i) failures.handle_failure(start + seconds(i), "refused");
     BOOST_TEST_REQUIRE(log.written.size() == 1U);
     BOOST_TEST(log.written[0] == "warn: requests to the server fail url=http://a:1 error=refused");
-    trouble.handle_answer(start + seconds(101));
-    trouble.handle_answer(start + seconds(102));
+    failures.handle_answer(start + seconds(101));
+    failures.handle_answer(start + seconds(102));
     BOOST_TEST_REQUIRE(log.written.size() == 2U);
     BOOST_TEST(log.written[1] == "info: the server answers requests again url=http://a:1 failed=100");
-    trouble.handle_failure(start + seconds(200), "500");
+    failures.handle_failure(start + seconds(200), "500");
     BOOST_TEST(log.written.size() == 3U);
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_fails_now_and_then_does_not_fill_the_log) {
     for (int i = 0; i < 600; ++i) {
-        trouble.handle_failure(start + seconds(i / 10), "500");
-        trouble.handle_answer(start + seconds(i / 10));
+        failures.handle_failure(start + seconds(i / 10), "500");
+        failures.handle_answer(start + seconds(i / 10));
     }
     BOOST_TEST(log.written.size() == 6U);  // of a minute
 }

@@ -1,8 +1,8 @@
-// AttachTrouble: tells the log when an attached server begins to fail requests, and when it answers them again.
+// FailureReporter: tells the log when an attached server begins to fail requests, and when it answers them again.
 //
 // The probe sees a server that is away; this one sees a server whose health looks well while its answers do not come.
-// Lines are about changes, not about requests, and at least trouble_quiet apart: a server that fails every other
-// request gets one every ten seconds.
+// Lines are about changes, not about requests, and at least failure_report_interval apart: a server that fails every
+// other request gets one every ten seconds.
 #pragma once
 
 #include <atomic>
@@ -17,15 +17,16 @@
 
 namespace exa::app {
 
-inline constexpr std::chrono::seconds trouble_quiet{10};
+inline constexpr std::chrono::seconds failure_report_interval{10};
 
 // Thread-safe; shared by all answers of one server.
-class AttachTrouble {
+class FailureReporter {
   public:
     using Clock = std::chrono::steady_clock;
 
     // `url` as the operator wrote it. `log` outlives it.
-    AttachTrouble(ReplicaId replica, std::string url, Log& log) : replica_(replica), url_(std::move(url)), log_(log) {}
+    FailureReporter(ReplicaId replica, std::string url, Log& log)
+        : replica_(replica), url_(std::move(url)), log_(log) {}
 
     // The server has answered a request, be it with a client's mistake or that it is busy.
     void handle_answer(Clock::time_point now);

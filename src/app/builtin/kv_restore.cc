@@ -1,16 +1,17 @@
-#include "app/builtin/kv_feed.h"
+#include "app/builtin/kv_restore.h"
 
 #include <algorithm>
 #include <vector>
 
 namespace exa::app {
 
-KvFeed::KvFeed(ReplicaId replica, engine::KvPort& port, std::shared_ptr<KvService> service, std::function<void()> wake)
+KvRestore::KvRestore(ReplicaId replica, engine::KvPort& port, std::shared_ptr<KvService> service,
+                     std::function<void()> wake)
     : replica_(replica), port_(port), service_(std::move(service)) {
     inbox_->wake = std::move(wake);
 }
 
-bool KvFeed::Inbox::push(engine::RestoreId id, kv::SealedSegment segment) {
+bool KvRestore::Inbox::push(engine::RestoreId id, kv::SealedSegment segment) {
     const std::lock_guard lock(mutex);
     if (!wake || !waits.contains(id)) return false;
     const bool more = segment != nullptr;
@@ -19,7 +20,7 @@ bool KvFeed::Inbox::push(engine::RestoreId id, kv::SealedSegment segment) {
     return more;
 }
 
-bool KvFeed::Inbox::take(std::pair<engine::RestoreId, kv::SealedSegment>& arrival) {
+bool KvRestore::Inbox::take(std::pair<engine::RestoreId, kv::SealedSegment>& arrival) {
     const std::lock_guard lock(mutex);
     if (arrivals.empty()) return false;
     arrival = std::move(arrivals.front());
@@ -27,7 +28,7 @@ bool KvFeed::Inbox::take(std::pair<engine::RestoreId, kv::SealedSegment>& arriva
     return true;
 }
 
-void KvFeed::before_step(TimePoint now) {
+void KvRestore::before_step(TimePoint now) {
     while (auto want = port_.poll_want(now)) {
         {
             const std::lock_guard lock(inbox_->mutex);
@@ -39,7 +40,7 @@ void KvFeed::before_step(TimePoint now) {
             {.deadline = want->deadline, .compute = want->compute});
     }
     std::pair<engine::RestoreId, kv::SealedSegment> arrival;
-    for (int gives = 0; gives < gives_max && inbox_->take(arrival); ++gives) {
+    for (int gives = 0; gives < deliveries_max && inbox_->take(arrival); ++gives) {
         const auto& [id, segment] = arrival;
         if (segment && is_segment(*segment) && port_.give(now, id, kv::payload_of(segment->view()))) continue;
         port_.end_restore(now, id);
@@ -51,12 +52,12 @@ void KvFeed::before_step(TimePoint now) {
 }
 
 // The Redis port's values live under other keys, but whoever holds the root secret could write one under any.
-bool KvFeed::is_segment(const kv::SegmentBuffer& sealed) const {
+bool KvRestore::is_segment(const kv::SegmentBuffer& sealed) const {
     const auto head = kv::parse_segment(sealed.view());
     return head && head.value().kind == kv::SegmentKind::segment && head.value().tokens == port_.segment_tokens();
 }
 
-void KvFeed::after_step(Duration took) {
+void KvRestore::after_step(Duration took) {
     port_.note_step(took);
     const std::size_t size = kv::segment_header_size + port_.segment_bytes();
     std::vector<engine::FinishedSegment> lacking;
@@ -81,7 +82,7 @@ void KvFeed::after_step(Duration took) {
     }
 }
 
-void KvFeed::close() {
+void KvRestore::close() {
     const std::lock_guard lock(inbox_->mutex);
     inbox_->wake = nullptr;
     inbox_->waits.clear();

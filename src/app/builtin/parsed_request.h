@@ -1,4 +1,5 @@
-// Jobs: what a client's body asks of an engine of this process, once it has been parsed and its text tokenised.
+// ParsedGeneration, ParsedEmbedding: what a client's body asks of an engine of this process, once it has been parsed
+// and its text tokenised.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,7 @@ inline constexpr std::size_t text_bytes_max = 1024 * 1024;
 inline constexpr std::size_t detokenize_tokens_max = 256 * 1024;
 
 // What requests are read with.
-struct JobModel {
+struct ParseContext {
     const model::Tokenizer& tokenizer;
     const std::optional<model::ChatTemplate>& chat_template;
     std::uint32_t context_tokens;
@@ -33,8 +34,8 @@ struct JobModel {
 
 using Tokens = std::vector<engine::TokenId>;
 
-// Text that goes on behind prompts.
-struct AnswerJob {
+// Text that goes on after prompts.
+struct ParsedGeneration {
     openai::Options options;
     std::vector<Tokens> prompts;    // not empty, each shorter than the context; options.n choices each
     std::vector<std::string> echo;  // none, or what the choices of each prompt begin with
@@ -42,17 +43,17 @@ struct AnswerJob {
 };
 
 // `open` is of a chat, a completion or a response.
-openai::ApiResult<AnswerJob> make_answer_job(const wire::Open& open, const JobModel& with);
+openai::ApiResult<ParsedGeneration> parse_generation(const wire::Open& open, const ParseContext& with);
 
-struct EmbeddingJob {
+struct ParsedEmbedding {
     openai::EmbeddingsRequest request;
     std::vector<Tokens> inputs;  // not empty, each within the context
 };
 
-openai::ApiResult<EmbeddingJob> make_embedding_job(const wire::Open& open, const JobModel& with);
+openai::ApiResult<ParsedEmbedding> parse_embedding(const wire::Open& open, const ParseContext& with);
 
 // The JSON that answers a request to tokenize or to detokenize.
-openai::ApiResult<std::string> tokenize(const wire::Open& open, const JobModel& with);
-openai::ApiResult<std::string> detokenize(const wire::Open& open, const JobModel& with);
+openai::ApiResult<std::string> tokenize(const wire::Open& open, const ParseContext& with);
+openai::ApiResult<std::string> detokenize(const wire::Open& open, const ParseContext& with);
 
 }  // namespace exa::app
