@@ -2,9 +2,9 @@
 // too).
 //
 // A loop reads into buffers(), says how much with commit(), and takes requests with next() until there is none. An
-// argument of large_min bytes or more is read to memory of its later owner (MakeBody), without a copy but for what came
-// in one read with the arguments before it.
-// Specification: https://redis.io/docs/latest/develop/reference/protocol-spec/
+// argument of large_min bytes or more is read to memory of its later owner (MakeBody), without a copy except for what
+// came in one read with the arguments before it. Specification:
+// https://redis.io/docs/latest/develop/reference/protocol-spec/
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ class RequestParser {
   public:
     RequestParser(const ParserLimits& limits, MakeBody make_body);
 
-    // The next request, or nothing before more bytes have come; nothing for ever once broken().
+    // The next request, or nothing before more bytes have come; nothing for good once broken().
     std::optional<Request> next();
 
     // Where the next bytes go, first to last; the first may be empty. Only after next() gave nothing, not when

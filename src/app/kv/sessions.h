@@ -39,7 +39,7 @@ class KvSessions {
     // Of the session's latest prompt and answer, in order; empty when it is not known.
     std::vector<kv::SegmentKey> of_session(std::uint64_t session) const;
     // Of the sessions that this replica was the last to answer, in the order of their positions, up to `limit` keys
-    // from `from` on. What changes between two pages is told as it then is.
+    // from `from` on. What changes between two pages shows as it then is.
     Page of_replica(ReplicaId replica, Place from, std::size_t limit) const;
 
   private:
@@ -47,7 +47,7 @@ class KvSessions {
         std::uint64_t position = 0;
         ReplicaId replica;
         std::vector<kv::SegmentKey> keys;
-        std::size_t next = 0;  // behind the one that was noted last
+        std::size_t next = 0;  // after the one that was noted last
     };
 
     Session& session_at(std::uint64_t position);

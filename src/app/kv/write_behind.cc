@@ -133,7 +133,7 @@ void KvWriteBehind::seal(Finished& finished) {
         sealer_.seal(finished.head, *finished.buffer);
         finished.sealed = finished.buffer;
     }
-    // Before it leaves queued_: whoever does not find it there finds it in memory.
+    // Before it leaves queued_: a reader that does not find it there finds it in memory.
     memory_.put(finished.head.key, finished.sealed);
     {
         const std::lock_guard lock(mutex_);

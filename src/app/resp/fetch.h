@@ -1,4 +1,4 @@
-// Brings a value of the Redis port from other peers: the first part from whoever has the last version, then the others
+// Brings a value of the Redis port from other peers: the first part from a holder of the last version, then the others
 // from wherever they are.
 #pragma once
 

@@ -67,7 +67,7 @@ class RespKeyspace final : public resp::Keyspace, public KvValues {
     void length(resp::Operation operation, Done done);
     void set(resp::Operation operation, Done done);
     void write(resp::Operation operation, const Tenant& tenant, const kv::SegmentKey& key, Done done);
-    // Of a set, but for its stamp and its keys.
+    // Of a set, except for its stamp and its keys.
     RespVersion make_version(resp::Operation& operation, std::uint64_t tag);
     void exists(const resp::Operation& operation, Done done);
     void remove(const resp::Operation& operation, Done done);

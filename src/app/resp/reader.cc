@@ -24,7 +24,7 @@ std::int64_t length_of(const std::optional<RespVersion>& version, std::int64_t n
     return head ? static_cast<std::int64_t>(head->bytes) : 0;
 }
 
-void tell(const RespReader::Done& done, std::int64_t bytes) {
+void answer(const RespReader::Done& done, std::int64_t bytes) {
     resp::Outcome outcome;
     outcome.number = bytes;
     done(std::move(outcome));
@@ -40,7 +40,7 @@ struct RespReader::Gathering {
     resp::Outcome outcome;
     std::size_t open = 0;  // values that are still to come
 
-    // Of one value or none; whoever brings the last answers.
+    // Of one value or none; the one that brings the last answers.
     void deliver(std::size_t place, std::optional<resp::Value> value) {
         {
             const std::lock_guard lock(mutex);
@@ -137,7 +137,7 @@ void RespReader::length(const RespKeys& keys, Done done) {
     versions_.search({keys.segments[0]}, [this, key = keys.segments[0], user_key = keys.users[0],
                                           done = std::move(done)](const Verdicts& verdicts) {
         const kv::ValueVerdict& verdict = verdicts[0];
-        if (!verdict.is_found()) return tell(done, 0);
+        if (!verdict.is_found()) return answer(done, 0);
         if (verdict.is_local) return length_here(key, user_key, verdict.stamp, done);
         length_at_peers(key, user_key, verdict, done);
     });
@@ -145,20 +145,20 @@ void RespReader::length(const RespKeys& keys, Done done) {
 
 void RespReader::length_here(const kv::SegmentKey& key, const std::string& user_key, std::uint64_t stamp, Done done) {
     const auto version = cache_.find_version(key, stamp);
-    if (version || deps_.disk == nullptr) return tell(done, length_of(version, deps_.now_ms()));
+    if (version || deps_.disk == nullptr) return answer(done, length_of(version, deps_.now_ms()));
     workers_.post([this, key, user_key, done = std::move(done)](const std::stop_token&) {
         const kv::SealedSegment first = deps_.disk->get(deps_.wall(), key);
-        tell(done,
-             length_of(first ? resp_version_of(deps_.crypto, key, user_key, first) : std::nullopt, deps_.now_ms()));
+        answer(done,
+               length_of(first ? resp_version_of(deps_.crypto, key, user_key, first) : std::nullopt, deps_.now_ms()));
     });
 }
 
 void RespReader::length_at_peers(const kv::SegmentKey& key, const std::string& user_key,
                                  const kv::ValueVerdict& verdict, Done done) {
-    if (const auto length = length_by_record(verdict.bytes, user_key)) return tell(done, *length);
+    if (const auto length = length_by_record(verdict.bytes, user_key)) return answer(done, *length);
     fetch_resp_value(*deps_.peers, deps_.crypto, {key, user_key, verdict, {}, true},
                      guard_.wrap([this, done = std::move(done)](const std::optional<RespVersion>& version) {
-                         tell(done, length_of(version, deps_.now_ms()));
+                         answer(done, length_of(version, deps_.now_ms()));
                      }));
 }
 

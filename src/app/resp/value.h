@@ -12,7 +12,7 @@
 //       32        the user's key, then the first bytes of the value
 //
 // The others are the value's bytes alone, under keys that follow from the first and the stamp: parts of two writes
-// never meet. Whoever reads a value has all parts of one stamp, or nothing.
+// never meet. A reader of a value has all parts of one stamp, or nothing.
 //
 // Owners follow from a key's first eight bytes (kv::placement). These are a hash of the user key's *stem*: what is left
 // without the ending that tells apart the two keys under which LMCache keeps one chunk ("kv_bytes", "metadata"). So all

@@ -64,7 +64,7 @@ std::optional<RespVersion> RespValueCache::find_version(const kv::SegmentKey& ke
 
 std::optional<kv::Item> RespValueCache::find_item(const kv::SegmentKey& key) const {
     const std::lock_guard lock(mutex_);
-    if (const auto* entry = memory_.find(key)) return entry->version.told(deps_.now_ms());
+    if (const auto* entry = memory_.find(key)) return entry->version.item(deps_.now_ms());
     std::size_t part = 0;
     const RespVersion* version = memory_.find_part(key, part);
     if (version == nullptr) return std::nullopt;
@@ -83,7 +83,7 @@ kv::KnownValue RespValueCache::known(const kv::KnownValue& stored) {
     const std::lock_guard lock(mutex_);
     const auto* entry = memory_.find(key);
     if (entry == nullptr) return stored;
-    const auto known = kv::known_value(stored, entry->version.told(deps_.now_ms()), entry->is_unsettled);
+    const auto known = kv::known_value(stored, entry->version.item(deps_.now_ms()), entry->is_unsettled);
     if (entry->version.stamp < known.item.stamp) memory_.forget(key);
     return known;
 }

@@ -28,8 +28,8 @@ struct RespVersion {
     std::shared_ptr<std::once_flag> sealing;
 
     bool is_live(std::int64_t now_ms) const { return !is_removal && (expires_ms == 0 || now_ms < expires_ms); }
-    // As other peers are told of it: of size 0 when it is not live.
-    kv::Item told(std::int64_t now_ms) const {
+    // As other peers hear of it: of size 0 when it is not live.
+    kv::Item item(std::int64_t now_ms) const {
         return {keys[0], stamp, is_live(now_ms) ? static_cast<std::uint32_t>(parts[0]->size()) : 0};
     }
 };
@@ -37,7 +37,7 @@ struct RespVersion {
 // The removal of what stands under `key`.
 RespVersion resp_removal(const kv::SegmentKey& key, std::uint64_t stamp, std::uint64_t tag);
 
-// Once for all copies, by whoever comes first; the others wait for it. Thread-safe.
+// Once for all copies, by the first caller; the others wait for it. Thread-safe.
 void seal_resp(const RespVersion& version, const kv::SegmentSealer& sealer);
 
 // What the first part, verified under `key`, says of a value: everything but the other parts, whose keys are filled.

@@ -1,6 +1,6 @@
 // RespVersionSearch: which version of a value is the last one, and whether it is here or with other peers.
 //
-// Whoever asks for a value asks its owners for their stamps first (kv/value_search.h). Owners that do not answer in
+// A search asks the owners of a value for their stamps first (kv/value_search.h). Owners that do not answer in
 // time are not waited for.
 #pragma once
 

@@ -41,8 +41,8 @@ class RespWriteBehind {
     void add(const RespVersion& version, Done done);
     // Of what waits; also of what has been written over since. Thread-safe.
     std::uint64_t queued_bytes() const;
-    // Stores what waits, answers whoever waits for room, and joins the threads. Idempotent, from one thread; nothing is
-    // added after it.
+    // Stores what waits, answers the writes that wait for room, and joins the threads. Idempotent, from one thread;
+    // nothing is added after it.
     void stop();
 
   private:

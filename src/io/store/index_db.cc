@@ -131,9 +131,9 @@ class RocksIndexDb final : public IndexDb {
         std::vector<kv::StoreEntry> entries;
         const std::unique_ptr<rocksdb::Iterator> at(db_->NewIterator({}));
         if (after) {
-            Name behind;
-            std::fill(std::copy(after->bytes.begin(), after->bytes.end(), behind.begin()), behind.end(), '\xff');
-            at->Seek(slice(behind));
+            Name start;
+            std::fill(std::copy(after->bytes.begin(), after->bytes.end(), start.begin()), start.end(), '\xff');
+            at->Seek(slice(start));
         } else {
             at->SeekToFirst();
         }

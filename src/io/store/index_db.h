@@ -30,7 +30,7 @@ class IndexDb {
 
     // Every entry in the order of keys, also two of one key after a crash. Unreadable records are deleted.
     virtual std::vector<kv::StoreEntry> load() = 0;
-    // From the first key behind `after`, up to `limit`.
+    // From the first key after `after`, up to `limit`.
     virtual std::vector<kv::StoreEntry> page(const std::optional<kv::SegmentKey>& after, std::size_t limit) const = 0;
 
     // Survives what the durability says when it returns true.

@@ -45,8 +45,8 @@ std::uint32_t to_seconds(std::uint64_t seconds) {
 
 std::uint64_t disk_bytes(const std::filesystem::path& directory) {
     std::uint64_t bytes = 0;
-    std::error_code gone;
-    for (const auto& file : std::filesystem::directory_iterator(directory, gone)) {
+    std::error_code failed;
+    for (const auto& file : std::filesystem::directory_iterator(directory, failed)) {
         struct stat status{};
         if (::stat(file.path().c_str(), &status) == 0) bytes += static_cast<std::uint64_t>(status.st_blocks) * 512;
     }
@@ -116,7 +116,7 @@ class DiskStore final : public SegmentStore {
     void close();
     kv::Admission admit(WallTime now, const StoreEntry& entry);
     void write_payloads(WallTime now, std::span<const kv::SealedSegment> segments, std::vector<Work>& works);
-    void remove(const std::vector<StoreEntry>& gone);
+    void remove(const std::vector<StoreEntry>& removed);
     kv::SealedSegment read(const StoreEntry& entry);
     void drop_bad(const StoreEntry& entry);
     void measure();
@@ -183,17 +183,17 @@ void DiskStore::close() {
     db_->flush();
 }
 
-// With mutex_ held for the index alone: whoever goes is removed before anything is written in its room.
+// With mutex_ held for the index alone: what is evicted is removed before anything is written in its room.
 kv::Admission DiskStore::admit(WallTime now, const StoreEntry& entry) {
-    std::vector<StoreEntry> gone;
+    std::vector<StoreEntry> removed;
     kv::Admission admission;
     {
         const std::lock_guard lock(mutex_);
-        admission = index_.admit(now, entry, gone);
-        counted_.evicted += gone.size();
+        admission = index_.admit(now, entry, removed);
+        counted_.evicted += removed.size();
         last_now_ = now;
     }
-    remove(gone);
+    remove(removed);
     return admission;
 }
 
@@ -203,7 +203,7 @@ void DiskStore::write_payloads(WallTime now, std::span<const kv::SealedSegment> 
         const ByteView blocks = segments[work.at]->blocks();
         auto place = volumes_->append(blocks);
         if (place.has_error()) {
-            // The file system may be fuller than was thought: look, make room and try once more.
+            // The file system may be fuller than was thought: measure, make room and try once more.
             maintain(now);
             place = volumes_->append(blocks);
         }
@@ -252,7 +252,7 @@ std::vector<PutOutcome> DiskStore::put(WallTime now, std::span<const kv::SealedS
     const bool recorded = records.empty() || db_->put(records);
     if (!recorded) report_full("the index refused a record");
 
-    std::vector<StoreEntry> gone;
+    std::vector<StoreEntry> removed;
     {
         const std::lock_guard lock(mutex_);
         if (!recorded) ++counted_.disk_errors;
@@ -260,11 +260,11 @@ std::vector<PutOutcome> DiskStore::put(WallTime now, std::span<const kv::SealedS
             if (!work.written || !recorded) {
                 index_.abort(work.entry);
                 outcomes[work.at] = PutOutcome::refused_full;
-                if (work.written) gone.push_back(work.entry);
+                if (work.written) removed.push_back(work.entry);
                 continue;
             }
             const auto replaced = index_.commit(work.entry);
-            if (replaced) gone.push_back(*replaced);
+            if (replaced) removed.push_back(*replaced);
             if (replaced && replaced->place == work.entry.place) outcomes[work.at] = PutOutcome::present;
         }
         for (const PutOutcome outcome : outcomes) {
@@ -272,18 +272,18 @@ std::vector<PutOutcome> DiskStore::put(WallTime now, std::span<const kv::SealedS
             if (outcome >= PutOutcome::refused_full) ++counted_.refused;
         }
     }
-    remove(gone);
+    remove(removed);
     return outcomes;
 }
 
 // Records go before bytes: a crash between leaves bytes that nobody names, which the next start gives back.
-void DiskStore::remove(const std::vector<StoreEntry>& gone) {
-    if (gone.empty()) return;
+void DiskStore::remove(const std::vector<StoreEntry>& removed) {
+    if (removed.empty()) return;
     {
         const std::lock_guard lock(records_mutex_);
-        db_->erase(gone);
+        db_->erase(removed);
     }
-    for (const StoreEntry& entry : gone) volumes_->release(Place{entry.place}, entry.physical());
+    for (const StoreEntry& entry : removed) volumes_->release(Place{entry.place}, entry.physical());
 }
 
 kv::SealedSegment DiskStore::read(const StoreEntry& entry) {
@@ -312,7 +312,7 @@ void DiskStore::drop_bad(const StoreEntry& entry) {
 }
 
 kv::SealedSegment DiskStore::get(WallTime now, const kv::SegmentKey& key) {
-    // A second look for a value that was replaced while it was read.
+    // A second attempt for a value that was replaced while it was read.
     for (int attempt = 0; attempt < 2; ++attempt) {
         std::optional<StoreEntry> entry;
         {
@@ -354,25 +354,25 @@ std::optional<StoredInfo> DiskStore::find(const kv::SegmentKey& key) const {
 }
 
 std::size_t DiskStore::erase(std::span<const kv::SegmentKey> keys) {
-    std::vector<StoreEntry> gone;
+    std::vector<StoreEntry> removed;
     {
         const std::lock_guard lock(mutex_);
         for (const kv::SegmentKey& key : keys)
-            if (const auto entry = index_.erase(key)) gone.push_back(*entry);
+            if (const auto entry = index_.erase(key)) removed.push_back(*entry);
     }
-    remove(gone);
-    return gone.size();
+    remove(removed);
+    return removed.size();
 }
 
 bool DiskStore::erase_version(const kv::SegmentKey& key, std::uint64_t stamp) {
-    std::optional<StoreEntry> gone;
+    std::optional<StoreEntry> removed;
     {
         const std::lock_guard lock(mutex_);
         const auto entry = index_.find(last_now_, key);
         if (!entry || entry->stamp != stamp) return false;
-        gone = index_.erase(key);
+        removed = index_.erase(key);
     }
-    remove({*gone});
+    remove({*removed});
     return true;
 }
 
@@ -447,18 +447,18 @@ void DiskStore::measure() {
 void DiskStore::maintain(WallTime now) {
     measure();
     for (;;) {
-        std::vector<StoreEntry> gone;
+        std::vector<StoreEntry> removed;
         {
             const std::lock_guard lock(mutex_);
             last_now_ = now;
-            index_.make_room(now, entries_at_once, gone);
+            index_.make_room(now, entries_at_once, removed);
             const auto expired =
-                std::ranges::count_if(gone, [&](const StoreEntry& entry) { return index_.expired(now, entry); });
+                std::ranges::count_if(removed, [&](const StoreEntry& entry) { return index_.expired(now, entry); });
             counted_.expired += static_cast<std::uint64_t>(expired);
-            counted_.evicted += gone.size() - static_cast<std::uint64_t>(expired);
+            counted_.evicted += removed.size() - static_cast<std::uint64_t>(expired);
         }
-        if (gone.empty()) break;
-        remove(gone);
+        if (removed.empty()) break;
+        remove(removed);
     }
     {
         const std::lock_guard records(records_mutex_);

@@ -32,7 +32,7 @@ struct StoreConfig {
     std::uint64_t capacity_bytes = 64ull << 30;  // physical, everything in the directory; 64 MiB at least
     Durability durability = Durability::none;
     bool direct_io = true;                     // where the file system has it; else through the page cache
-    Duration ttl = std::chrono::hours(24);     // since the last use; 0: for ever
+    Duration ttl = std::chrono::hours(24);     // since the last use; 0: unlimited
     std::uint64_t tenant_quota_bytes = 0;      // of each tenant without its own; 0: none
     Duration lease = std::chrono::seconds(5);  // how long has() can keep an entry from being evicted
     std::uint32_t leases_per_tenant_max = 1024;

@@ -2,7 +2,7 @@
 //
 // A volume is prepared at its full size, filled block by block, cut to what was written when the next one begins, and
 // removed when nothing in it is wanted. A segment that goes leaves a hole, which the file system takes back at once: no
-// segment is ever moved, and no place is ever written twice, so a place names its bytes for ever. Which places are
+// segment is ever moved, and no place is ever written twice, so a place names its bytes for good. Which places are
 // wanted stands in the index (index_db.h), not here.
 #pragma once
 

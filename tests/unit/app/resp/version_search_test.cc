@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(others_are_told_what_is_here_and_their_verdict_counts) {
     BOOST_TEST(!f.verdict.has_value());
     BOOST_TEST_REQUIRE(peers.asked.size() == 1u);
     BOOST_TEST(peers.asked[0].item.stamp == written.stamp);
-    BOOST_TEST(peers.asked[0].is_unsettled);
+    BOOST_TEST(peers.asked[0].is_unacked);
     kv::ValueVerdict later;
     later.stamp = written.stamp + 7;
     later.holders = {PeerId{2}};

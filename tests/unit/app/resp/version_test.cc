@@ -85,10 +85,10 @@ BOOST_AUTO_TEST_CASE(parts_of_two_writes_do_not_meet) {
 BOOST_AUTO_TEST_CASE(what_has_expired_or_was_removed_is_told_of_with_its_stamp_and_no_size) {
     RespVersion version = version_of({"value"});
     version.expires_ms = 1000;
-    BOOST_TEST(version.told(999).bytes == version.parts[0]->size());
-    BOOST_TEST(version.told(1000).bytes == 0u);
-    BOOST_TEST(version.told(1000).stamp == 7u);
-    BOOST_TEST(resp_removal(first_key, 9, 3).told(0).bytes == 0u);
+    BOOST_TEST(version.item(999).bytes == version.parts[0]->size());
+    BOOST_TEST(version.item(1000).bytes == 0u);
+    BOOST_TEST(version.item(1000).stamp == 7u);
+    BOOST_TEST(resp_removal(first_key, 9, 3).item(0).bytes == 0u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
