@@ -44,7 +44,7 @@ class Authorizer {
     virtual void spend(std::string_view tenant, std::uint64_t tokens) = 0;
 };
 
-// Lets everybody use the API, without a tenant. Orders come from this machine, and from no web page: a browser names
+// Lets everybody use the API, without a tenant. Commands come from this machine, and from no web page: a browser names
 // the page that a request comes from.
 class OpenAuthorizer final : public Authorizer {
   public:
@@ -53,7 +53,7 @@ class OpenAuthorizer final : public Authorizer {
         if (is_loopback(request.remote) && !request.headers.find("origin")) return Caller{};
         openai::ApiError error = openai::unauthorized();
         error.status = 403;
-        error.message = "operator's orders are taken from loopback addresses only, and from no web page";
+        error.message = "operator's commands are taken from loopback addresses only, and from no web page";
         return error;
     }
 
