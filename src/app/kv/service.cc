@@ -105,7 +105,7 @@ KvStats KvService::stats() const {
 }
 
 void KvService::settle(const kv::Item& item) {
-    values_.with([&](KvValues& values) { values.handle_settled(item); });
+    values_.with([&](KvValues& values) { values.handle_acked(item); });
     if (disk_) post([this, item] { disk_->erase_version(item.key, item.stamp); });
 }
 

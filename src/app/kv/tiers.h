@@ -98,7 +98,7 @@ class KvValues {
     // Of a value or a part of one, sealed; null: it is not in memory. May take as long as sealing does.
     virtual kv::SealedSegment get(const kv::SegmentKey& key) = 0;
     // The owners of this version have it or a later one.
-    virtual void handle_settled(const kv::Item& item) = 0;
+    virtual void handle_acked(const kv::Item& item) = 0;
     // A stamp that another peer has given.
     virtual void observe(std::uint64_t stamp) = 0;
     virtual KvValuesStats stats() const = 0;

@@ -47,7 +47,7 @@ class RespKeyspace final : public resp::Keyspace, public KvValues {
 
     std::optional<kv::Item> find(const kv::SegmentKey& key) const override { return cache_.find_item(key); }
     kv::SealedSegment get(const kv::SegmentKey& key) override;
-    void handle_settled(const kv::Item& item) override { cache_.handle_settled(item); }
+    void handle_acked(const kv::Item& item) override { cache_.handle_acked(item); }
     void observe(std::uint64_t stamp) override { cache_.observe(stamp); }
     KvValuesStats stats() const override;
 

@@ -30,9 +30,9 @@ void RespMemory::touch(const kv::SegmentKey& key) {
     if (found != entries_.end() && !found->second.waits) recent_.splice(recent_.begin(), recent_, found->second.recent);
 }
 
-void RespMemory::enter(const kv::SegmentKey& key, RespVersion version, bool waits, bool is_unsettled) {
+void RespMemory::enter(const kv::SegmentKey& key, RespVersion version, bool waits, bool is_unacked) {
     if (const auto old = entries_.find(key); old != entries_.end()) drop(old);
-    const auto entry = entries_.emplace(key, Entry{std::move(version), waits, is_unsettled, {}}).first;
+    const auto entry = entries_.emplace(key, Entry{std::move(version), waits, is_unacked, {}}).first;
     if (!waits) return make_recent(entry);
     ++waiting_;
 }
@@ -48,9 +48,9 @@ bool RespMemory::forget_oldest() {
     return true;
 }
 
-void RespMemory::settle(const kv::SegmentKey& key, std::uint64_t stamp) {
+void RespMemory::handle_acked(const kv::SegmentKey& key, std::uint64_t stamp) {
     const auto found = entries_.find(key);
-    if (found != entries_.end() && found->second.version.stamp == stamp) found->second.is_unsettled = false;
+    if (found != entries_.end() && found->second.version.stamp == stamp) found->second.is_unacked = false;
 }
 
 void RespMemory::handle_stored(const kv::SegmentKey& key, std::uint64_t stamp, bool on_disk) {
@@ -65,7 +65,7 @@ void RespMemory::handle_stored(const kv::SegmentKey& key, std::uint64_t stamp, b
 std::vector<const RespVersion*> RespMemory::list_own(const kv::SegmentKey& first, const kv::SegmentKey& last) const {
     std::vector<const RespVersion*> own;
     for (auto at = entries_.lower_bound(first); at != entries_.end() && at->first <= last; ++at)
-        if (at->second.waits || at->second.is_unsettled) own.push_back(&at->second.version);
+        if (at->second.waits || at->second.is_unacked) own.push_back(&at->second.version);
     return own;
 }
 

@@ -17,7 +17,7 @@ class RespMemory {
     struct Entry {
         RespVersion version;
         bool waits = false;                          // for the disk
-        bool is_unsettled = false;                   // written here, and its owners may not have it yet
+        bool is_unacked = false;                     // written here, and its owners may not have it yet
         std::list<kv::SegmentKey>::iterator recent;  // of those that do not wait
     };
 
@@ -30,12 +30,12 @@ class RespMemory {
     const RespVersion* find_part(const kv::SegmentKey& key, std::size_t& part) const;
     void touch(const kv::SegmentKey& key);
     // In the place of what was under the key, which is dropped even if it waits.
-    void enter(const kv::SegmentKey& key, RespVersion version, bool waits, bool is_unsettled);
+    void enter(const kv::SegmentKey& key, RespVersion version, bool waits, bool is_unacked);
     // Unless it waits.
     void forget(const kv::SegmentKey& key);
     // The least recently used. False: there is none.
     bool forget_oldest();
-    void settle(const kv::SegmentKey& key, std::uint64_t stamp);
+    void handle_acked(const kv::SegmentKey& key, std::uint64_t stamp);
 
     // What waited for the disk has been written, or refused by it. A removal that is on the disk is not kept in memory,
     // too.

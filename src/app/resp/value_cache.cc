@@ -83,7 +83,7 @@ kv::KnownValue RespValueCache::known(const kv::KnownValue& stored) {
     const std::lock_guard lock(mutex_);
     const auto* entry = memory_.find(key);
     if (entry == nullptr) return stored;
-    const auto known = kv::known_value(stored, entry->version.item(deps_.now_ms()), entry->is_unsettled);
+    const auto known = kv::known_value(stored, entry->version.item(deps_.now_ms()), entry->is_unacked);
     if (entry->version.stamp < known.item.stamp) memory_.forget(key);
     return known;
 }
@@ -154,9 +154,9 @@ void RespValueCache::handle_stored(const kv::SegmentKey& key, std::uint64_t stam
     memory_.handle_stored(key, stamp, on_disk);
 }
 
-void RespValueCache::handle_settled(const kv::Item& item) {
+void RespValueCache::handle_acked(const kv::Item& item) {
     const std::lock_guard lock(mutex_);
-    memory_.settle(item.key, item.stamp);
+    memory_.handle_acked(item.key, item.stamp);
 }
 
 void RespValueCache::observe(std::uint64_t stamp) {

@@ -80,7 +80,7 @@ class RespValueCache {
     // Nothing: it was written over.
     std::optional<RespVersion> version_to_store(const kv::SegmentKey& key, std::uint64_t stamp) const;
     void handle_stored(const kv::SegmentKey& key, std::uint64_t stamp, bool on_disk);
-    void handle_settled(const kv::Item& item);
+    void handle_acked(const kv::Item& item);
     void observe(std::uint64_t stamp);
 
     struct Usage {

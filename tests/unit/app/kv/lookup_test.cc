@@ -20,7 +20,7 @@ class FakeValues final : public KvValues {
         return found == items.end() ? std::nullopt : std::optional(found->second);
     }
     kv::SealedSegment get(const kv::SegmentKey& key) override { return items.contains(key) ? segment : nullptr; }
-    void handle_settled(const kv::Item&) override {}
+    void handle_acked(const kv::Item&) override {}
     void observe(std::uint64_t) override {}
     KvValuesStats stats() const override { return {}; }
 

@@ -245,7 +245,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_set_goes_to_the_owners_part_by_part_and_counts_u
     BOOST_TEST(mine.get("a").size() == 20'000'000u);
     // The owner has had it, and has lost it: so may have what came after it.
     for (const auto& [key, stamp, is_sealed] : peer.told) {
-        mine.keyspace->handle_settled({key, stamp, 1});
+        mine.keyspace->handle_acked({key, stamp, 1});
         BOOST_TEST(disk.erase_version(key, stamp));
     }
     BOOST_TEST(mine.get("a") == "(none)");

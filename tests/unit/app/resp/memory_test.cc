@@ -81,12 +81,12 @@ BOOST_AUTO_TEST_CASE(parts_are_found_by_their_own_keys) {
     BOOST_TEST(memory.find_part(third, part) == nullptr);
 }
 
-BOOST_AUTO_TEST_CASE(only_the_version_that_was_settled_is) {
+BOOST_AUTO_TEST_CASE(only_the_version_that_owners_have_is_acked) {
     RespMemory memory(1 << 20);
     memory.enter(key_of(1), version_of(1, 2), false, true);
-    memory.settle(key_of(1), 1);
+    memory.handle_acked(key_of(1), 1);
     BOOST_TEST(memory.list_own(key_of(0), key_of(9)).size() == 1u);
-    memory.settle(key_of(1), 2);
+    memory.handle_acked(key_of(1), 2);
     BOOST_TEST(memory.list_own(key_of(0), key_of(9)).empty());
     memory.enter(key_of(2), version_of(2, 1), true, false);
     BOOST_TEST(memory.list_own(key_of(0), key_of(9)).size() == 1u);

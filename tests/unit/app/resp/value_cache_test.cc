@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(own_keys_are_listed_for_their_tenant_until_owners_have_them
     BOOST_TEST(f.cache.list_own(4, {}, last).empty());
     f.cache.handle_stored(written.keys[0], written.stamp, true);
     BOOST_TEST(f.cache.list_own(3, {}, last).size() == 1u);
-    f.cache.handle_settled({written.keys[0], written.stamp, 1});
+    f.cache.handle_acked({written.keys[0], written.stamp, 1});
     BOOST_TEST(f.cache.list_own(3, {}, last).empty());
 }
 
