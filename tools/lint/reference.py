@@ -20,7 +20,7 @@ def run(*command: str) -> str:
 
 def command_line() -> str:
     top = run("--help").rstrip()
-    commands = re.findall(r"^  (\w+) {2,}", top.split("Subcommands:")[1].split("\n\n")[0], re.MULTILINE)
+    commands = re.findall(r"^  ([\w-]+) {2,}", top.split("Subcommands:")[1].split("\n\n")[0], re.MULTILINE)
     text = "# Command line\n\nMade from `exaserve --help` (`tools/lint/reference.py`); do not edit.\n\n"
     text += f"```\n{top}\n```\n"
     for name in commands:
