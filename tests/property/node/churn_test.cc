@@ -8,6 +8,7 @@
 
 #include "../membership/world.h"
 #include "node/node.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace std::chrono_literals;
@@ -141,9 +142,9 @@ BOOST_AUTO_TEST_CASE(three_hundred_nodes_end_with_one_picture_and_one_ring_after
         cluster.add();
         cluster.run_for(10ms);
     }
-    BOOST_TEST((cluster.settle(15s) < 15s), "after the joins: " << cluster.fault());
+    BOOST_TEST(cluster.settle(15s) < 15s, "after the joins: " << cluster.fault());
     for (int turn = 0; turn < 40; ++turn) cluster.churn();
-    BOOST_TEST((cluster.settle(30s) < 30s), "after the churn: " << cluster.fault());
+    BOOST_TEST(cluster.settle(30s) < 30s, "after the churn: " << cluster.fault());
 }
 
 BOOST_AUTO_TEST_CASE(small_clusters_end_with_one_picture_whatever_the_seed) {
@@ -151,7 +152,7 @@ BOOST_AUTO_TEST_CASE(small_clusters_end_with_one_picture_whatever_the_seed) {
         Cluster cluster(seed);
         for (std::size_t i = 0; i < 3 + seed % 5; ++i) cluster.add();
         for (int turn = 0; turn < 15; ++turn) cluster.churn();
-        BOOST_TEST((cluster.settle(30s) < 30s), "seed " << seed << ": " << cluster.fault());
+        BOOST_TEST(cluster.settle(30s) < 30s, "seed " << seed << ": " << cluster.fault());
     }
 }
 

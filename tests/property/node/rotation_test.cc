@@ -9,6 +9,7 @@
 #include "../membership/world.h"
 #include "io/crypto/openssl_crypto.h"
 #include "node/node.h"
+#include "support/print.h"
 #include "wire/seal.h"
 
 using namespace exa;
@@ -174,7 +175,7 @@ BOOST_AUTO_TEST_CASE(no_order_of_orders_cuts_anybody_off) {
             cluster.turn();
             BOOST_TEST(cluster.parted().empty(), "seed " << seed << " turn " << turn << ": " << cluster.parted());
         }
-        BOOST_TEST((cluster.settle(60s) < 60s), "seed " << seed << ": " << cluster.fault());
+        BOOST_TEST(cluster.settle(60s) < 60s, "seed " << seed << ": " << cluster.fault());
         used += cluster.used();
         removed += cluster.removed();
     }

@@ -1,4 +1,5 @@
 #include "gateway/admission.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -35,7 +36,7 @@ BOOST_AUTO_TEST_CASE(a_released_permit_goes_to_the_queue_before_a_newcomer) {
     BOOST_TEST(!admission.granted(start).has_value());
     admission.release();
     BOOST_TEST(!admission.try_acquire());
-    BOOST_TEST((admission.granted(start) == waiting.value().ticket));
+    BOOST_TEST(admission.granted(start) == waiting.value().ticket);
     BOOST_TEST(admission.taken() == 1U);
     BOOST_TEST(!admission.granted(start).has_value());
 }
@@ -44,7 +45,7 @@ BOOST_AUTO_TEST_CASE(who_waits_past_the_deadline_gets_none) {
     Admission admission(1, {});
     BOOST_TEST(admission.try_acquire());
     const auto waiting = admission.wait(start, until(start + 1s));
-    BOOST_TEST((admission.next_deadline() == start + 1s));
+    BOOST_TEST(admission.next_deadline() == start + 1s);
     admission.release();
     BOOST_TEST(!admission.granted(start + 1s).has_value());
     BOOST_TEST(admission.expire(start + 1s).size() == 1U);
@@ -57,7 +58,7 @@ BOOST_AUTO_TEST_CASE(a_higher_limit_is_for_those_that_wait_first) {
     BOOST_TEST(admission.try_acquire());
     const auto waiting = admission.wait(start, until(time_never));
     admission.set_limit(2);
-    BOOST_TEST((admission.granted(start) == waiting.value().ticket));
+    BOOST_TEST(admission.granted(start) == waiting.value().ticket);
     admission.set_limit(1);
     admission.release();
     BOOST_TEST(!admission.try_acquire(), "one is still taken");

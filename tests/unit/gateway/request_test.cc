@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "support/print.h"
 #include "unit/gateway/harness.h"
 
 BOOST_AUTO_TEST_SUITE(gateway_request)
@@ -98,8 +99,8 @@ BOOST_AUTO_TEST_CASE(a_busy_replica_is_left_for_another) {
     harness.take();
     harness.end(wire::EndCode::busy);
     BOOST_TEST(harness.take() == "cancel stream");
-    BOOST_TEST((harness.request.attempt().replica != first));
-    BOOST_TEST((harness.request.open().replica == harness.request.attempt().replica));
+    BOOST_TEST(harness.request.attempt().replica != first);
+    BOOST_TEST(harness.request.open().replica == harness.request.attempt().replica);
 }
 
 BOOST_AUTO_TEST_CASE(a_broken_stream_resumes_from_the_tokens_the_client_has) {
@@ -207,14 +208,14 @@ BOOST_AUTO_TEST_CASE(silence_counts_only_while_the_client_keeps_up) {
     harness.begin();
     harness.open();
     harness.take();
-    BOOST_TEST((harness.request.next_timeout() == time_never));
+    BOOST_TEST(harness.request.next_timeout() == time_never);
     harness.request.handle_drained(harness.now);
-    BOOST_TEST((harness.request.next_timeout() == harness.now + Config{}.first_byte_timeout));
+    BOOST_TEST(harness.request.next_timeout() == harness.now + Config{}.first_byte_timeout);
     harness.head(stream_head());
     harness.request.handle_client_slow();
-    BOOST_TEST((harness.request.next_timeout() == time_never));
+    BOOST_TEST(harness.request.next_timeout() == time_never);
     harness.request.handle_drained(harness.now);
-    BOOST_TEST((harness.request.next_timeout() == harness.now + Config{}.suspect_timeout));
+    BOOST_TEST(harness.request.next_timeout() == harness.now + Config{}.suspect_timeout);
 }
 
 BOOST_AUTO_TEST_CASE(a_silent_stream_leaves_a_suspect_peer_and_no_other) {

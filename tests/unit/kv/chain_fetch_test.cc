@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "keys.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::kv;
@@ -72,7 +73,7 @@ BOOST_AUTO_TEST_CASE(each_owner_gets_one_lookup_for_all_its_keys) {
     while (auto lookup = chain.next_lookup()) {
         ++looks[lookup->to];
         asked += lookup->places.size();
-        BOOST_TEST((lookup->to != me));
+        BOOST_TEST(lookup->to != me);
     }
     for (const auto& [peer, count] : looks) BOOST_TEST(count == 1U);
     std::size_t owned = 0;
@@ -141,7 +142,7 @@ BOOST_AUTO_TEST_CASE(a_failed_segment_is_fetched_from_the_other_holder) {
     BOOST_TEST(chain.delivered() == 0U);
     BOOST_TEST(delivered_places(chain) == upto(end), boost::test_tools::per_element());
     BOOST_TEST(chain.is_over());
-    for (std::uint32_t place = 0; place < end; ++place) BOOST_TEST((tries[place][0] != tries[place][1]));
+    for (std::uint32_t place = 0; place < end; ++place) BOOST_TEST(tries[place][0] != tries[place][1]);
 }
 
 BOOST_AUTO_TEST_CASE(the_run_ends_where_no_holder_is_left) {
@@ -223,8 +224,7 @@ BOOST_AUTO_TEST_CASE(what_nobody_has_is_read_from_the_cold_tier_by_one_owner) {
     while (auto fetch = chain.next_fetch()) {
         for (const std::uint32_t place : fetch->places) {
             BOOST_TEST(place < 20U);
-            if (place == 4 || place == 7 || place == 8)
-                BOOST_TEST((fetch->to == placement().owners(key(place)).front()));
+            if (place == 4 || place == 7 || place == 8) BOOST_TEST(fetch->to == placement().owners(key(place)).front());
             chain.arrived(fetch->to, place, body(place));
         }
     }
@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_CASE(when_the_cold_reader_fails_this_peer_reads_itself_once) {
             chain.arrived(fetch->to, place, is_good ? body(place) : nullptr);
         }
     for (const auto& [place, peers] : asked) {
-        BOOST_TEST((peers.back() == me));
+        BOOST_TEST(peers.back() == me);
         BOOST_TEST(peers.size() == (placement().owners(key(place)).front() == me ? 1U : 2U));
     }
     BOOST_TEST(delivered_places(chain) == upto(9), boost::test_tools::per_element());

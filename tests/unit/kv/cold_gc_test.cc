@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "keys.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::kv;
@@ -100,15 +101,15 @@ BOOST_AUTO_TEST_CASE(each_folder_has_one_peer_and_a_change_moves_only_what_it_mu
 
 BOOST_AUTO_TEST_CASE(a_peer_outside_the_group_cleans_up_nothing) {
     ColdGc gc(PeerId{5}, {.capacity_bytes = mib});
-    BOOST_TEST((gc.next_timeout() == time_never));
+    BOOST_TEST(gc.next_timeout() == time_never);
     gc.handle_peers(start, peers(3));
-    BOOST_TEST((gc.next_timeout() == time_never));
+    BOOST_TEST(gc.next_timeout() == time_never);
     BOOST_TEST(!gc.next(start + seconds{1000}).has_value());
     gc.handle_peers(start, {PeerId{5}});
     BOOST_TEST(gc.folders() == cold_folders);
-    BOOST_TEST((gc.next_timeout() == start));
+    BOOST_TEST(gc.next_timeout() == start);
     gc.handle_peers(start, {});
-    BOOST_TEST((gc.next_timeout() == time_never));
+    BOOST_TEST(gc.next_timeout() == time_never);
 }
 
 BOOST_AUTO_TEST_CASE(the_oldest_files_go_down_to_the_low_water_mark) {
@@ -151,12 +152,12 @@ BOOST_AUTO_TEST_CASE(a_round_is_paced_and_hurries_when_there_may_be_too_much) {
     gc.handle_peers(start, peers(1));
     TimePoint now = start;
     go_round(gc, directory, now);
-    BOOST_TEST((now - start > seconds{290}));
-    BOOST_TEST((now - start < seconds{301}));
+    BOOST_TEST(now - start > seconds{290});
+    BOOST_TEST(now - start < seconds{301});
     const TimePoint second = now;
     gc.handle_written(200 * mib);
     go_round(gc, directory, now, 1'000);
-    BOOST_TEST((now - second < seconds{6}));
+    BOOST_TEST(now - second < seconds{6});
     BOOST_TEST(directory.bytes() == 1'000 * mib);
     // What was missed is not made up for.
     now += seconds{10'000};

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "exchange_world.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::kv;
@@ -87,7 +88,7 @@ BOOST_AUTO_TEST_CASE(a_silent_owner_costs_one_lookup_timeout) {
     const TimePoint began = world.now;
     world.run(seconds{2});
     BOOST_TEST(world.node(2).over.contains({1}));
-    BOOST_TEST((world.now - began <= seconds{2}));
+    BOOST_TEST(world.now - began <= seconds{2});
 }
 
 BOOST_AUTO_TEST_CASE(a_cancelled_fetch_produces_nothing_more) {
@@ -230,7 +231,7 @@ BOOST_AUTO_TEST_CASE(a_disk_fetch_times_out_on_silence_and_not_on_a_slow_line) {
     exchange.handle_progress(now, PeerId{3});
     const auto last = pass(seconds{1});
     BOOST_REQUIRE(last.has_value());
-    BOOST_TEST((std::get<Exchange::Drop>(*last).id == second));
+    BOOST_TEST(std::get<Exchange::Drop>(*last).id == second);
 }
 
 BOOST_AUTO_TEST_CASE(a_client_fetch_does_not_wait_for_a_slow_line) {
@@ -313,7 +314,7 @@ BOOST_AUTO_TEST_CASE(a_value_is_surplus_once_its_owners_have_it) {
     world.run();
     Item version = item(7);
     version.stamp = 5;
-    BOOST_TEST((world.node(outside).surplus == std::vector{version}));
+    BOOST_TEST(world.node(outside).surplus == std::vector{version});
     BOOST_TEST(world.copies_of(7) == 2U);
     for (const PeerId owner : world.placement->owners(key(7))) BOOST_TEST(world.nodes.at(owner).surplus.empty());
 }
@@ -365,7 +366,7 @@ BOOST_AUTO_TEST_CASE(a_hanging_owner_delays_one_search_a_second) {
     BOOST_TEST(std::holds_alternative<Exchange::Send>(*exchange.poll_output()));
     BOOST_TEST(!exchange.poll_output().has_value());
     now = exchange.next_timeout();
-    BOOST_TEST((now == TimePoint{seconds{1}} + ExchangeConfig{}.find_timeout));
+    BOOST_TEST(now == TimePoint{seconds{1}} + ExchangeConfig{}.find_timeout);
     exchange.handle_timeout(now);
     BOOST_TEST(std::holds_alternative<Exchange::Drop>(*exchange.poll_output()));
     BOOST_TEST(!std::get<Exchange::Found>(*exchange.poll_output()).verdicts.at(0).is_sure);
@@ -396,7 +397,7 @@ BOOST_AUTO_TEST_CASE(answers_of_the_wrong_kind_or_length_end_the_question_and_no
     exchange.handle_placement(now, placement_of(2));
     exchange.fetch_chain(now, {1}, {key(1)}, {false});
     const auto look = std::get<Exchange::Send>(*exchange.poll_output());
-    BOOST_TEST((look.question.kind == QuestionKind::lookup));
+    BOOST_TEST(look.question.kind == QuestionKind::lookup);
     exchange.handle_items(now, look.id, std::vector<Item>(3));
     BOOST_TEST(std::get<Exchange::FetchOver>(*exchange.poll_output()).prefix == 0U);
     exchange.handle_segment(now, look.id, body(1));
@@ -442,13 +443,13 @@ BOOST_AUTO_TEST_CASE(a_silent_cold_tier_costs_one_timeout) {
     TimePoint now{std::chrono::seconds{5}};
     exchange.fetch_chain(now, {1}, {key(1)}, {false}, {now + seconds{1}, milliseconds{3}});
     const auto look = std::get<Exchange::LookupCold>(*exchange.poll_output());
-    BOOST_TEST((look.terms.deadline == now + seconds{1}));
-    BOOST_TEST((*look.terms.compute == milliseconds{3}));
+    BOOST_TEST(look.terms.deadline == now + seconds{1});
+    BOOST_TEST(*look.terms.compute == milliseconds{3});
     BOOST_TEST(!exchange.poll_output().has_value());
-    BOOST_TEST((exchange.next_timeout() == now + config.cold_lookup_timeout));
+    BOOST_TEST(exchange.next_timeout() == now + config.cold_lookup_timeout);
     now = exchange.next_timeout();
     exchange.handle_timeout(now);
-    BOOST_TEST((std::get<Exchange::Drop>(*exchange.poll_output()).id == look.id));
+    BOOST_TEST(std::get<Exchange::Drop>(*exchange.poll_output()).id == look.id);
     BOOST_TEST(std::get<Exchange::FetchOver>(*exchange.poll_output()).prefix == 0U);
     // Late, or of another number than was asked for.
     exchange.handle_items(now, look.id, {{item(1)}});
@@ -472,7 +473,7 @@ BOOST_AUTO_TEST_CASE(a_cancelled_fetch_drops_its_cold_reads) {
     exchange.handle_items(now, look.id, {{item(1)}});
     const auto read = std::get<Exchange::ReadCold>(*exchange.poll_output());
     exchange.cancel(now, {1});
-    BOOST_TEST((std::get<Exchange::Drop>(*exchange.poll_output()).id == read.id));
+    BOOST_TEST(std::get<Exchange::Drop>(*exchange.poll_output()).id == read.id);
     exchange.handle_segment(now, read.id, body(1));
     BOOST_TEST(!exchange.poll_output().has_value());
 }

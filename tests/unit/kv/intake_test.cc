@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "keys.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::kv;
@@ -38,15 +39,15 @@ BOOST_AUTO_TEST_CASE(an_offer_is_answered_once_missing_segments_are_stored) {
     BOOST_TEST(!intake.next_answer().has_value());
     const auto fetch = intake.next_fetch();
     BOOST_REQUIRE(fetch.has_value());
-    BOOST_TEST((fetch->from == other));
-    BOOST_TEST((fetch->items == std::vector{item(2)}));
+    BOOST_TEST(fetch->from == other);
+    BOOST_TEST(fetch->items == std::vector{item(2)});
     BOOST_TEST(intake.bytes() == item(2).bytes);
     intake.fetch_ended(other);
     intake.finish(item(2), OfferOutcome::held);
     const auto answer = intake.next_answer();
     BOOST_REQUIRE(answer.has_value());
-    BOOST_TEST((answer->id == OfferId{5}));
-    BOOST_TEST((answer->outcomes == std::vector(2, OfferOutcome::held)));
+    BOOST_TEST(answer->id == OfferId{5});
+    BOOST_TEST(answer->outcomes == std::vector(2, OfferOutcome::held));
     BOOST_TEST(intake.bytes() == 0U);
 }
 
@@ -55,7 +56,7 @@ BOOST_AUTO_TEST_CASE(an_offer_of_held_segments_is_answered_at_once) {
     holdings.put(item(1));
     Intake intake(me, holdings, {});
     intake.handle_offer({1}, other, offer({item(1)}), *everybody);
-    BOOST_TEST((outcomes(intake) == std::vector{OfferOutcome::held}));
+    BOOST_TEST(outcomes(intake) == std::vector{OfferOutcome::held});
     BOOST_TEST(!intake.next_fetch().has_value());
 }
 
@@ -64,11 +65,11 @@ BOOST_AUTO_TEST_CASE(a_segment_offered_by_several_peers_is_fetched_once) {
     Intake intake(me, holdings, {});
     intake.handle_offer({1}, other, offer({item(1)}), *everybody);
     intake.handle_offer({2}, third, offer({item(1)}), *everybody);
-    BOOST_TEST((intake.next_fetch()->from == other));
+    BOOST_TEST(intake.next_fetch()->from == other);
     BOOST_TEST(!intake.next_fetch().has_value());
     intake.finish(item(1), OfferOutcome::held);
-    BOOST_TEST((outcomes(intake) == std::vector{OfferOutcome::held}));
-    BOOST_TEST((outcomes(intake) == std::vector{OfferOutcome::held}));
+    BOOST_TEST(outcomes(intake) == std::vector{OfferOutcome::held});
+    BOOST_TEST(outcomes(intake) == std::vector{OfferOutcome::held});
 }
 
 BOOST_AUTO_TEST_CASE(a_later_value_is_taken_and_an_earlier_one_is_not) {
@@ -76,7 +77,7 @@ BOOST_AUTO_TEST_CASE(a_later_value_is_taken_and_an_earlier_one_is_not) {
     holdings.put({key(1), 10, 500});
     Intake intake(me, holdings, {});
     intake.handle_offer({1}, other, offer({{key(1), 9, 500}}), *everybody);
-    BOOST_TEST((outcomes(intake) == std::vector{OfferOutcome::held}));
+    BOOST_TEST(outcomes(intake) == std::vector{OfferOutcome::held});
     intake.handle_offer({2}, other, offer({{key(1), 11, 500}}), *everybody);
     BOOST_TEST(intake.next_fetch()->items[0].stamp == 11U);
 }
@@ -88,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_peer_that_is_no_owner_accepts_only_moves) {
     std::uint64_t foreign = 0;
     while (many->owns(me, key(foreign))) ++foreign;
     intake.handle_offer({1}, other, offer({item(foreign)}), *many);
-    BOOST_TEST((outcomes(intake) == std::vector{OfferOutcome::foreign}));
+    BOOST_TEST(outcomes(intake) == std::vector{OfferOutcome::foreign});
     intake.handle_offer({2}, other, offer({item(foreign)}, QuestionKind::move), *many);
     BOOST_TEST(intake.next_fetch().has_value());
 }
@@ -103,11 +104,11 @@ BOOST_AUTO_TEST_CASE(offers_beyond_the_bounds_are_answered_later) {
     BOOST_TEST(intake.next_fetch()->items.size() == 2U);
     intake.handle_offer({2}, third, offer({item(1)}), *everybody);
     intake.handle_offer({3}, third, offer({item(4)}), *everybody);
-    BOOST_TEST((outcomes(intake) == std::vector{OfferOutcome::later}));
+    BOOST_TEST(outcomes(intake) == std::vector{OfferOutcome::later});
     intake.finish(item(1), OfferOutcome::refused);
     intake.finish(item(2), OfferOutcome::held);
-    BOOST_TEST((outcomes(intake) == std::vector{OfferOutcome::refused}));
-    BOOST_TEST((outcomes(intake) == std::vector{OfferOutcome::refused, OfferOutcome::held, OfferOutcome::later}));
+    BOOST_TEST(outcomes(intake) == std::vector{OfferOutcome::refused});
+    BOOST_TEST(outcomes(intake) == (std::vector{OfferOutcome::refused, OfferOutcome::held, OfferOutcome::later}));
 }
 
 BOOST_AUTO_TEST_CASE(fetches_from_one_peer_are_bounded) {

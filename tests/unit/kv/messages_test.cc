@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "keys.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::kv;
@@ -36,9 +37,9 @@ BOOST_AUTO_TEST_SUITE(messages)
 
 BOOST_AUTO_TEST_CASE(a_question_is_read_as_it_was_written) {
     const Question look{QuestionKind::lookup, {{key(1)}, {key(2), 7, 0}}};
-    BOOST_TEST((decode_question(encode(look)).value() == look));
+    BOOST_TEST(decode_question(encode(look)).value() == look);
     const Question move{QuestionKind::move, {item(3), {key(4), 9, 5000}}};
-    BOOST_TEST((decode_question(encode(move)).value() == move));
+    BOOST_TEST(decode_question(encode(move)).value() == move);
 }
 
 BOOST_AUTO_TEST_CASE(the_bytes_of_a_question_are_the_golden_ones) {
@@ -47,7 +48,7 @@ BOOST_AUTO_TEST_CASE(the_bytes_of_a_question_are_the_golden_ones) {
                        std::ios::binary);
     const std::string golden{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     BOOST_TEST(hex(encode(question)) == hex(golden));
-    BOOST_TEST((decode_question(golden).value() == question));
+    BOOST_TEST(decode_question(golden).value() == question);
 }
 
 BOOST_AUTO_TEST_CASE(malformed_questions_are_refused) {
@@ -65,10 +66,10 @@ BOOST_AUTO_TEST_CASE(malformed_questions_are_refused) {
 
 BOOST_AUTO_TEST_CASE(answers_are_of_the_length_that_was_asked_for) {
     const std::vector<Item> items{item(1), {key(2)}};
-    BOOST_TEST((decode_items(encode(std::span(items)), 2).value() == items));
+    BOOST_TEST(decode_items(encode(std::span(items)), 2).value() == items);
     BOOST_TEST(!decode_items(encode(std::span(items)), 3).has_value());
     const std::vector<OfferOutcome> outcomes{OfferOutcome::held, OfferOutcome::failed};
-    BOOST_TEST((decode_outcomes(encode(std::span(outcomes)), 2).value() == outcomes));
+    BOOST_TEST(decode_outcomes(encode(std::span(outcomes)), 2).value() == outcomes);
     BOOST_TEST(!decode_outcomes(encode(std::span(outcomes)), 1).has_value());
     BOOST_TEST(!decode_outcomes("\x05", 1).has_value());
 }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "keys.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::kv;
@@ -22,14 +23,14 @@ BOOST_AUTO_TEST_CASE(owners_are_on_distinct_racks_and_do_not_depend_on_the_order
         const auto owners = placement.owners(key(n));
         BOOST_REQUIRE(owners.size() == 2U);
         BOOST_TEST(owners[0].value % 3 != owners[1].value % 3);
-        BOOST_TEST((owners == reversed.owners(key(n))));
+        BOOST_TEST(owners == reversed.owners(key(n)));
         BOOST_TEST(placement.owns(owners[1], key(n)));
     }
 }
 
 BOOST_AUTO_TEST_CASE(a_peer_without_capacity_owns_nothing) {
     const Placement placement({{PeerId{1}, 1, 0, true}, {PeerId{2}, 2, 5, true}}, 2);
-    BOOST_TEST((placement.owners(key(1)) == std::vector{PeerId{2}}));
+    BOOST_TEST(placement.owners(key(1)) == std::vector{PeerId{2}});
     BOOST_TEST(!placement.in_reach(PeerId{1}));
     BOOST_TEST(Placement().owners(key(1)).empty());
 }
@@ -42,7 +43,7 @@ BOOST_AUTO_TEST_CASE(being_out_of_reach_changes_no_owner) {
     const Placement after(without, 2);
     BOOST_TEST(before.digest() == after.digest());
     BOOST_TEST(!after.in_reach(PeerId{2}));
-    for (std::uint64_t n = 0; n < 50; ++n) BOOST_TEST((before.owners(key(n)) == after.owners(key(n))));
+    for (std::uint64_t n = 0; n < 50; ++n) BOOST_TEST(before.owners(key(n)) == after.owners(key(n)));
 }
 
 BOOST_AUTO_TEST_CASE(weights_and_racks_and_copies_are_part_of_the_digest) {

@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "keys.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::kv;
@@ -37,12 +38,12 @@ BOOST_AUTO_TEST_SUITE(recovery)
 BOOST_AUTO_TEST_CASE(owners_are_asked_first_and_then_everybody_in_reach) {
     Fixture f;
     f.recovery.handle_lost(f.now, f.own(0));
-    BOOST_TEST((f.recovery.next_timeout() == f.now));
+    BOOST_TEST(f.recovery.next_timeout() == f.now);
     const auto owners = f.placement->owners(f.own(0));
     const auto first = f.ask();
-    for (const Recovery::Asks& asks : first) BOOST_TEST((std::ranges::find(owners, asks.to) != owners.end()));
+    for (const Recovery::Asks& asks : first) BOOST_TEST(std::ranges::find(owners, asks.to) != owners.end());
     for (const Recovery::Asks& asks : first) BOOST_TEST((asks.to != f.self && asks.to != PeerId{5}));
-    BOOST_TEST((f.recovery.next_timeout() == f.now + seconds{1}));
+    BOOST_TEST(f.recovery.next_timeout() == f.now + seconds{1});
     f.now += seconds{1};
     const auto second = f.ask();
     std::vector<std::uint64_t> asked;
@@ -77,7 +78,7 @@ BOOST_AUTO_TEST_CASE(restored_or_disowned_keys_are_not_asked_for) {
     BOOST_TEST(f.ask().empty());
     BOOST_TEST(f.recovery.waiting() == 0U);
     BOOST_TEST(f.recovery.recovered() == 1U);
-    BOOST_TEST((f.recovery.next_timeout() == time_never));
+    BOOST_TEST(f.recovery.next_timeout() == time_never);
 }
 
 BOOST_AUTO_TEST_CASE(an_empty_disk_costs_bounded_questions_one_at_a_time) {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "keys.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::kv;
@@ -71,7 +72,7 @@ BOOST_AUTO_TEST_CASE(at_first_every_owner_is_offered_what_it_owns) {
     world.place(placement);
     BOOST_TEST(world.repair.progress().is_running);
     world.run();
-    BOOST_TEST((world.offered() == World::lacking(world.holdings, Placement(), *placement)));
+    BOOST_TEST(world.offered() == World::lacking(world.holdings, Placement(), *placement));
     BOOST_TEST(!world.repair.progress().is_running);
     BOOST_TEST(world.repair.progress().passes == 1U);
     BOOST_TEST(world.repair.progress().looked_at == 100U);
@@ -90,7 +91,7 @@ BOOST_AUTO_TEST_CASE(after_a_loss_only_new_owners_are_offered_anything) {
     world.run();
     const auto offered = world.offered();
     BOOST_TEST(!offered.empty());
-    BOOST_TEST((offered == World::lacking(world.holdings, *before, *after)));
+    BOOST_TEST(offered == World::lacking(world.holdings, *before, *after));
 }
 
 BOOST_AUTO_TEST_CASE(a_peer_back_in_reach_is_offered_all_it_owns) {
@@ -103,7 +104,7 @@ BOOST_AUTO_TEST_CASE(a_peer_back_in_reach_is_offered_all_it_owns) {
     const auto back = placement_of(5);
     world.place(back);
     world.run();
-    BOOST_TEST((world.offered() == World::lacking(world.holdings, *back, *back, PeerId{3})));
+    BOOST_TEST(world.offered() == World::lacking(world.holdings, *back, *back, PeerId{3}));
 }
 
 BOOST_AUTO_TEST_CASE(a_peer_out_of_reach_is_offered_nothing) {
@@ -149,7 +150,7 @@ BOOST_AUTO_TEST_CASE(a_pass_is_paced_in_items_and_in_bytes) {
     const TimePoint began = by_bytes.now;
     by_bytes.run();
     BOOST_TEST(by_bytes.steps >= by_bytes.repair.progress().offered / 4);
-    BOOST_TEST((by_bytes.now - began >= (by_bytes.steps - 1) * small.step));
+    BOOST_TEST(by_bytes.now - began >= (by_bytes.steps - 1) * small.step);
 }
 
 BOOST_AUTO_TEST_CASE(a_reminder_offers_everything_again_when_it_is_due) {
@@ -161,11 +162,11 @@ BOOST_AUTO_TEST_CASE(a_reminder_offers_everything_again_when_it_is_due) {
     world.repair.remind(world.now + seconds{60});
     world.repair.remind(world.now + seconds{600});
     BOOST_TEST(!world.repair.progress().is_running);
-    BOOST_TEST((world.repair.next_timeout() == world.now + seconds{60}));
+    BOOST_TEST(world.repair.next_timeout() == world.now + seconds{60});
     world.run();
-    BOOST_TEST((world.offered() == World::lacking(world.holdings, Placement(), *placement)));
+    BOOST_TEST(world.offered() == World::lacking(world.holdings, Placement(), *placement));
     BOOST_TEST(world.repair.progress().passes == 2U);
-    BOOST_TEST((world.repair.next_timeout() == time_never));
+    BOOST_TEST(world.repair.next_timeout() == time_never);
 }
 
 BOOST_AUTO_TEST_CASE(periodically_every_peer_is_offered_all_it_owns) {
@@ -175,11 +176,11 @@ BOOST_AUTO_TEST_CASE(periodically_every_peer_is_offered_all_it_owns) {
     const auto first = world.offered();
     BOOST_TEST(!first.empty());
     const TimePoint round = world.repair.next_timeout();
-    BOOST_TEST((round > world.now + std::chrono::minutes{119}));
-    BOOST_TEST((round <= world.now + std::chrono::hours{2}));
+    BOOST_TEST(round > world.now + std::chrono::minutes{119});
+    BOOST_TEST(round <= world.now + std::chrono::hours{2});
     world.now = round;
     world.run();
-    BOOST_TEST((world.offered() == first));
+    BOOST_TEST(world.offered() == first);
     BOOST_TEST(world.repair.progress().passes == 2U);
 }
 
@@ -193,7 +194,7 @@ BOOST_AUTO_TEST_CASE(it_waits_where_a_queue_is_full) {
         world.repair.handle_timeout(world.now, world.holdings, world.spread);
         offered.merge(world.offered());
     }
-    BOOST_TEST((offered == World::lacking(world.holdings, Placement(), *placement)));
+    BOOST_TEST(offered == World::lacking(world.holdings, Placement(), *placement));
     BOOST_TEST(world.spread.counters().dropped == 0U);
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "io/crypto/openssl_crypto.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::kv;
@@ -79,22 +80,22 @@ BOOST_AUTO_TEST_CASE(equal_beginnings_share_keys_and_nothing_behind_a_difference
     auto changed = tokens;
     changed[70] ^= 1;
     const auto other = segment_chain(crypto, root, changed, 64);
-    BOOST_TEST((other[0] == chain[0]));
-    for (std::size_t i = 1; i < 4; ++i) BOOST_TEST((other[i] != chain[i]));
+    BOOST_TEST(other[0] == chain[0]);
+    for (std::size_t i = 1; i < 4; ++i) BOOST_TEST(other[i] != chain[i]);
     const auto prefix = segment_chain(crypto, root, std::span(tokens).first(128), 64);
-    BOOST_TEST((prefix[1] == chain[1]));
+    BOOST_TEST(prefix[1] == chain[1]);
 }
 
 BOOST_AUTO_TEST_CASE(equal_tokens_at_different_places_have_different_keys) {
     const SegmentKey root = root_key(crypto, some_fingerprint(), {});
     const std::vector<std::uint32_t> same(256, 5);
     const auto chain = segment_chain(crypto, root, same, 64);
-    BOOST_TEST((std::set<SegmentKey>(chain.begin(), chain.end()).size() == 4u));
+    BOOST_TEST(std::set<SegmentKey>(chain.begin(), chain.end()).size() == 4u);
 }
 
 BOOST_AUTO_TEST_CASE(text_survives_and_malformed_text_is_refused) {
     const SegmentKey key = root_key(crypto, some_fingerprint(), {});
-    BOOST_TEST((parse_segment_key(to_string(key)) == key));
+    BOOST_TEST(parse_segment_key(to_string(key)) == key);
     for (const std::string& text :
          {std::string(), std::string(63, 'a'), std::string(65, 'a'), std::string(64, 'g'), std::string(100'000, '0')})
         BOOST_TEST(!parse_segment_key(text).has_value());

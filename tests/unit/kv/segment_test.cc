@@ -9,6 +9,7 @@
 
 #include "io/crypto/openssl_crypto.h"
 #include "kv/errc.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::kv;
@@ -80,8 +81,8 @@ BOOST_AUTO_TEST_CASE(what_was_sealed_verifies_and_reads_as_it_was) {
             BOOST_REQUIRE(verified.has_value());
             head.payload_size = size;
             head.checksum = verified.value().checksum;
-            BOOST_TEST((verified.value() == head));
-            BOOST_TEST((parse_segment(bytes).value() == head));
+            BOOST_TEST(verified.value() == head);
+            BOOST_TEST(parse_segment(bytes).value() == head);
         }
     }
 }
@@ -111,19 +112,19 @@ BOOST_AUTO_TEST_CASE(every_other_length_is_refused) {
     const SegmentHead head = segment_head();
     const Bytes bytes = sealed(sealer, head, 70);
     for (std::size_t size = 0; size < bytes.size(); ++size)
-        BOOST_TEST((why(sealer.verify(head.key, ByteView(bytes).first(size))) == errc::malformed));
+        BOOST_TEST(why(sealer.verify(head.key, ByteView(bytes).first(size))) == errc::malformed);
     Bytes longer = bytes;
     longer.push_back(0);
-    BOOST_TEST((why(sealer.verify(head.key, longer)) == errc::malformed));
+    BOOST_TEST(why(sealer.verify(head.key, longer)) == errc::malformed);
     longer.resize(1'000'000);
-    BOOST_TEST((why(sealer.verify(head.key, longer)) == errc::malformed));
+    BOOST_TEST(why(sealer.verify(head.key, longer)) == errc::malformed);
 }
 
 // A misdirected read or write: the bytes are whole, but stand in another's place.
 BOOST_AUTO_TEST_CASE(the_segment_of_another_key_is_refused) {
     SegmentHead other = segment_head();
     other.key = {crypto.sha256(as_bytes("another key"))};
-    BOOST_TEST((why(sealer.verify(segment_head().key, sealed(sealer, other, 64))) == errc::wrong_key));
+    BOOST_TEST(why(sealer.verify(segment_head().key, sealed(sealer, other, 64))) == errc::wrong_key);
 }
 
 BOOST_AUTO_TEST_CASE(another_header_before_a_payload_is_refused) {
@@ -134,31 +135,31 @@ BOOST_AUTO_TEST_CASE(another_header_before_a_payload_is_refused) {
     const Bytes from = sealed(sealer, other, 64);
     // Equal payloads, so that the checksum holds: only the MAC can tell.
     std::copy_n(from.begin() + 32, 32, mixed.begin() + 32);
-    BOOST_TEST((why(sealer.verify(other.key, mixed)) == errc::wrong_seal));
+    BOOST_TEST(why(sealer.verify(other.key, mixed)) == errc::wrong_seal);
 }
 
 BOOST_AUTO_TEST_CASE(a_changed_payload_with_a_fitting_checksum_is_refused) {
     const SegmentHead head = segment_head();
     const SegmentSealer foreign(crypto, as_bytes("another secret"));
     Bytes forged = sealed(foreign, head, 64);
-    BOOST_TEST((why(sealer.verify(head.key, forged)) == errc::wrong_seal));
+    BOOST_TEST(why(sealer.verify(head.key, forged)) == errc::wrong_seal);
     const Bytes real = sealed(sealer, head, 64);
     std::copy_n(real.begin(), aead_tag_size, forged.begin());
     forged[segment_header_size] = 0xee;
-    BOOST_TEST((why(sealer.verify(head.key, forged)) == errc::wrong_checksum));
+    BOOST_TEST(why(sealer.verify(head.key, forged)) == errc::wrong_checksum);
 }
 
 BOOST_AUTO_TEST_CASE(a_changed_payload_is_told_from_a_foreign_seal) {
     const SegmentHead head = segment_head();
     Bytes bytes = sealed(sealer, head, 64);
     bytes.back() ^= 1;
-    BOOST_TEST((why(sealer.verify(head.key, bytes)) == errc::wrong_checksum));
+    BOOST_TEST(why(sealer.verify(head.key, bytes)) == errc::wrong_checksum);
 }
 
 BOOST_AUTO_TEST_CASE(lengths_that_no_segment_has_are_refused_before_any_reading) {
     Bytes bytes = sealed(sealer, segment_head(), 0);
     for (std::size_t i = 0; i < 8; ++i) bytes[112 + i] = 0xff;
-    BOOST_TEST((why(parse_segment(bytes)) == errc::malformed));
+    BOOST_TEST(why(parse_segment(bytes)) == errc::malformed);
     BOOST_TEST(!is_valid_sealed_size(segment_header_size - 1));
     BOOST_TEST(is_valid_sealed_size(segment_header_size + segment_payload_max));
     BOOST_TEST(!is_valid_sealed_size(segment_header_size + segment_payload_max + 1));

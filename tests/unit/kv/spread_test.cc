@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "keys.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::kv;
@@ -30,8 +31,8 @@ BOOST_AUTO_TEST_CASE(items_for_one_peer_share_a_question) {
     for (std::uint64_t n = 0; n < 5; ++n) spread.offer(one, item(n));
     const auto offer = spread.next(start, *everybody);
     BOOST_REQUIRE(offer.has_value());
-    BOOST_TEST((offer->to == one));
-    BOOST_TEST((offer->question.kind == QuestionKind::offer));
+    BOOST_TEST(offer->to == one);
+    BOOST_TEST(offer->question.kind == QuestionKind::offer);
     BOOST_TEST(offer->question.items.size() == 5U);
     spread.offer(one, item(9));
     BOOST_TEST(!spread.next(start, *everybody).has_value());
@@ -47,16 +48,16 @@ BOOST_AUTO_TEST_CASE(peers_take_turns) {
         spread.offer(one, item(n));
         spread.offer(two, item(n));
     }
-    BOOST_TEST((spread.next(start, *everybody)->to == one));
-    BOOST_TEST((spread.next(start, *everybody)->to == two));
+    BOOST_TEST(spread.next(start, *everybody)->to == one);
+    BOOST_TEST(spread.next(start, *everybody)->to == two);
     spread.offer(one, item(7));
     spread.offer(two, item(7));
     spread.answered(start, one, all(3, OfferOutcome::held));
-    BOOST_TEST((spread.next(start, *everybody)->to == one));
+    BOOST_TEST(spread.next(start, *everybody)->to == one);
     spread.answered(start, two, all(3, OfferOutcome::held));
     spread.answered(start, one, all(1, OfferOutcome::held));
     spread.offer(one, item(8));
-    BOOST_TEST((spread.next(start, *everybody)->to == two));
+    BOOST_TEST(spread.next(start, *everybody)->to == two);
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_queued_twice) {
@@ -84,13 +85,13 @@ BOOST_AUTO_TEST_CASE(a_failure_is_retried_at_longer_intervals_and_not_for_good) 
         if (tries == config.tries) break;
         BOOST_TEST(!spread.next(now, *everybody).has_value());
         const Duration wait = spread.next_timeout() - now;
-        BOOST_TEST((wait > waited));
+        BOOST_TEST(wait > waited);
         waited = wait;
         now = spread.next_timeout();
     }
     BOOST_TEST(spread.is_idle());
     BOOST_TEST(spread.counters().dropped == 1U);
-    BOOST_TEST((spread.next_timeout() == time_never));
+    BOOST_TEST(spread.next_timeout() == time_never);
 }
 
 BOOST_AUTO_TEST_CASE(a_refusal_is_final_and_a_full_queue_elsewhere_is_not) {
@@ -101,7 +102,7 @@ BOOST_AUTO_TEST_CASE(a_refusal_is_final_and_a_full_queue_elsewhere_is_not) {
     BOOST_TEST(spread.answered(start, one, std::vector{OfferOutcome::refused, OfferOutcome::later}).empty());
     BOOST_TEST(spread.waiting() == 1U);
     BOOST_TEST(spread.counters().refused == 1U);
-    BOOST_TEST((spread.next(spread.next_timeout(), *everybody)->question.items == std::vector{item(2)}));
+    BOOST_TEST(spread.next(spread.next_timeout(), *everybody)->question.items == std::vector{item(2)});
 }
 
 BOOST_AUTO_TEST_CASE(a_question_is_bounded_in_bytes_except_for_one_segment) {
@@ -133,11 +134,11 @@ BOOST_AUTO_TEST_CASE(moves_and_offers_do_not_share_a_question) {
     Spread spread({});
     spread.offer(one, item(1));
     spread.offer(one, item(2), true);
-    BOOST_TEST((spread.next(start, *everybody)->question.kind == QuestionKind::offer));
+    BOOST_TEST(spread.next(start, *everybody)->question.kind == QuestionKind::offer);
     spread.answered(start, one, all(1, OfferOutcome::held));
     const auto move = spread.next(start, *everybody);
-    BOOST_TEST((move->question.kind == QuestionKind::move));
-    BOOST_TEST((move->question.items == std::vector{item(2)}));
+    BOOST_TEST(move->question.kind == QuestionKind::move);
+    BOOST_TEST(move->question.items == std::vector{item(2)});
 }
 
 BOOST_AUTO_TEST_CASE(a_former_owner_is_offered_only_moves) {
@@ -149,7 +150,7 @@ BOOST_AUTO_TEST_CASE(a_former_owner_is_offered_only_moves) {
     BOOST_TEST(!spread.next(start, *many).has_value());
     BOOST_TEST(spread.is_idle());
     spread.offer(one, item(foreign), true);
-    BOOST_TEST((spread.next(start, *many)->question.kind == QuestionKind::move));
+    BOOST_TEST(spread.next(start, *many)->question.kind == QuestionKind::move);
 }
 
 BOOST_AUTO_TEST_CASE(items_for_a_peer_out_of_reach_are_dropped) {

@@ -1,4 +1,5 @@
 #include "kv/store_index.h"
+#include "support/print.h"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -50,7 +51,7 @@ std::vector<std::uint64_t> put(StoreIndex& index, WallTime now, StoreEntry entry
                                Admission expected = Admission::admitted) {
     std::vector<StoreEntry> gone;
     entry.last_use_s = static_cast<std::uint32_t>(now.unix_seconds());
-    BOOST_TEST((index.admit(now, entry, gone) == expected));
+    BOOST_TEST(index.admit(now, entry, gone) == expected);
     if (expected == Admission::admitted) index.commit(entry);
     std::vector<std::uint64_t> places;
     for (const StoreEntry& one : gone) places.push_back(one.place);
@@ -67,9 +68,9 @@ BOOST_AUTO_TEST_CASE(the_least_recently_used_goes_first) {
     StoreIndex index(limits(3 * mib));
     for (std::uint32_t n = 1; n <= 3; ++n) BOOST_TEST(put(index, at(n), entry(n)).empty());
     BOOST_TEST(index.use(at(4), key(1)).has_value());
-    BOOST_TEST((put(index, at(5), entry(4)) == Places{2}));
-    BOOST_TEST((put(index, at(6), entry(5)) == Places{3}));
-    BOOST_TEST((put(index, at(7), entry(6)) == Places{1}));
+    BOOST_TEST(put(index, at(5), entry(4)) == Places{2});
+    BOOST_TEST(put(index, at(6), entry(5)) == Places{3});
+    BOOST_TEST(put(index, at(7), entry(6)) == Places{1});
     BOOST_TEST(index.physical_bytes() == 3 * mib);
 }
 
@@ -78,7 +79,7 @@ BOOST_AUTO_TEST_CASE(small_entries_count_as_whole_blocks) {
     for (std::uint32_t n = 1; n <= 3; ++n) BOOST_TEST(put(index, at(0), entry(n, alice, 200)).empty());
     BOOST_TEST(index.physical_bytes() == 3 * segment_block);
     BOOST_TEST(index.sealed_bytes() == 600u);
-    BOOST_TEST((put(index, at(0), entry(4, alice, 4097)) == Places{1, 2}));
+    BOOST_TEST(put(index, at(0), entry(4, alice, 4097)) == (Places{1, 2}));
 }
 
 BOOST_AUTO_TEST_CASE(overhead_takes_room_from_entries) {
@@ -86,7 +87,7 @@ BOOST_AUTO_TEST_CASE(overhead_takes_room_from_entries) {
     index.set_overhead(mib);
     put(index, at(0), entry(1));
     put(index, at(0), entry(2));
-    BOOST_TEST((put(index, at(0), entry(3)) == Places{1}));
+    BOOST_TEST(put(index, at(0), entry(3)) == Places{1});
     index.set_overhead(3 * mib);
     put(index, at(0), entry(4), Admission::no_room);
 }
@@ -98,7 +99,7 @@ BOOST_AUTO_TEST_CASE(a_capacity_that_shrinks_is_reached_again) {
     std::vector<StoreEntry> gone;
     index.make_room(at(0), 100, gone);
     BOOST_TEST(gone.size() == 6u);
-    BOOST_TEST((put(index, at(0), entry(10)) == Places{6}));
+    BOOST_TEST(put(index, at(0), entry(10)) == Places{6});
     put(index, at(0), entry(11, alice, 5 * mib), Admission::no_room);
 }
 
@@ -146,7 +147,7 @@ BOOST_AUTO_TEST_CASE(a_tenant_over_its_quota_drops_its_own) {
     put(index, at(0), entry(1, bob));
     put(index, at(1), entry(2, alice));
     put(index, at(2), entry(3, alice));
-    BOOST_TEST((put(index, at(3), entry(4, alice)) == Places{2}));
+    BOOST_TEST(put(index, at(3), entry(4, alice)) == Places{2});
     BOOST_TEST(index.tenant_bytes(alice) == 2 * mib);
     BOOST_TEST(put(index, at(3), entry(5, alice, 3 * mib), Admission::over_quota).empty());
     index.set_quota(alice, mib);
@@ -160,11 +161,11 @@ BOOST_AUTO_TEST_CASE(puts_under_way_count_against_the_quota) {
     StoreIndex index(limits(100 * mib));
     index.set_quota(alice, 2 * mib);
     std::vector<StoreEntry> gone;
-    BOOST_TEST((index.admit(at(0), entry(1), gone) == Admission::admitted));
-    BOOST_TEST((index.admit(at(0), entry(2), gone) == Admission::admitted));
-    BOOST_TEST((index.admit(at(0), entry(3), gone) == Admission::over_quota));
+    BOOST_TEST(index.admit(at(0), entry(1), gone) == Admission::admitted);
+    BOOST_TEST(index.admit(at(0), entry(2), gone) == Admission::admitted);
+    BOOST_TEST(index.admit(at(0), entry(3), gone) == Admission::over_quota);
     index.abort(entry(1));
-    BOOST_TEST((index.admit(at(0), entry(3), gone) == Admission::admitted));
+    BOOST_TEST(index.admit(at(0), entry(3), gone) == Admission::admitted);
     BOOST_TEST(gone.empty());
 }
 
@@ -174,9 +175,9 @@ BOOST_AUTO_TEST_CASE(a_leased_entry_stays_until_its_lease_ends) {
     put(index, at(0), entry(2));
     BOOST_TEST(index.lease(at(1), key(1)));
     BOOST_TEST(index.use(at(2), key(2)).has_value());
-    BOOST_TEST((put(index, at(3), entry(3)) == Places{2}));
+    BOOST_TEST(put(index, at(3), entry(3)) == Places{2});
     BOOST_TEST(index.leases() == 1u);
-    BOOST_TEST((put(index, at(7), entry(4)) == Places{1}));
+    BOOST_TEST(put(index, at(7), entry(4)) == Places{1});
     BOOST_TEST(index.leases() == 0u);
     BOOST_TEST(!index.lease(at(7), key(1)));
 }
@@ -211,14 +212,14 @@ BOOST_AUTO_TEST_CASE(a_lease_that_is_renewed_lasts_longer_and_counts_once) {
     for (std::int64_t second = 0; second < 60; ++second) BOOST_TEST(index.lease(at(second), key(1)));
     BOOST_TEST(index.leases() == 1u);
     put(index, at(61), entry(2), Admission::no_room);
-    BOOST_TEST((put(index, at(65), entry(2)) == Places{1}));
+    BOOST_TEST(put(index, at(65), entry(2)) == Places{1});
 }
 
 BOOST_AUTO_TEST_CASE(a_clock_that_is_set_back_ends_leases_instead_of_stretching_them) {
     StoreIndex index(limits(mib));
     put(index, at(0), entry(1));
     index.lease(at(1000), key(1));
-    BOOST_TEST((put(index, at(0), entry(2)) == Places{1}));
+    BOOST_TEST(put(index, at(0), entry(2)) == Places{1});
     BOOST_TEST(index.leases() == 0u);
 }
 
@@ -246,7 +247,7 @@ BOOST_AUTO_TEST_CASE(an_expiry_of_its_own_counts_whatever_the_use) {
     put(index, at(0), some);
     BOOST_TEST(index.use(at(9), key(1)).has_value());
     BOOST_TEST(!index.use(at(10), key(1)).has_value());
-    BOOST_TEST((put(index, at(11), value(1, 4)) == Places{1}));
+    BOOST_TEST(put(index, at(11), value(1, 4)) == Places{1});
     std::vector<StoreEntry> gone;
     index.make_room(at(50), 100, gone);
     BOOST_TEST(gone.empty());
@@ -262,7 +263,7 @@ BOOST_AUTO_TEST_CASE(a_segment_is_present_and_a_value_gives_way_to_a_later_one) 
     StoreEntry later = value(2, 8);
     later.place = 20;
     std::vector<StoreEntry> gone;
-    BOOST_TEST((index.admit(at(0), later, gone) == Admission::admitted));
+    BOOST_TEST(index.admit(at(0), later, gone) == Admission::admitted);
     BOOST_TEST(index.find(at(0), key(2))->place == 2u);
     BOOST_TEST(index.commit(later)->place == 2u);
     BOOST_TEST(index.find(at(0), key(2))->place == 20u);
@@ -274,8 +275,8 @@ BOOST_AUTO_TEST_CASE(of_two_writers_of_one_key_the_loser_comes_back) {
     std::vector<StoreEntry> gone;
     StoreEntry first = entry(1), second = entry(1);
     second.place = 11;
-    BOOST_TEST((index.admit(at(0), first, gone) == Admission::admitted));
-    BOOST_TEST((index.admit(at(0), second, gone) == Admission::admitted));
+    BOOST_TEST(index.admit(at(0), first, gone) == Admission::admitted);
+    BOOST_TEST(index.admit(at(0), second, gone) == Admission::admitted);
     BOOST_TEST(!index.commit(second).has_value());
     BOOST_TEST(index.commit(first)->place == 1u);
     BOOST_TEST(index.stands(key(1), 11));
@@ -290,8 +291,8 @@ BOOST_AUTO_TEST_CASE(restored_entries_go_in_the_order_of_their_use) {
         index.restore(some);
     }
     index.order_by_use();
-    BOOST_TEST((put(index, at(9), entry(4)) == Places{1}));
-    BOOST_TEST((put(index, at(9), entry(5)) == Places{2}));
+    BOOST_TEST(put(index, at(9), entry(4)) == Places{1});
+    BOOST_TEST(put(index, at(9), entry(5)) == Places{2});
 }
 
 BOOST_AUTO_TEST_CASE(a_use_is_written_down_at_most_once_a_minute) {
@@ -333,15 +334,15 @@ BOOST_AUTO_TEST_CASE(next_to_go_names_unpersisted_entries_oldest_first) {
     };
     BOOST_TEST(named(2 * mib).empty());
     // Two would go for four more; one of them is a value.
-    BOOST_TEST((named(4 * mib) == Places{1}));
-    BOOST_TEST((named(6 * mib) == Places{1, 3, 4}));
-    BOOST_TEST((named(6 * mib, 2) == Places{1, 3}));
+    BOOST_TEST(named(4 * mib) == Places{1});
+    BOOST_TEST(named(6 * mib) == (Places{1, 3, 4}));
+    BOOST_TEST(named(6 * mib, 2) == (Places{1, 3}));
     index.mark_persisted(key(1));
     index.mark_persisted(key(3));
     index.mark_persisted(key(99));
-    BOOST_TEST((named(6 * mib) == Places{4}));
+    BOOST_TEST(named(6 * mib) == Places{4});
     index.use(at(11), key(4));
-    BOOST_TEST((named(6 * mib) == Places{5}));
+    BOOST_TEST(named(6 * mib) == Places{5});
 }
 
 BOOST_AUTO_TEST_CASE(what_ends_soon_or_is_over_its_quota_is_next_to_go) {
@@ -356,10 +357,10 @@ BOOST_AUTO_TEST_CASE(what_ends_soon_or_is_over_its_quota_is_next_to_go) {
         return places;
     };
     BOOST_TEST(named(800, 100).empty());
-    BOOST_TEST((named(800, 300) == Places{1}));
+    BOOST_TEST(named(800, 300) == Places{1});
     for (std::uint32_t n = 3; n <= 20; ++n) put(index, at(801), entry(n, bob));
     index.set_quota(bob, 18 * mib);
-    BOOST_TEST((named(802, 0) == Places{3, 4}));
+    BOOST_TEST(named(802, 0) == (Places{3, 4}));
 }
 
 BOOST_AUTO_TEST_CASE(evicted_unpersisted_segments_are_counted) {

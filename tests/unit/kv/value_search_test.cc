@@ -4,6 +4,7 @@
 #include <map>
 
 #include "keys.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::kv;
@@ -58,7 +59,7 @@ BOOST_AUTO_TEST_SUITE(value_search)
 BOOST_FIXTURE_TEST_CASE(the_later_of_two_owners_answers_is_the_last_version, Case) {
     const auto verdict = run(outside, nothing, {{first, version(0, 5)}, {second, version(0, 9)}});
     BOOST_TEST(verdict.stamp == 9u);
-    BOOST_TEST((verdict.holders == std::vector{second}));
+    BOOST_TEST(verdict.holders == std::vector{second});
     BOOST_TEST(verdict.is_sure);
     BOOST_TEST(verdict.is_found());
     BOOST_TEST(asked.size() == 2u);
@@ -83,13 +84,13 @@ BOOST_FIXTURE_TEST_CASE(what_was_written_after_a_removal_is_found, Case) {
 BOOST_FIXTURE_TEST_CASE(an_owners_own_version_counts_when_the_other_has_none, Case) {
     const auto verdict = run(first, {version(0, 5)}, {{second, nothing.item}});
     BOOST_TEST(verdict.is_local);
-    BOOST_TEST((asked == std::vector{second}));
+    BOOST_TEST(asked == std::vector{second});
 }
 
 BOOST_FIXTURE_TEST_CASE(an_owner_that_missed_a_write_hears_of_it, Case) {
     const auto verdict = run(first, {version(0, 5)}, {{second, version(0, 9)}});
     BOOST_TEST(!verdict.is_local);
-    BOOST_TEST((verdict.holders == std::vector{second}));
+    BOOST_TEST(verdict.holders == std::vector{second});
 }
 
 BOOST_FIXTURE_TEST_CASE(a_copy_counts_only_as_far_as_an_owner_vouches_for_it, Case) {
@@ -121,7 +122,7 @@ BOOST_FIXTURE_TEST_CASE(one_silent_owner_makes_it_unsure_and_no_miss, Case) {
 BOOST_FIXTURE_TEST_CASE(who_is_out_of_reach_or_avoided_is_not_asked, Case) {
     placement = placement_of(4, {first.value});
     BOOST_TEST(!run(outside, nothing, {{second, nothing.item}}).is_sure);
-    BOOST_TEST((asked == std::vector{second}));
+    BOOST_TEST(asked == std::vector{second});
     ValueSearch search({nothing}, outside, *placement_of(4), [](PeerId) { return true; });
     BOOST_TEST(search.is_over());
     BOOST_TEST(!search.verdicts().at(0).is_sure);
@@ -137,11 +138,11 @@ BOOST_AUTO_TEST_CASE(the_version_in_memory_counts_unless_the_one_on_disk_is_late
     const Item older{key(1), 5, 4096};
     const Item later{key(1), 6, 0};
     const KnownValue nothing{{key(1), 0, 0}};
-    BOOST_TEST((known_value(nothing, older, false) == KnownValue{older, false}));
-    BOOST_TEST((known_value({older, true}, later, false) == KnownValue{later, false}));
-    BOOST_TEST((known_value({later, true}, older, true) == KnownValue{later, true}));
+    BOOST_TEST(known_value(nothing, older, false) == (KnownValue{older, false}));
+    BOOST_TEST(known_value({older, true}, later, false) == (KnownValue{later, false}));
+    BOOST_TEST(known_value({later, true}, older, true) == (KnownValue{later, true}));
     // On disk, too: its owners may not have it.
-    BOOST_TEST((known_value({older, true}, older, false) == KnownValue{older, true}));
+    BOOST_TEST(known_value({older, true}, older, false) == (KnownValue{older, true}));
 }
 
 BOOST_AUTO_TEST_CASE(each_owner_is_asked_once_for_all_of_its_values_within_the_limit_of_a_question) {

@@ -1,4 +1,5 @@
 #include "node/identity.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 #include <string>
@@ -11,7 +12,7 @@ using namespace exa::node;
 BOOST_AUTO_TEST_CASE(a_first_instance_has_the_fresh_id_and_generation_1) {
     const auto next = next_instance(std::nullopt, PeerId{7});
     BOOST_REQUIRE(next.has_value());
-    BOOST_TEST((next->identity == Identity{PeerId{7}, Generation{1}}));
+    BOOST_TEST(next->identity == (Identity{PeerId{7}, Generation{1}}));
     BOOST_TEST(next->file == "exaserve-identity 1\n0000000000000007 1\n");
 }
 
@@ -19,7 +20,7 @@ BOOST_AUTO_TEST_CASE(every_start_keeps_the_id_and_grows_the_generation) {
     std::string file = next_instance(std::nullopt, PeerId{7})->file;
     for (std::uint64_t generation = 2; generation < 100; ++generation) {
         const auto next = next_instance(file, PeerId{8});
-        BOOST_TEST((next->identity == Identity{PeerId{7}, Generation{generation}}));
+        BOOST_TEST(next->identity == (Identity{PeerId{7}, Generation{generation}}));
         file = next->file;
     }
 }
@@ -36,7 +37,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_file_starts_nothing) {
 
 BOOST_AUTO_TEST_CASE(a_text_is_read_as_it_was_written) {
     const Identity identity{PeerId{0xfedcba9876543210}, Generation{18'446'744'073'709'551'615U}};
-    BOOST_TEST((parse_identity(format_identity(identity)) == identity));
+    BOOST_TEST(parse_identity(format_identity(identity)) == identity);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

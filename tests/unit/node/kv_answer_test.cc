@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "support/print.h"
 #include "unit/kv/keys.h"
 
 using namespace exa;
@@ -36,14 +37,14 @@ BOOST_AUTO_TEST_CASE(a_lookup_is_answered_with_what_the_store_says) {
     KvAnswer answer = answer_to(kv::QuestionKind::lookup, {{key(1)}, {key(2)}});
     const auto work = answer.poll_work();
     BOOST_REQUIRE(is<KvAnswer::Lookup>(work));
-    BOOST_TEST((std::get<KvAnswer::Lookup>(*work).keys == std::vector{key(1), key(2)}));
+    BOOST_TEST(std::get<KvAnswer::Lookup>(*work).keys == (std::vector{key(1), key(2)}));
     BOOST_TEST(!answer.poll_work());
     BOOST_TEST(!answer.poll_part());
     const std::vector<kv::Item> items{{key(1), 0, 4096}, {key(2)}};
     answer.handle_items(items);
     const auto body = answer.poll_part();
     BOOST_REQUIRE(is<KvAnswer::Body>(body));
-    BOOST_TEST((kv::decode_items(std::get<KvAnswer::Body>(*body).bytes, 2).value() == items));
+    BOOST_TEST(kv::decode_items(std::get<KvAnswer::Body>(*body).bytes, 2).value() == items);
     BOOST_TEST(answer.is_sent());
     BOOST_TEST(is<KvAnswer::End>(answer.poll_part()));
     BOOST_TEST(!answer.poll_part());

@@ -4,6 +4,7 @@
 
 #include "io/crypto/openssl_crypto.h"
 #include "kv_views.h"
+#include "support/print.h"
 #include "unit/kv/keys.h"
 
 using namespace exa;
@@ -215,8 +216,8 @@ BOOST_AUTO_TEST_CASE(an_offer_is_answered_when_what_was_fetched_for_it_is_stored
     world.replicator.handle_stored(world.now, stores[0].item, kv::OfferOutcome::held);
     const auto answers = world.take<KvReplicator::Answer>();
     BOOST_REQUIRE(answers.size() == 1U);
-    BOOST_TEST((answers[0].id == kv::OfferId{9}));
-    BOOST_TEST((kv::decode_outcomes(answers[0].body, 1).value() == std::vector{kv::OfferOutcome::held}));
+    BOOST_TEST(answers[0].id == kv::OfferId{9});
+    BOOST_TEST(kv::decode_outcomes(answers[0].body, 1).value() == std::vector{kv::OfferOutcome::held});
 }
 
 BOOST_AUTO_TEST_CASE(the_early_publish_mutant_answers_before_anything_is_stored) {
@@ -238,14 +239,14 @@ BOOST_AUTO_TEST_CASE(a_move_takes_segments_that_are_here_to_a_peer_in_reach) {
     value.stamp = 5;
     world.holdings.put(value);
     const std::vector<kv::SegmentKey> keys{key(1), key(2), key(3)};
-    BOOST_TEST((world.replicator.move(world.now, self, keys) == std::nullopt));
-    BOOST_TEST((world.replicator.move(world.now, PeerId{77}, keys) == std::nullopt));
-    BOOST_TEST((world.replicator.move(world.now, PeerId{3}, keys) == std::optional<std::size_t>(1)));
+    BOOST_TEST(world.replicator.move(world.now, self, keys) == std::nullopt);
+    BOOST_TEST(world.replicator.move(world.now, PeerId{77}, keys) == std::nullopt);
+    BOOST_TEST(world.replicator.move(world.now, PeerId{3}, keys) == std::optional<std::size_t>(1));
     const auto sends = world.take<Exchange::Send>();
     BOOST_REQUIRE(sends.size() == 1U);
-    BOOST_TEST((sends[0].question.kind == kv::QuestionKind::move));
+    BOOST_TEST(sends[0].question.kind == kv::QuestionKind::move);
     world.replicator.handle_view(world.now, view_of(3, {3}));
-    BOOST_TEST((world.replicator.move(world.now, PeerId{3}, keys) == std::nullopt));
+    BOOST_TEST(world.replicator.move(world.now, PeerId{3}, keys) == std::nullopt);
 }
 
 BOOST_AUTO_TEST_CASE(the_same_view_twice_begins_no_second_pass_of_repair) {

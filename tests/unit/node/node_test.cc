@@ -1,4 +1,5 @@
 #include "node/node.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 #include <map>
@@ -123,11 +124,11 @@ BOOST_AUTO_TEST_CASE(views_are_the_same_objects_until_something_changes) {
     node::Node& one = cluster.nodes.at(1);
     const auto members = one.members();
     const auto routing = one.routing();
-    BOOST_TEST((one.members() == members));
-    BOOST_TEST((one.routing() == routing));
+    BOOST_TEST(one.members() == members);
+    BOOST_TEST(one.routing() == routing);
     one.set_replica(cluster.now, replica(1, 0, wire::ReplicaState::ready));
-    BOOST_TEST((one.members() != members));
-    BOOST_TEST((one.routing() != routing));
+    BOOST_TEST(one.members() != members);
+    BOOST_TEST(one.routing() != routing);
 }
 
 BOOST_AUTO_TEST_CASE(draining_peer_is_marked_in_every_routing_view) {
@@ -146,7 +147,7 @@ BOOST_AUTO_TEST_CASE(starting_peer_serves_once_it_has_joined) {
     cluster.run(3s);
     for (std::uint64_t id = 1; id <= 2; ++id)
         for (const auto& member : cluster.nodes.at(id).members()->members)
-            BOOST_TEST((member->record->state == wire::PeerState::serving));
+            BOOST_TEST(member->record->state == wire::PeerState::serving);
 }
 
 BOOST_AUTO_TEST_CASE(leaving_twice_is_leaving_and_orders_behind_it_change_nothing) {
@@ -161,7 +162,7 @@ BOOST_AUTO_TEST_CASE(leaving_twice_is_leaving_and_orders_behind_it_change_nothin
     const auto members = cluster.nodes.at(2).members();
     const membership::Member* left = members->find(PeerId{1});
     BOOST_REQUIRE(left != nullptr);
-    BOOST_TEST((left->liveness == membership::Liveness::left));
+    BOOST_TEST(left->liveness == membership::Liveness::left);
     BOOST_TEST(left->record->replicas.empty());
 }
 

@@ -4,6 +4,7 @@
 
 #include "io/crypto/openssl_crypto.h"
 #include "node/errc.h"
+#include "support/print.h"
 
 using namespace exa;
 using membership::KeyRing;
@@ -49,7 +50,7 @@ struct Cluster {
 
 void refused(const Result<void>& checked, errc code, const std::string& names) {
     BOOST_TEST_REQUIRE(checked.has_error());
-    BOOST_TEST((checked.error().code == code));
+    BOOST_TEST(checked.error().code == code);
     BOOST_TEST(checked.error().detail.find(names) != std::string::npos, checked.error().detail);
 }
 

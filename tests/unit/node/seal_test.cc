@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "io/crypto/openssl_crypto.h"
+#include "support/print.h"
 #include "wire/errc.h"
 
 using namespace exa;
@@ -59,7 +60,7 @@ BOOST_AUTO_TEST_CASE(without_keys_packets_pass_as_they_are) {
     Seal seal = seal_of(1, {});
     BOOST_TEST(seal.seal(PeerId{2}, plain).value() == plain);
     const auto opened = seal.open(now, somewhere, plain);
-    BOOST_TEST((opened.value().data() == plain.data()));
+    BOOST_TEST(opened.value().data() == plain.data());
     BOOST_TEST(!seal.take_alarm().has_value());
 }
 
@@ -68,21 +69,21 @@ BOOST_AUTO_TEST_CASE(a_sealed_node_drops_plain_packets_and_an_unsealed_one_seale
     Seal unsealed = seal_of(2, {});
     BOOST_TEST(error_of(sealed, plain) == wire::errc::not_sealed);
     BOOST_TEST(sealed.counters().plain == 1U);
-    BOOST_TEST((sealed.take_alarm() == EventKind::heard_plaintext));
+    BOOST_TEST(sealed.take_alarm() == EventKind::heard_plaintext);
     BOOST_TEST(error_of(unsealed, sealed.seal({}, plain).value()) == wire::errc::sealed);
     BOOST_TEST(unsealed.counters().sealed == 1U);
-    BOOST_TEST((unsealed.take_alarm() == EventKind::heard_encrypted));
+    BOOST_TEST(unsealed.take_alarm() == EventKind::heard_encrypted);
 }
 
 BOOST_AUTO_TEST_CASE(a_key_that_is_not_held_is_an_alarm_that_names_it_and_damage_is_none) {
     Seal one = seal_of(1, {key(1)});
     Seal other = seal_of(2, {key(2)});
     BOOST_TEST(error_of(one, other.seal({}, plain).value()) == wire::errc::unknown_key);
-    BOOST_TEST((one.take_alarm() == EventKind::heard_foreign_key));
+    BOOST_TEST(one.take_alarm() == EventKind::heard_foreign_key);
     const auto alarms = one.alarms(now);
     BOOST_TEST_REQUIRE(alarms.size() == 1U);
-    BOOST_TEST((alarms[0].key == key(2).id));
-    BOOST_TEST((alarms[0].from == somewhere));
+    BOOST_TEST(alarms[0].key == key(2).id);
+    BOOST_TEST(alarms[0].from == somewhere);
     Bytes damaged = seal_of(3, {key(1)}).seal({}, plain).value();
     damaged.back() ^= 1;
     BOOST_TEST(error_of(one, damaged) == wire::errc::not_authentic);
@@ -104,25 +105,25 @@ BOOST_AUTO_TEST_CASE(an_alarm_is_told_once_until_it_was_quiet_for_long) {
 
 BOOST_AUTO_TEST_CASE(peers_that_keep_up_are_sealed_to_with_the_primary_alone) {
     Seal one = seal_of(1, {key(1), key(2)});
-    BOOST_TEST((keys_used(one, PeerId{2}) == std::set{key(1).id}));
+    BOOST_TEST(keys_used(one, PeerId{2}) == std::set{key(1).id});
     Seal two = seal_of(2, {key(1), key(2)});
     BOOST_TEST(!error_of(one, two.seal(PeerId{1}, plain).value()));
-    BOOST_TEST((keys_used(one, PeerId{2}) == std::set{key(1).id}));
+    BOOST_TEST(keys_used(one, PeerId{2}) == std::set{key(1).id});
 }
 
 BOOST_AUTO_TEST_CASE(a_peer_that_speaks_under_another_key_gets_both_until_it_follows) {
     Seal one = seal_of(1, {key(2), key(1)});
     Seal behind = seal_of(2, {key(1)});
     BOOST_TEST(!error_of(one, behind.seal(PeerId{1}, plain).value()));
-    BOOST_TEST((keys_used(one, PeerId{2}) == std::set{key(1).id, key(2).id}));
+    BOOST_TEST(keys_used(one, PeerId{2}) == (std::set{key(1).id, key(2).id}));
     behind.set_keys(ring({key(2), key(1)}), ring({key(2), key(1)}));
     BOOST_TEST(!error_of(one, behind.seal(PeerId{1}, plain).value()));
-    BOOST_TEST((keys_used(one, PeerId{2}) == std::set{key(2).id}));
+    BOOST_TEST(keys_used(one, PeerId{2}) == std::set{key(2).id});
 }
 
 BOOST_AUTO_TEST_CASE(strangers_get_every_key_that_is_installed) {
     Seal one = seal_of(1, {key(1), key(2), key(3)});
-    BOOST_TEST((keys_used(one, PeerId{}) == std::set{key(1).id, key(2).id, key(3).id}));
+    BOOST_TEST(keys_used(one, PeerId{}) == (std::set{key(1).id, key(2).id, key(3).id}));
 }
 
 BOOST_AUTO_TEST_CASE(a_new_primary_seals_only_once_it_is_stored_and_a_removed_one_no_more) {
@@ -131,13 +132,13 @@ BOOST_AUTO_TEST_CASE(a_new_primary_seals_only_once_it_is_stored_and_a_removed_on
     KeyRing changed = stored;
     changed.use(key(2).id);
     one.set_keys(changed, stored);
-    BOOST_TEST((keys_used(one, PeerId{2}) == std::set{key(1).id}));
+    BOOST_TEST(keys_used(one, PeerId{2}) == std::set{key(1).id});
     one.set_keys(changed, changed);
-    BOOST_TEST((keys_used(one, PeerId{2}) == std::set{key(2).id}));
+    BOOST_TEST(keys_used(one, PeerId{2}) == std::set{key(2).id});
     KeyRing less = changed;
     less.remove(key(1).id);
     one.set_keys(less, stored);
-    BOOST_TEST((keys_used(one, PeerId{2}) == std::set{key(2).id}));
+    BOOST_TEST(keys_used(one, PeerId{2}) == std::set{key(2).id});
     BOOST_TEST(error_of(one, seal_of(3, {key(1)}).seal({}, plain).value()) == wire::errc::unknown_key);
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "support/print.h"
 #include "unit/router/cluster.h"
 
 using namespace exa;
@@ -53,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_session_takes_the_first_of_the_ring_in_good_standing) {
         world.tracker.handle_peer_broken(start, PeerId{order[down] + 1});
         const auto choice = world.choose(need);
         BOOST_TEST(choice->slot == order[down + 1]);
-        BOOST_TEST((choice->reason == Reason::session_moved));
+        BOOST_TEST(choice->reason == Reason::session_moved);
     }
     world.tracker.handle_peer_broken(start, PeerId{order[5] + 1});
     BOOST_TEST(!world.choose(need).has_value());
@@ -66,7 +67,7 @@ BOOST_AUTO_TEST_CASE(the_reason_is_the_owners_even_when_a_later_one_is_passed_ov
     world.tracker.handle_peer_broken(start, PeerId{order[1] + 1});
     const auto choice = world.choose({.position = 99});
     BOOST_TEST(choice->slot == order[2]);
-    BOOST_TEST((choice->reason == Reason::session_spilled));
+    BOOST_TEST(choice->reason == Reason::session_spilled);
 }
 
 BOOST_AUTO_TEST_CASE(a_session_that_was_turned_away_spreads_over_the_less_loaded_of_the_next_on_the_ring) {
@@ -78,10 +79,10 @@ BOOST_AUTO_TEST_CASE(a_session_that_was_turned_away_spreads_over_the_less_loaded
     std::set<std::uint32_t> chosen;
     for (int i = 0; i < 200; ++i) {
         const auto choice = world.choose(need);
-        BOOST_TEST((choice->reason == Reason::session_spilled));
+        BOOST_TEST(choice->reason == Reason::session_spilled);
         chosen.insert(choice->slot);
     }
-    BOOST_TEST((chosen == std::set{order[1], order[3], order[4]}));
+    BOOST_TEST(chosen == (std::set{order[1], order[3], order[4]}));
 }
 
 BOOST_AUTO_TEST_CASE(a_session_whose_owner_is_out_of_reach_moves_to_the_very_next_however_far_it_had_spread) {
@@ -97,7 +98,7 @@ BOOST_AUTO_TEST_CASE(a_kept_spill_holds_only_in_good_standing) {
     const auto order = world.ring_order(99);
     const Need need{.position = 99, .spill = Spill{world.tracker.id(order[3])}};
     BOOST_TEST(world.choose(need)->slot == order[3]);
-    BOOST_TEST((world.choose(need)->reason == Reason::spill_kept));
+    BOOST_TEST(world.choose(need)->reason == Reason::spill_kept);
     world.tracker.handle_busy(start, order[3]);
     BOOST_TEST(world.choose(need)->slot == order[0]);
     const Need gone{.position = 99, .spill = Spill{ReplicaId{PeerId{77}, DeploymentId{1}, 0}}};
@@ -147,7 +148,7 @@ BOOST_AUTO_TEST_CASE(of_bad_ones_the_least_bad_is_taken_and_of_equals_the_less_l
     }
     const auto choice = world.choose({});
     BOOST_TEST(choice->slot == 3u);
-    BOOST_TEST((choice->reason == Reason::last_resort));
+    BOOST_TEST(choice->reason == Reason::last_resort);
     for (std::uint32_t slot = 1; slot < 4; ++slot) world.tracker.handle_busy(start, slot);
     BOOST_TEST(world.choose({})->slot == 0u);
 }
@@ -173,11 +174,11 @@ BOOST_AUTO_TEST_CASE(a_prefix_takes_the_first_of_its_few_that_is_not_above_the_m
     const Need need{.prefix_hash = 42};
     for (std::size_t i = 0; i < 4; ++i) {
         BOOST_TEST(world.choose(need)->slot == order[i]);
-        BOOST_TEST((world.choose(need)->reason == Reason::warm_prefix));
+        BOOST_TEST(world.choose(need)->reason == Reason::warm_prefix);
         world.tracker.start(start, order[i]);
         world.tracker.start(start, order[i]);
     }
-    BOOST_TEST((world.choose(need)->reason == Reason::least_loaded));
+    BOOST_TEST(world.choose(need)->reason == Reason::least_loaded);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

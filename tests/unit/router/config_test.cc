@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "router/errc.h"
+#include "support/print.h"
 
 using namespace exa::router;
 using namespace std::chrono_literals;
@@ -18,7 +19,7 @@ BOOST_AUTO_TEST_CASE(a_bad_value_is_named_with_its_range) {
     config.attempts_max = 9;
     const auto result = validate(config);
     BOOST_REQUIRE(!result.has_value());
-    BOOST_TEST((result.error().code == errc::invalid_config));
+    BOOST_TEST(result.error().code == errc::invalid_config);
     BOOST_TEST(result.error().message() == "attempts_max: '9' is not a whole number from 1 to 8: out of range");
 }
 

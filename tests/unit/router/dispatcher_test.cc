@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "support/print.h"
 #include "unit/router/cluster.h"
 
 using namespace exa;
@@ -55,7 +56,7 @@ BOOST_AUTO_TEST_CASE(a_client_id_goes_to_the_same_replica_from_every_entry) {
             dispatcher.handle_view(cluster.routing_view(entry));
             const Attempt attempt = attempt_of(dispatcher.begin(start, request_for(session)));
             BOOST_TEST(attempt.local == (attempt.peer == PeerId{entry}));
-            BOOST_TEST((attempt.reason == Reason::session_owner));
+            BOOST_TEST(attempt.reason == Reason::session_owner);
             BOOST_TEST(attempt.session_token.empty());
             of_session.insert(attempt.replica);
             replicas.insert(attempt.replica);
@@ -74,7 +75,7 @@ BOOST_AUTO_TEST_CASE(a_minted_token_leads_back_to_its_replica_from_every_entry) 
         Dispatcher other({}, test_tokens(), Rng(99));
         other.handle_view(cluster.routing_view(4));
         const Attempt again = attempt_of(other.begin(start, request_for(minted.session_token)));
-        BOOST_TEST((again.replica == minted.replica));
+        BOOST_TEST(again.replica == minted.replica);
         BOOST_TEST(again.position == minted.position);
         BOOST_TEST(again.session_token.empty());
     }
@@ -84,8 +85,8 @@ BOOST_AUTO_TEST_CASE(an_attempt_names_the_peers_link_endpoint) {
     Cluster cluster(3);
     auto dispatcher = make_dispatcher(cluster);
     const Attempt attempt = attempt_of(dispatcher.begin(start, request_for("abc")));
-    BOOST_TEST((attempt.link == cluster.peer(attempt.peer.value).record.link));
-    BOOST_TEST((attempt.replica.peer == attempt.peer));
+    BOOST_TEST(attempt.link == cluster.peer(attempt.peer.value).record.link);
+    BOOST_TEST(attempt.replica.peer == attempt.peer);
     BOOST_TEST(attempt.number == 1u);
 }
 
@@ -96,7 +97,7 @@ BOOST_AUTO_TEST_CASE(unknown_models_roles_and_versions_are_404) {
     unknown.model = "gpt-5";
     const Reject reject = reject_of(dispatcher.begin(start, unknown));
     BOOST_TEST(reject.status == 404);
-    BOOST_TEST((reject.error.code == errc::model_not_found));
+    BOOST_TEST(reject.error.code == errc::model_not_found);
     BOOST_TEST(reject.error.message() == "model 'gpt-5': the model does not exist in this cluster");
     BOOST_TEST(!reject.retry_after.has_value());
     auto version = request_for();
@@ -115,7 +116,7 @@ BOOST_AUTO_TEST_CASE(a_known_model_with_nothing_ready_is_503_to_be_retried) {
     auto dispatcher = make_dispatcher(cluster);
     const Reject reject = reject_of(dispatcher.begin(start, request_for()));
     BOOST_TEST(reject.status == 503);
-    BOOST_TEST((reject.error.code == errc::no_replica_ready));
+    BOOST_TEST(reject.error.code == errc::no_replica_ready);
     BOOST_REQUIRE(reject.retry_after.has_value());
     BOOST_TEST((*reject.retry_after >= 750ms && *reject.retry_after <= 1'250ms));
 }
@@ -135,7 +136,7 @@ BOOST_AUTO_TEST_CASE(a_prompt_too_long_for_one_replica_goes_only_where_more_fits
         const std::string session = "s" + std::to_string(i);
         const Attempt first = attempt_of(dispatcher.begin(start, request_for(session)));
         if (first.peer == PeerId{6}) continue;
-        BOOST_TEST((attempt_of(dispatcher.handle_failed(start, first.id, Failure::unfit)).peer == PeerId{6}));
+        BOOST_TEST(attempt_of(dispatcher.handle_failed(start, first.id, Failure::unfit)).peer == PeerId{6});
     }
 }
 
@@ -147,11 +148,11 @@ BOOST_AUTO_TEST_CASE(a_tenant_with_its_own_pool_uses_it_alone_and_others_cannot)
         const std::string session = std::to_string(i);
         auto request = request_for(session);
         request.tenant = "acme";
-        BOOST_TEST((attempt_of(dispatcher.begin(start, request)).peer == PeerId{2}));
+        BOOST_TEST(attempt_of(dispatcher.begin(start, request)).peer == PeerId{2});
         request.tenant = "other";
-        BOOST_TEST((attempt_of(dispatcher.begin(start, request)).peer == PeerId{1}));
+        BOOST_TEST(attempt_of(dispatcher.begin(start, request)).peer == PeerId{1});
         request.tenant = "";
-        BOOST_TEST((attempt_of(dispatcher.begin(start, request)).peer == PeerId{1}));
+        BOOST_TEST(attempt_of(dispatcher.begin(start, request)).peer == PeerId{1});
     }
 }
 
@@ -188,7 +189,7 @@ BOOST_AUTO_TEST_CASE(a_token_stays_with_the_version_it_was_minted_for) {
         auto dispatcher = make_dispatcher(cluster, seed);
         const Attempt minted = attempt_of(dispatcher.begin(start, request_for()));
         const Attempt again = attempt_of(dispatcher.begin(start, request_for(minted.session_token)));
-        BOOST_TEST((again.replica == minted.replica));
+        BOOST_TEST(again.replica == minted.replica);
     }
 }
 
@@ -197,21 +198,21 @@ BOOST_AUTO_TEST_CASE(a_failed_connect_goes_on_to_the_next_of_the_ring_and_leaves
     auto dispatcher = make_dispatcher(cluster);
     const Attempt first = attempt_of(dispatcher.begin(start, request_for("abc")));
     const Attempt second = attempt_of(dispatcher.handle_failed(start, first.id, Failure::connect_failed));
-    BOOST_TEST((second.peer != first.peer));
+    BOOST_TEST(second.peer != first.peer);
     BOOST_TEST(second.number == 2u);
-    BOOST_TEST((second.reason == Reason::session_moved));
+    BOOST_TEST(second.reason == Reason::session_moved);
     BOOST_TEST(dispatcher.handle_finished(start, second.id));
     for (int i = 0; i < 50; ++i) {
         const Attempt attempt = attempt_of(dispatcher.begin(start + 249ms, request_for(std::to_string(i))));
-        BOOST_TEST((attempt.peer != first.peer));
+        BOOST_TEST(attempt.peer != first.peer);
         dispatcher.handle_finished(start + 249ms, attempt.id);
     }
     const Attempt probe = attempt_of(dispatcher.begin(start + 250ms, request_for("abc")));
-    BOOST_TEST((probe.replica == first.replica));
+    BOOST_TEST(probe.replica == first.replica);
     // Until the probe has answered, the others keep away.
-    BOOST_TEST((attempt_of(dispatcher.begin(start + 250ms, request_for("abc"))).peer != first.peer));
+    BOOST_TEST(attempt_of(dispatcher.begin(start + 250ms, request_for("abc"))).peer != first.peer);
     dispatcher.handle_accepted(probe.id);
-    BOOST_TEST((attempt_of(dispatcher.begin(start + 250ms, request_for("abc"))).replica == first.replica));
+    BOOST_TEST(attempt_of(dispatcher.begin(start + 250ms, request_for("abc"))).replica == first.replica);
 }
 
 BOOST_AUTO_TEST_CASE(attempts_of_one_request_are_bounded_and_never_repeat_a_replica) {
@@ -234,7 +235,7 @@ BOOST_AUTO_TEST_CASE(a_timeout_that_ends_a_request_is_504) {
     const Attempt attempt = attempt_of(dispatcher.begin(start, request_for()));
     const Reject reject = reject_of(dispatcher.handle_failed(start, attempt.id, Failure::timeout));
     BOOST_TEST(reject.status == 504);
-    BOOST_TEST((reject.error.code == errc::upstream_timeout));
+    BOOST_TEST(reject.error.code == errc::upstream_timeout);
 }
 
 BOOST_AUTO_TEST_CASE(late_reports_change_nothing) {
@@ -263,7 +264,7 @@ BOOST_AUTO_TEST_CASE(after_the_first_byte_a_stream_breaks_unless_it_can_resume) 
     dispatcher.handle_first_byte(attempt.id);
     const Decision broken = dispatcher.handle_failed(start, attempt.id, Failure::link_broken);
     BOOST_REQUIRE(std::holds_alternative<Broken>(broken));
-    BOOST_TEST((std::get<Broken>(broken).error.code == errc::stream_broken));
+    BOOST_TEST(std::get<Broken>(broken).error.code == errc::stream_broken);
     BOOST_TEST(dispatcher.counters().broken == 1u);
     BOOST_TEST(dispatcher.in_flight() == 0u);
 }
@@ -310,7 +311,7 @@ BOOST_AUTO_TEST_CASE(a_minted_session_moves_with_its_retry_until_the_client_has_
     BOOST_TEST(!second.session_token.empty());
     BOOST_TEST(second.session_token != first.session_token);
     const auto explained = dispatcher.explain(start, request_for(second.session_token));
-    BOOST_TEST((explained.value().owner == second.replica));
+    BOOST_TEST(explained.value().owner == second.replica);
     dispatcher.handle_first_byte(second.id);
     const Attempt third = attempt_of(dispatcher.handle_failed(start, second.id, Failure::link_broken));
     BOOST_TEST(third.session_token.empty());
@@ -322,17 +323,17 @@ BOOST_AUTO_TEST_CASE(an_owner_above_the_bound_spills_to_the_next_and_the_spill_i
     auto dispatcher = make_dispatcher(cluster);
     std::vector<Attempt> attempts;
     for (int i = 0; i < 5; ++i) attempts.push_back(attempt_of(dispatcher.begin(start, request_for("hot"))));
-    for (int i = 0; i < 4; ++i) BOOST_TEST((attempts[static_cast<std::size_t>(i)].reason == Reason::session_owner));
+    for (int i = 0; i < 4; ++i) BOOST_TEST(attempts[static_cast<std::size_t>(i)].reason == Reason::session_owner);
     const Attempt spilled = attempts[4];
-    BOOST_TEST((spilled.reason == Reason::session_spilled));
-    BOOST_TEST((spilled.replica != attempts[0].replica));
+    BOOST_TEST(spilled.reason == Reason::session_spilled);
+    BOOST_TEST(spilled.replica != attempts[0].replica);
     for (const Attempt& attempt : attempts) dispatcher.handle_finished(start, attempt.id);
     const Attempt later = attempt_of(dispatcher.begin(start + 1h, request_for("hot")));
-    BOOST_TEST((later.replica == spilled.replica));
-    BOOST_TEST((later.reason == Reason::spill_kept));
+    BOOST_TEST(later.replica == spilled.replica);
+    BOOST_TEST(later.reason == Reason::spill_kept);
     dispatcher.handle_finished(start + 1h, later.id);
     const Attempt much_later = attempt_of(dispatcher.begin(start + 3h + 1s, request_for("hot")));
-    BOOST_TEST((much_later.reason == Reason::session_owner));
+    BOOST_TEST(much_later.reason == Reason::session_owner);
 }
 
 // 200 requests of one session at a time, through 16 entries that know of each other's only what the replicas answer.
@@ -377,10 +378,10 @@ BOOST_AUTO_TEST_CASE(a_session_that_came_home_to_its_owner_stays_there) {
     for (const Attempt& attempt : attempts) dispatcher.handle_finished(start, attempt.id);
     dispatcher.handle_peer_broken(start, attempts[4].peer);
     const auto come_home = attempt_of(dispatcher.begin(start, request_for("hot")));
-    BOOST_TEST((come_home.reason == Reason::session_owner));
+    BOOST_TEST(come_home.reason == Reason::session_owner);
     dispatcher.handle_finished(start, come_home.id);
     dispatcher.handle_peer_ok(attempts[4].peer);
-    BOOST_TEST((attempt_of(dispatcher.begin(start, request_for("hot"))).replica == attempts[0].replica));
+    BOOST_TEST(attempt_of(dispatcher.begin(start, request_for("hot"))).replica == attempts[0].replica);
 }
 
 BOOST_AUTO_TEST_CASE(one_hot_session_spreads_over_its_neighbours_no_higher_than_the_bound) {
@@ -405,7 +406,7 @@ BOOST_AUTO_TEST_CASE(a_busy_answer_moves_on_and_a_full_cluster_is_503) {
     BOOST_TEST(asked.size() == 3u);
     const Reject reject = reject_of(decision);
     BOOST_TEST(reject.status == 503);
-    BOOST_TEST((reject.error.code == errc::all_replicas_busy));
+    BOOST_TEST(reject.error.code == errc::all_replicas_busy);
     BOOST_TEST(reject.retry_after.has_value());
     // All just said that they are full: the next request is told at once, without asking again.
     const auto attempts = dispatcher.counters().attempts;
@@ -413,7 +414,7 @@ BOOST_AUTO_TEST_CASE(a_busy_answer_moves_on_and_a_full_cluster_is_503) {
     BOOST_TEST(dispatcher.counters().attempts == attempts);
     // Old news is not believed for ever.
     const Attempt later = attempt_of(dispatcher.begin(start + 250ms, request_for()));
-    BOOST_TEST((later.reason == Reason::last_resort));
+    BOOST_TEST(later.reason == Reason::last_resort);
 }
 
 BOOST_AUTO_TEST_CASE(who_is_turned_away_everywhere_waits_where_the_fewest_wait) {
@@ -424,20 +425,20 @@ BOOST_AUTO_TEST_CASE(who_is_turned_away_everywhere_waits_where_the_fewest_wait) 
     ReplicaId last;
     for (int i = 0; i < 3; ++i) {
         const Attempt attempt = attempt_of(decision);
-        BOOST_TEST((attempt.queue_wait == 0s));
+        BOOST_TEST(attempt.queue_wait == 0s);
         wire::LoadReport load = load_of(attempt.replica, 8);
         load.queued = waiting--;
         last = attempt.replica;
         decision = dispatcher.handle_busy(start + 1s, attempt.id, load);
     }
     const Attempt waits = attempt_of(decision);
-    BOOST_TEST((waits.reason == Reason::shortest_queue));
-    BOOST_TEST((waits.replica == last));
-    BOOST_TEST((waits.queue_wait == Config().queue_wait));
+    BOOST_TEST(waits.reason == Reason::shortest_queue);
+    BOOST_TEST(waits.replica == last);
+    BOOST_TEST(waits.queue_wait == Config().queue_wait);
     BOOST_TEST(waits.number == 4u);
     // It counts there, so that the next waits elsewhere.
     for (int i = 0; i < 3; ++i) attempt_of(dispatcher.begin(start + 1s, request_for()));
-    BOOST_TEST((attempt_of(dispatcher.begin(start + 1s, request_for())).replica != last));
+    BOOST_TEST(attempt_of(dispatcher.begin(start + 1s, request_for())).replica != last);
     const Reject reject = reject_of(dispatcher.handle_failed(start + 11s, waits.id, Failure::no_permit));
     BOOST_TEST(reject.status == 503);
     BOOST_TEST(reject.retry_after.has_value());
@@ -450,7 +451,7 @@ BOOST_AUTO_TEST_CASE(a_cluster_known_to_be_full_is_not_asked_again_before_waitin
     // What was reported a while ago counts as well.
     for (const TimePoint now : {start, start + 5s}) {
         const Attempt attempt = attempt_of(dispatcher.begin(now, request_for("abc")));
-        BOOST_TEST((attempt.reason == Reason::shortest_queue));
+        BOOST_TEST(attempt.reason == Reason::shortest_queue);
         BOOST_TEST(attempt.number == 1u);
     }
 }
@@ -465,8 +466,8 @@ BOOST_AUTO_TEST_CASE(who_waits_at_a_peer_that_dies_waits_elsewhere) {
             decision = dispatcher.handle_busy(start, attempt_of(decision).id, load_of(attempt_of(decision).replica, 8));
         const Attempt first = attempt_of(decision);
         const Attempt second = attempt_of(dispatcher.handle_failed(start + 500ms, first.id, Failure::link_broken));
-        BOOST_TEST((second.replica != first.replica));
-        BOOST_TEST((second.queue_wait == Config().queue_wait - 500ms));
+        BOOST_TEST(second.replica != first.replica);
+        BOOST_TEST(second.queue_wait == Config().queue_wait - 500ms);
         BOOST_TEST(second.number <= Config().attempts_max);
     }
 }
@@ -477,9 +478,9 @@ BOOST_AUTO_TEST_CASE(a_full_queue_leads_to_another_one_for_the_rest_of_the_time)
     auto dispatcher = make_dispatcher(cluster);
     const Attempt first = attempt_of(dispatcher.begin(start, request_for("abc")));
     const Attempt second = attempt_of(dispatcher.handle_busy(start + 500ms, first.id, load_of(first.replica, 8)));
-    BOOST_TEST((second.replica != first.replica));
-    BOOST_TEST((second.reason == Reason::shortest_queue));
-    BOOST_TEST((second.queue_wait == Config().queue_wait - 500ms));
+    BOOST_TEST(second.replica != first.replica);
+    BOOST_TEST(second.reason == Reason::shortest_queue);
+    BOOST_TEST(second.queue_wait == Config().queue_wait - 500ms);
     BOOST_TEST(reject_of(dispatcher.handle_busy(start + 500ms, second.id)).status == 503);
 }
 
@@ -490,10 +491,10 @@ BOOST_AUTO_TEST_CASE(nobody_waits_once_his_patience_is_over) {
     Decision decision = dispatcher.begin(start, request_for("abc"));
     for (const auto after : {500ms, 1000ms}) decision = dispatcher.handle_busy(start + after, attempt_of(decision).id);
     const Attempt third = attempt_of(decision);
-    BOOST_TEST((third.queue_wait == Config().queue_wait - 1000ms));
+    BOOST_TEST(third.queue_wait == Config().queue_wait - 1000ms);
     const Attempt last = attempt_of(dispatcher.handle_busy(start + Config().queue_wait + 1ms, third.id));
     BOOST_TEST(last.number == third.number + 1);
-    BOOST_TEST((last.queue_wait == 0s));
+    BOOST_TEST(last.queue_wait == 0s);
 }
 
 BOOST_AUTO_TEST_CASE(nobody_waits_where_his_request_failed_or_cannot_be_served) {
@@ -503,7 +504,7 @@ BOOST_AUTO_TEST_CASE(nobody_waits_where_his_request_failed_or_cannot_be_served) 
     cluster.peer(2).record.state = wire::PeerState::draining;
     auto dispatcher = make_dispatcher(cluster);
     const Attempt attempt = attempt_of(dispatcher.begin(start, request_for("abc")));
-    BOOST_TEST((attempt.replica == cluster.replica(3, 0).id));
+    BOOST_TEST(attempt.replica == cluster.replica(3, 0).id);
     BOOST_TEST(reject_of(dispatcher.handle_failed(start, attempt.id, Failure::server_error)).status == 502);
 }
 
@@ -513,10 +514,10 @@ BOOST_AUTO_TEST_CASE(a_place_that_is_known_to_be_free_is_taken_at_once) {
     auto dispatcher = make_dispatcher(cluster);
     for (int i = 0; i < 8; ++i) {
         const Attempt attempt = attempt_of(dispatcher.begin(start, request_for("s" + std::to_string(i))));
-        BOOST_TEST((attempt.replica == cluster.replica(3, 0).id));
-        BOOST_TEST((attempt.queue_wait == 0s));
+        BOOST_TEST(attempt.replica == cluster.replica(3, 0).id);
+        BOOST_TEST(attempt.queue_wait == 0s);
     }
-    BOOST_TEST((attempt_of(dispatcher.begin(start, request_for())).queue_wait > 0s));
+    BOOST_TEST(attempt_of(dispatcher.begin(start, request_for())).queue_wait > 0s);
 }
 
 BOOST_AUTO_TEST_CASE(a_limit_that_moved_is_the_one_that_counts) {
@@ -526,7 +527,7 @@ BOOST_AUTO_TEST_CASE(a_limit_that_moved_is_the_one_that_counts) {
     low.in_flight_limit = 6;
     dispatcher.handle_load(start, low);
     for (int i = 0; i < 20; ++i)
-        BOOST_TEST((attempt_of(dispatcher.begin(start, request_for())).replica == cluster.replica(2, 0).id));
+        BOOST_TEST(attempt_of(dispatcher.begin(start, request_for())).replica == cluster.replica(2, 0).id);
 }
 
 BOOST_AUTO_TEST_CASE(waiting_in_vain_and_requests_that_do_not_fit_open_no_breaker) {
@@ -576,13 +577,13 @@ BOOST_AUTO_TEST_CASE(a_suspect_is_used_only_when_nothing_else_is_left) {
     std::vector<Attempt> attempts;
     for (int i = 0; i < 60; ++i) {
         attempts.push_back(attempt_of(dispatcher.begin(start, request_for(std::to_string(i)))));
-        BOOST_TEST((attempts.back().peer != PeerId{2}));
+        BOOST_TEST(attempts.back().peer != PeerId{2});
     }
     dispatcher.handle_peer_broken(start, PeerId{1});
     dispatcher.handle_peer_broken(start, PeerId{3});
     const Attempt last = attempt_of(dispatcher.begin(start, request_for("abc")));
-    BOOST_TEST((last.peer == PeerId{2}));
-    BOOST_TEST((last.reason == Reason::last_resort));
+    BOOST_TEST(last.peer == PeerId{2});
+    BOOST_TEST(last.reason == Reason::last_resort);
 }
 
 BOOST_AUTO_TEST_CASE(a_draining_peer_takes_no_new_requests_and_moves_no_ring) {
@@ -592,11 +593,11 @@ BOOST_AUTO_TEST_CASE(a_draining_peer_takes_no_new_requests_and_moves_no_ring) {
     cluster.peer(before.owner->peer.value).record.state = wire::PeerState::draining;
     dispatcher.handle_view(cluster.routing_view());
     const auto after = dispatcher.explain(start, request_for("abc")).value();
-    BOOST_TEST((after.owner == before.owner));
-    BOOST_TEST((after.choice != before.owner));
-    BOOST_TEST((after.candidates.front().eligibility == Eligibility::draining));
+    BOOST_TEST(after.owner == before.owner);
+    BOOST_TEST(after.choice != before.owner);
+    BOOST_TEST(after.candidates.front().eligibility == Eligibility::draining);
     for (int i = 0; i < 30; ++i)
-        BOOST_TEST((attempt_of(dispatcher.begin(start, request_for(std::to_string(i)))).replica != *before.owner));
+        BOOST_TEST(attempt_of(dispatcher.begin(start, request_for(std::to_string(i)))).replica != *before.owner);
 }
 
 BOOST_AUTO_TEST_CASE(who_is_turned_away_because_all_replicas_drain_is_told_so) {
@@ -609,17 +610,17 @@ BOOST_AUTO_TEST_CASE(who_is_turned_away_because_all_replicas_drain_is_told_so) {
     Cluster cluster(2, 1, 8);
     for (std::uint64_t peer = 1; peer <= 2; ++peer) cluster.peer(peer).record.state = wire::PeerState::draining;
     auto by_peers = make_dispatcher(cluster);
-    BOOST_TEST((why(by_peers) == errc::replicas_draining));
+    BOOST_TEST(why(by_peers) == errc::replicas_draining);
 
     // One that is only full would take it later.
     cluster.peer(2).record.state = wire::PeerState::serving;
     cluster.set_load(cluster.replica(2, 0).id, 8, start);
     auto mixed = make_dispatcher(cluster, 1, {.queue_wait = 0s});
-    BOOST_TEST((why(mixed) == errc::all_replicas_busy));
+    BOOST_TEST(why(mixed) == errc::all_replicas_busy);
 
     for (std::uint64_t peer = 1; peer <= 2; ++peer) cluster.replica(peer, 0).state = wire::ReplicaState::draining;
     auto by_replicas = make_dispatcher(cluster);
-    BOOST_TEST((why(by_replicas) == errc::replicas_draining));
+    BOOST_TEST(why(by_replicas) == errc::replicas_draining);
 }
 
 BOOST_AUTO_TEST_CASE(replicas_that_say_so_themselves_drain_and_others_are_out_of_reach) {
@@ -631,12 +632,12 @@ BOOST_AUTO_TEST_CASE(replicas_that_say_so_themselves_drain_and_others_are_out_of
         Decision decision = dispatcher.begin(start, request_for("abc"));
         for (int attempt = 0; attempt < 2; ++attempt)
             decision = dispatcher.handle_failed(start, attempt_of(decision).id, failure);
-        BOOST_TEST((reject_of(decision).error.code == code));
+        BOOST_TEST(reject_of(decision).error.code == code);
     }
     Cluster cluster(2, 1);
     auto dispatcher = make_dispatcher(cluster);
     for (std::uint64_t peer = 1; peer <= 2; ++peer) dispatcher.handle_peer_broken(start, PeerId{peer});
-    BOOST_TEST((reject_of(dispatcher.begin(start, request_for("abc"))).error.code == errc::out_of_reach));
+    BOOST_TEST(reject_of(dispatcher.begin(start, request_for("abc"))).error.code == errc::out_of_reach);
 }
 
 BOOST_AUTO_TEST_CASE(a_replica_that_says_not_me_is_left_alone_for_a_while) {
@@ -645,9 +646,9 @@ BOOST_AUTO_TEST_CASE(a_replica_that_says_not_me_is_left_alone_for_a_while) {
         auto dispatcher = make_dispatcher(cluster);
         const Attempt first = attempt_of(dispatcher.begin(start, request_for("abc")));
         const Attempt second = attempt_of(dispatcher.handle_failed(start, first.id, failure));
-        BOOST_TEST((second.replica != first.replica));
-        BOOST_TEST((attempt_of(dispatcher.begin(start + 999ms, request_for("abc"))).replica != first.replica));
-        BOOST_TEST((attempt_of(dispatcher.begin(start + 1s, request_for("abc"))).replica == first.replica));
+        BOOST_TEST(second.replica != first.replica);
+        BOOST_TEST(attempt_of(dispatcher.begin(start + 999ms, request_for("abc"))).replica != first.replica);
+        BOOST_TEST(attempt_of(dispatcher.begin(start + 1s, request_for("abc"))).replica == first.replica);
     }
 }
 
@@ -672,9 +673,9 @@ BOOST_AUTO_TEST_CASE(one_prompt_beginning_shares_replicas_but_not_above_the_mean
     auto request = request_for();
     request.prefix_hash = 0x1234567890abcdef;
     const Attempt first = attempt_of(dispatcher.begin(start, request));
-    BOOST_TEST((first.reason == Reason::warm_prefix));
+    BOOST_TEST(first.reason == Reason::warm_prefix);
     dispatcher.handle_finished(start, first.id);
-    BOOST_TEST((attempt_of(dispatcher.begin(start, request)).replica == first.replica));
+    BOOST_TEST(attempt_of(dispatcher.begin(start, request)).replica == first.replica);
     std::map<ReplicaId, int> loads;
     for (int i = 0; i < 120; ++i) ++loads[attempt_of(dispatcher.begin(start, request)).replica];
     for (const auto& [replica, load] : loads) BOOST_TEST(load <= 16);
@@ -712,7 +713,7 @@ BOOST_AUTO_TEST_CASE(requests_survive_a_view_that_moves_or_loses_their_replica) 
             continue;
         }
         const Attempt second = attempt_of(dispatcher.handle_failed(start, attempt.id, Failure::link_broken));
-        BOOST_TEST((second.peer != PeerId{1}));
+        BOOST_TEST(second.peer != PeerId{1});
         BOOST_TEST(dispatcher.handle_finished(start, second.id));
     }
     for (std::uint32_t slot = 0; slot < 6; ++slot) BOOST_TEST(tracker.own(slot) == 0u);
@@ -723,24 +724,24 @@ BOOST_AUTO_TEST_CASE(explain_names_source_owner_candidates_and_choice_without_ch
     Cluster cluster(5, 2);
     auto dispatcher = make_dispatcher(cluster);
     const auto by_client = dispatcher.explain(start, request_for("abc")).value();
-    BOOST_TEST((by_client.source == PositionSource::client_id));
-    BOOST_TEST((by_client.owner == by_client.choice));
-    BOOST_TEST((by_client.reason == Reason::session_owner));
+    BOOST_TEST(by_client.source == PositionSource::client_id);
+    BOOST_TEST(by_client.owner == by_client.choice);
+    BOOST_TEST(by_client.reason == Reason::session_owner);
     BOOST_TEST(by_client.candidates.size() == 8u);
     BOOST_TEST(by_client.candidates.front().chosen);
     BOOST_TEST(by_client.candidates.front().peer_name == "peer" + std::to_string(by_client.owner->peer.value));
     const Attempt attempt = attempt_of(dispatcher.begin(start, request_for("abc")));
-    BOOST_TEST((attempt.replica == *by_client.choice));
+    BOOST_TEST(attempt.replica == *by_client.choice);
     BOOST_TEST(attempt.position == by_client.position);
 
     const auto without = dispatcher.explain(start, request_for()).value();
-    BOOST_TEST((without.source == PositionSource::none));
+    BOOST_TEST(without.source == PositionSource::none);
     BOOST_TEST(!without.owner.has_value());
-    BOOST_TEST((attempt_of(dispatcher.begin(start, request_for())).replica == *without.choice));
+    BOOST_TEST(attempt_of(dispatcher.begin(start, request_for())).replica == *without.choice);
 
     auto unknown = request_for();
     unknown.model = "x";
-    BOOST_TEST((dispatcher.explain(start, unknown).error().code == errc::model_not_found));
+    BOOST_TEST(dispatcher.explain(start, unknown).error().code == errc::model_not_found);
     BOOST_TEST(dispatcher.counters().begun == 2u);
 }
 
@@ -843,15 +844,15 @@ BOOST_AUTO_TEST_CASE(low_priority_leaves_the_last_places_and_high_stays_with_its
     int at_once = 0;
     for (int i = 0; i < 25; ++i) at_once += attempt_of(dispatcher.begin(start, low)).queue_wait == 0s;
     BOOST_TEST(at_once == 4 * 6);
-    BOOST_TEST((attempt_of(dispatcher.begin(start, request_for("x"))).queue_wait == 0s));
+    BOOST_TEST(attempt_of(dispatcher.begin(start, request_for("x"))).queue_wait == 0s);
 
     Cluster wide(4, 1, 64);
     auto other = make_dispatcher(wide);
     RequestMeta high = request_for("abc");
     high.level = 0;
     const Attempt first = attempt_of(other.begin(start, high));
-    for (int i = 0; i < 20; ++i) BOOST_TEST((attempt_of(other.begin(start, high)).replica == first.replica));
-    BOOST_TEST((attempt_of(other.begin(start, request_for("abc"))).replica != first.replica));
+    for (int i = 0; i < 20; ++i) BOOST_TEST(attempt_of(other.begin(start, high)).replica == first.replica);
+    BOOST_TEST(attempt_of(other.begin(start, request_for("abc"))).replica != first.replica);
 }
 
 BOOST_AUTO_TEST_CASE(a_stream_that_made_progress_may_be_tried_as_often_again) {
@@ -865,7 +866,7 @@ BOOST_AUTO_TEST_CASE(a_stream_that_made_progress_may_be_tried_as_often_again) {
         dispatcher.handle_progress(attempt.id, 64);
         const ReplicaId last = attempt.replica;
         attempt = attempt_of(dispatcher.handle_failed(start + i * 10s, attempt.id, Failure::server_error));
-        BOOST_TEST((attempt.replica != last));
+        BOOST_TEST(attempt.replica != last);
         BOOST_TEST(attempt.number == 2U);
     }
     for (std::uint32_t number = 3; number <= Config().attempts_max; ++number) {
@@ -890,7 +891,7 @@ BOOST_AUTO_TEST_CASE(a_stream_should_leave_a_suspect_peer_when_it_can) {
     BOOST_TEST(dispatcher.should_move(attempt.id));
     BOOST_TEST(!dispatcher.should_move(fixed.id));
     const Attempt next = attempt_of(dispatcher.handle_failed(start, attempt.id, Failure::suspect));
-    BOOST_TEST((next.peer != attempt.peer));
+    BOOST_TEST(next.peer != attempt.peer);
     BOOST_TEST(!dispatcher.should_move(next.id));
     BOOST_TEST(!dispatcher.should_move(attempt.id));
 }

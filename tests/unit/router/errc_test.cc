@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "support/print.h"
 
 using exa::router::errc;
 
@@ -31,7 +32,7 @@ BOOST_AUTO_TEST_CASE(statuses_are_those_a_client_retries_or_gives_up_on) {
 
 BOOST_AUTO_TEST_CASE(errors_carry_code_and_detail) {
     const exa::Error error = exa::error(errc::model_not_found, "model 'x'");
-    BOOST_TEST((error.code == errc::model_not_found));
+    BOOST_TEST(error.code == errc::model_not_found);
     BOOST_TEST(error.message() == "model 'x': the model does not exist in this cluster");
 }
 

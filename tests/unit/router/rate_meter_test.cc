@@ -1,4 +1,5 @@
 #include "router/rate_meter.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -43,7 +44,7 @@ BOOST_AUTO_TEST_CASE(more_than_a_burst_fits_when_a_burst_does_and_is_owed) {
 BOOST_AUTO_TEST_CASE(debt_is_bounded_whatever_was_charged) {
     RateMeter meter(1, 1);
     for (int i = 0; i < 100; ++i) meter.charge(start, UINT64_MAX);
-    BOOST_TEST((meter.wait(start, 1) == RateMeter::debt_max + 1min));
+    BOOST_TEST(meter.wait(start, 1) == RateMeter::debt_max + 1min);
     BOOST_TEST(meter.wait(start + 1h + 1min, 1).count() == 0);
 }
 

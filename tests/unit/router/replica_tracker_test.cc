@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "support/print.h"
 #include "unit/router/cluster.h"
 
 using namespace exa;
@@ -86,11 +87,11 @@ BOOST_AUTO_TEST_CASE(gossip_makes_a_replica_full_only_when_it_is_so_by_the_low_e
     cluster.set_load(cluster.replica(1, 0).id, 4, start);
     tracker.handle_view(*cluster.routing_view());
     BOOST_TEST(tracker.load(0) == 5u);
-    BOOST_TEST((tracker.eligibility(start, 0) == Eligibility::looks_full));
+    BOOST_TEST(tracker.eligibility(start, 0) == Eligibility::looks_full);
     cluster.set_load(cluster.replica(1, 0).id, 4, start + 1s);
     tracker.handle_view(*cluster.routing_view());
     BOOST_TEST(tracker.load(0) == 4u);
-    BOOST_TEST((tracker.eligibility(start + 1s, 0) == Eligibility::full));
+    BOOST_TEST(tracker.eligibility(start + 1s, 0) == Eligibility::full);
 }
 
 BOOST_AUTO_TEST_CASE(a_load_is_never_below_what_this_entry_has_there) {
@@ -140,19 +141,19 @@ BOOST_AUTO_TEST_CASE(the_bound_is_a_quarter_above_the_mean_by_weight_and_never_b
     BOOST_TEST(tracker.bound(1) == 13u);  // ceil(1.25 x 80 / 8)
     BOOST_TEST(tracker.bound(3) == 63u);  // five times that before rounding
     BOOST_TEST(tracker.mean(3) == 50u);
-    BOOST_TEST((tracker.eligibility(start, 0) == Eligibility::above_bound));
-    BOOST_TEST((tracker.eligibility(start, 1) == Eligibility::good));
+    BOOST_TEST(tracker.eligibility(start, 0) == Eligibility::above_bound);
+    BOOST_TEST(tracker.eligibility(start, 1) == Eligibility::good);
 }
 
 BOOST_AUTO_TEST_CASE(a_full_replica_is_full_while_the_news_is_fresh_and_looks_full_after) {
     Cluster cluster(1, 1, 8);
     auto tracker = make_book(cluster);
     tracker.handle_load(start, 0, report(tracker, 0, 8));
-    BOOST_TEST((tracker.eligibility(start, 0) == Eligibility::full));
-    BOOST_TEST((tracker.eligibility(start + 249ms, 0) == Eligibility::full));
-    BOOST_TEST((tracker.eligibility(start + 250ms, 0) == Eligibility::looks_full));
+    BOOST_TEST(tracker.eligibility(start, 0) == Eligibility::full);
+    BOOST_TEST(tracker.eligibility(start + 249ms, 0) == Eligibility::full);
+    BOOST_TEST(tracker.eligibility(start + 250ms, 0) == Eligibility::looks_full);
     tracker.handle_load(start + 1s, 0, report(tracker, 0, 3));
-    BOOST_TEST((tracker.eligibility(start + 1s, 0) == Eligibility::good));
+    BOOST_TEST(tracker.eligibility(start + 1s, 0) == Eligibility::good);
 }
 
 BOOST_AUTO_TEST_CASE(own_requests_up_to_the_limit_make_it_full_for_certain) {
@@ -160,9 +161,9 @@ BOOST_AUTO_TEST_CASE(own_requests_up_to_the_limit_make_it_full_for_certain) {
     auto tracker = make_book(cluster);
     tracker.start(start, 0);
     tracker.start(start, 0);
-    BOOST_TEST((tracker.eligibility(start + 1h, 0) == Eligibility::full));
+    BOOST_TEST(tracker.eligibility(start + 1h, 0) == Eligibility::full);
     tracker.end(start, 0, Verdict::good, false);
-    BOOST_TEST((tracker.eligibility(start, 0) == Eligibility::good));
+    BOOST_TEST(tracker.eligibility(start, 0) == Eligibility::good);
 }
 
 BOOST_AUTO_TEST_CASE(busy_holds_until_an_own_request_ends_there) {
@@ -170,9 +171,9 @@ BOOST_AUTO_TEST_CASE(busy_holds_until_an_own_request_ends_there) {
     auto tracker = make_book(cluster);
     tracker.start(start, 0);
     tracker.handle_busy(start, 0);
-    BOOST_TEST((tracker.eligibility(start, 0) == Eligibility::full));
+    BOOST_TEST(tracker.eligibility(start, 0) == Eligibility::full);
     tracker.end(start, 0, Verdict::good, false);
-    BOOST_TEST((tracker.eligibility(start, 0) == Eligibility::good));
+    BOOST_TEST(tracker.eligibility(start, 0) == Eligibility::good);
 }
 
 BOOST_AUTO_TEST_CASE(a_broken_peer_hides_all_its_replicas_for_a_time_that_doubles) {
@@ -183,16 +184,16 @@ BOOST_AUTO_TEST_CASE(a_broken_peer_hides_all_its_replicas_for_a_time_that_double
         tracker.handle_peer_broken(now, PeerId{1});
         tracker.handle_peer_broken(now, PeerId{1});  // the other streams of the same link
         for (std::uint32_t slot : {0u, 1u}) {
-            BOOST_TEST((tracker.eligibility(now + backoff - 1us, slot) == Eligibility::link_broken));
-            BOOST_TEST((tracker.eligibility(now + backoff, slot) == Eligibility::good));
+            BOOST_TEST(tracker.eligibility(now + backoff - 1us, slot) == Eligibility::link_broken);
+            BOOST_TEST(tracker.eligibility(now + backoff, slot) == Eligibility::good);
         }
-        BOOST_TEST((tracker.eligibility(now, 2) == Eligibility::good));
+        BOOST_TEST(tracker.eligibility(now, 2) == Eligibility::good);
         now += backoff;
     }
     tracker.handle_peer_ok(PeerId{1});
-    BOOST_TEST((tracker.eligibility(now, 0) == Eligibility::good));
+    BOOST_TEST(tracker.eligibility(now, 0) == Eligibility::good);
     tracker.handle_peer_broken(now, PeerId{1});
-    BOOST_TEST((tracker.eligibility(now + 250ms, 0) == Eligibility::good));
+    BOOST_TEST(tracker.eligibility(now + 250ms, 0) == Eligibility::good);
 }
 
 BOOST_AUTO_TEST_CASE(the_first_request_to_a_doubted_peer_is_a_probe_for_all_its_replicas) {
@@ -200,30 +201,30 @@ BOOST_AUTO_TEST_CASE(the_first_request_to_a_doubted_peer_is_a_probe_for_all_its_
     auto tracker = make_book(cluster);
     tracker.handle_peer_broken(start, PeerId{1});
     tracker.start(start + 250ms, 0);
-    BOOST_TEST((tracker.eligibility(start + 250ms, 1) == Eligibility::link_broken));
+    BOOST_TEST(tracker.eligibility(start + 250ms, 1) == Eligibility::link_broken);
     tracker.handle_slot_ok(0);
-    BOOST_TEST((tracker.eligibility(start + 250ms, 1) == Eligibility::good));
+    BOOST_TEST(tracker.eligibility(start + 250ms, 1) == Eligibility::good);
 }
 
 BOOST_AUTO_TEST_CASE(standing_names_the_hardest_reason) {
     Cluster cluster(1, 1, 1);
     cluster.peer(1).liveness = membership::Liveness::suspect;
     auto tracker = make_book(cluster);
-    BOOST_TEST((tracker.eligibility(start, 0) == Eligibility::suspect));
+    BOOST_TEST(tracker.eligibility(start, 0) == Eligibility::suspect);
     tracker.handle_load(start, 0, report(tracker, 0, 1));
-    BOOST_TEST((tracker.eligibility(start, 0) == Eligibility::full));
+    BOOST_TEST(tracker.eligibility(start, 0) == Eligibility::full);
     for (int i = 0; i < 5; ++i) {
         tracker.start(start, 0);
         tracker.end(start, 0, Verdict::bad, false);
     }
-    BOOST_TEST((tracker.eligibility(start, 0) == Eligibility::breaker_open));
+    BOOST_TEST(tracker.eligibility(start, 0) == Eligibility::breaker_open);
     tracker.handle_refused(start, 0);
-    BOOST_TEST((tracker.eligibility(start, 0) == Eligibility::refused));
+    BOOST_TEST(tracker.eligibility(start, 0) == Eligibility::refused);
     tracker.handle_peer_broken(start, PeerId{1});
-    BOOST_TEST((tracker.eligibility(start, 0) == Eligibility::link_broken));
+    BOOST_TEST(tracker.eligibility(start, 0) == Eligibility::link_broken);
     cluster.peer(1).record.state = wire::PeerState::leaving;
     tracker.handle_view(*cluster.routing_view());
-    BOOST_TEST((tracker.eligibility(start, 0) == Eligibility::draining));
+    BOOST_TEST(tracker.eligibility(start, 0) == Eligibility::draining);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_known_of_a_replica_follows_it_to_its_new_slot) {
@@ -238,7 +239,7 @@ BOOST_AUTO_TEST_CASE(what_is_known_of_a_replica_follows_it_to_its_new_slot) {
     BOOST_TEST(moved == (std::vector<std::uint32_t>{ReplicaTracker::no_slot, 0, 1}), boost::test_tools::per_element());
     BOOST_TEST(tracker.load(1) == 7u);
     BOOST_TEST(tracker.own(1) == 1u);
-    BOOST_TEST((tracker.eligibility(start, 1) == Eligibility::link_broken));
+    BOOST_TEST(tracker.eligibility(start, 1) == Eligibility::link_broken);
     BOOST_TEST(tracker.mean(0) == 4u);
     BOOST_TEST(tracker.handle_view(*cluster.routing_view()).empty());
 }

@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "support/print.h"
 #include "unit/router/cluster.h"
 
 using namespace exa;
@@ -29,9 +30,9 @@ BOOST_AUTO_TEST_CASE(replicas_stand_in_the_order_of_their_rings_members) {
         BOOST_TEST(view->find_pool(pool.hash) == &pool);
         for (std::uint32_t m = 0; m < pool.count; ++m) {
             const ReplicaEntry& entry = view->replicas()[pool.first + m];
-            BOOST_TEST((entry.record->id == pool.ring->members()[m].id));
+            BOOST_TEST(entry.record->id == pool.ring->members()[m].id);
             BOOST_TEST(entry.record->model == pool.key.model);
-            BOOST_TEST((entry.member->record->id == entry.record->id.peer));
+            BOOST_TEST(entry.member->record->id == entry.record->id.peer);
         }
     }
 }
@@ -110,7 +111,7 @@ BOOST_AUTO_TEST_CASE(a_replica_is_found_by_its_peer_in_whichever_pool_it_is) {
     BOOST_REQUIRE(places.size() == 3U);
     for (std::uint16_t slot = 0; slot < 3; ++slot) {
         BOOST_TEST(places[slot].id.slot == slot);
-        BOOST_TEST((layout->replicas[places[slot].replica].record->id == places[slot].id));
+        BOOST_TEST(layout->replicas[places[slot].replica].record->id == places[slot].id);
     }
 }
 

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "base/rng.h"
+#include "support/print.h"
 #include "unit/router/cluster.h"
 
 using namespace exa;
@@ -33,7 +34,7 @@ BOOST_AUTO_TEST_CASE(a_token_says_its_position_in_its_first_digits) {
     const std::string token = test_tokens().mint(position, wall_start, "acme", pool);
     BOOST_TEST(token.size() == token_chars);
     BOOST_TEST(token.starts_with("exa-0123456789abcdef"));
-    BOOST_TEST((test_tokens().verify(token, wall_start, "acme", pool) == position));
+    BOOST_TEST(test_tokens().verify(token, wall_start, "acme", pool) == position);
 }
 
 BOOST_AUTO_TEST_CASE(any_changed_character_unmakes_a_token) {

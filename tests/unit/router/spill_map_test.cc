@@ -1,4 +1,5 @@
 #include "router/spill_map.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -23,7 +24,7 @@ BOOST_AUTO_TEST_CASE(remembers_the_latest_and_forgets_on_request) {
     BOOST_TEST(!map.find(start, 1).has_value());
     map.remember(start, 1, replica(1));
     map.remember(start, 1, replica(2));
-    BOOST_TEST((map.find(start, 1) == replica(2)));
+    BOOST_TEST(map.find(start, 1) == replica(2));
     BOOST_TEST(map.size() == 1u);
     map.forget(1);
     map.forget(1);
@@ -40,14 +41,14 @@ BOOST_AUTO_TEST_CASE(the_entry_unused_for_longest_makes_room) {
     BOOST_TEST(map.find(start, 1).has_value());
     BOOST_TEST(!map.find(start, 2).has_value());
     BOOST_TEST(map.find(start, 3).has_value());
-    BOOST_TEST((map.find(start, 4) == replica(4)));
+    BOOST_TEST(map.find(start, 4) == replica(4));
 }
 
 BOOST_AUTO_TEST_CASE(looking_without_using_keeps_nothing_alive) {
     SpillMap map(2, 2h);
     map.remember(start, 1, replica(1));
     map.remember(start, 2, replica(2));
-    BOOST_TEST((map.peek(start, 1) == replica(1)));
+    BOOST_TEST(map.peek(start, 1) == replica(1));
     map.remember(start, 3, replica(3));
     BOOST_TEST(!map.peek(start, 1).has_value());
     BOOST_TEST(map.peek(start, 2).has_value());
@@ -69,7 +70,7 @@ BOOST_AUTO_TEST_CASE(a_small_map_survives_a_flood_in_bounds) {
         map.remember(start, session, replica(session));
         if (session % 3 == 0) map.forget(session / 2);
         BOOST_TEST(map.size() <= 8u);
-        BOOST_TEST((map.find(start, session) == replica(session)));
+        BOOST_TEST(map.find(start, session) == replica(session));
     }
 }
 

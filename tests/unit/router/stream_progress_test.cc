@@ -1,4 +1,5 @@
 #include "router/stream_progress.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -16,7 +17,7 @@ BOOST_AUTO_TEST_CASE(tokens_that_follow_are_taken_and_others_change_nothing) {
     BOOST_TEST(!progress.take(0, 4, Tokens{9}));  // one is lost
     BOOST_TEST(!progress.take(0, 2, Tokens{7}));  // told again
     BOOST_TEST(!progress.take(0, 0, Tokens{5}));
-    BOOST_TEST((progress.choices() == std::vector<Tokens>{{5, 6, 7}}));
+    BOOST_TEST(progress.choices() == (std::vector<Tokens>{{5, 6, 7}}));
     BOOST_TEST(progress.tokens() == 3U);
 }
 
@@ -28,7 +29,7 @@ BOOST_AUTO_TEST_CASE(each_choice_counts_from_0_and_there_is_a_bound_on_them) {
     BOOST_TEST(progress.choices().size() == 1U);
     BOOST_TEST(progress.take(1, 0, Tokens{8}));
     BOOST_TEST(!progress.take(2, 0, Tokens{8}));
-    BOOST_TEST((progress.choices() == std::vector<Tokens>{{}, {8}}));
+    BOOST_TEST(progress.choices() == (std::vector<Tokens>{{}, {8}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_stream_goes_on_from_what_the_client_has) {
@@ -50,7 +51,7 @@ BOOST_AUTO_TEST_CASE(what_no_client_has_seen_goes_on_under_equal_numerics_only) 
     BOOST_TEST(progress.begin(7));
     BOOST_TEST(progress.tokens() == 2U);
     BOOST_TEST(!progress.begin(8));
-    BOOST_TEST((progress.choices() == std::vector<Tokens>{{}}));
+    BOOST_TEST(progress.choices() == std::vector<Tokens>{{}});
     progress.take(0, 0, Tokens{5});
     BOOST_TEST(!progress.begin(0));
     BOOST_TEST(progress.tokens() == 0U);
