@@ -104,10 +104,10 @@ std::string to_json(const RunIdentity& identity, const Outcome& outcome, const R
                          {"left_as_dead", measured.left_as_dead},
                          {"suspicions", measured.suspicions},
                          {"most_held", json::object{{"members", measured.sizes.peers},
-                                                    {"gone", measured.sizes.tombstones},
-                                                    {"news", measured.sizes.updates},
+                                                    {"tombstones", measured.sizes.tombstones},
+                                                    {"updates", measured.sizes.updates},
                                                     {"timers", measured.sizes.timers},
-                                                    {"relays", measured.sizes.indirect_probes}}}};
+                                                    {"indirect_probes", measured.sizes.indirect_probes}}}};
     if (traffic.requests > 0)
         metrics["requests"] = json::object{{"all", traffic.requests},
                                            {"finished", traffic.finished},
