@@ -69,18 +69,21 @@ EventText text_of(EventKind kind) {
         case EventKind::name_conflict:
             return {LogLevel::error, "two peers claim one name"};
         case EventKind::id_conflict:
-            return {LogLevel::error, "two processes run with one identity: a data directory was cloned or rolled back"};
-        case EventKind::rack_down:
-            return {LogLevel::error, "a rack is down: all its suspects are called dead in one go"};
-        case EventKind::losses_held:
             return {LogLevel::error,
-                    "more than a third of the peers are dead at once: their work is not placed anew, as this may be a "
-                    "partition"};
+                    "two processes run with one identity: a data directory was copied or restored from a backup"};
+        case EventKind::rack_down:
+            return {LogLevel::error, "a rack is down: all its suspects are declared dead together"};
+        case EventKind::losses_held:
+            return {
+                LogLevel::error,
+                "more than a third of the peers are dead at once: their work stays where it is, since this may be a "
+                "partition"};
         case EventKind::losses_released:
-            return {LogLevel::info, "the dead are fewer than a third again, or were given up: their work may move"};
+            return {LogLevel::info,
+                    "fewer than a third of the peers are dead, or they were confirmed dead: their work may move"};
         case EventKind::udp_blocked:
             return {LogLevel::error,
-                    "gossip does not get through: peers answer over links only; is UDP blocked by a firewall?"};
+                    "gossip does not get through and peers answer over links only: does a firewall block UDP?"};
         case EventKind::udp_restored:
             return {LogLevel::info, "gossip gets through again"};
         case EventKind::joined_cluster:
@@ -90,11 +93,12 @@ EventText text_of(EventKind kind) {
         case EventKind::keys_changed:
             return {LogLevel::info, "the key ring changed"};
         case EventKind::heard_plaintext:
-            return {LogLevel::warn, "hears gossip that is not sealed: a peer without the cluster's key, or a stranger"};
+            return {LogLevel::warn,
+                    "receives plaintext gossip: from a peer without the cluster's key, or from an unknown sender"};
         case EventKind::heard_encrypted:
-            return {LogLevel::warn, "hears sealed gossip but has no key: give it the cluster's key file"};
+            return {LogLevel::warn, "receives encrypted gossip but has no key: give this peer the cluster's key file"};
         case EventKind::heard_foreign_key:
-            return {LogLevel::warn, "hears gossip sealed with a key that it does not hold"};
+            return {LogLevel::warn, "receives gossip encrypted with a key that this peer does not hold"};
     }
     return {LogLevel::warn, "unknown event"};
 }
@@ -288,8 +292,8 @@ struct Control::State {
         });
         if (order != join_order || has_answered || asked.empty()) co_return;
         parts.log.warn("membership",
-                       "no seed of the order to join has answered: it is down, of a cluster with another name, or "
-                       "sealed with other keys",
+                       "no seed of the join command has answered: they are down, in a cluster with another name, or "
+                       "encrypt with other keys",
                        {{"seeds", std::to_string(asked.size())}});
     }
 

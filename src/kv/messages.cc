@@ -124,7 +124,7 @@ Result<void> SegmentReader::filled(std::size_t count) {
     EXA_CHECK(count <= room().size());
     if (failed_ || (!current_ && seen_ == count_)) {
         failed_ = true;
-        return error(errc::malformed, "bytes behind the last segment");
+        return error(errc::malformed, "bytes after the last segment");
     }
     filled_ += count;
     if (!room().empty()) return success();

@@ -116,7 +116,7 @@ Result<void> write_inst(std::span<const ChatMessage> messages, bool sys_markup, 
             return error(errc::message_invalid, "role '" + message.role + "': one of system, user, assistant");
         }
     }
-    if (system != nullptr) return error(errc::message_invalid, "a system message with no user message behind it");
+    if (system != nullptr) return error(errc::message_invalid, "a system message without a user message after it");
     return success();
 }
 

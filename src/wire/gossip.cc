@@ -443,7 +443,7 @@ Result<Message> unpacked(ByteView bytes, std::size_t bytes_max, std::uint64_t wo
         capnp::PackedMessageReader reader(stream, options, kj::arrayPtr(scratch.data(), scratch.size()));
         result = read_root(reader.getRoot<Root>());
         if (result.has_value() && stream.tryGetReadBuffer().size() != 0)
-            result = error(errc::malformed, "bytes behind the message");
+            result = error(errc::malformed, "bytes after the message");
     });
     if (exception != nullptr) return error(errc::malformed);
     return result;

@@ -84,9 +84,9 @@ def known_everywhere(cluster, key: str) -> None:
 
 def read_anew(cluster, change) -> None:
     """Makes a change to the file and waits until every peer has read it."""
-    before = [peer.log.count("read anew") for peer in cluster.peers]
+    before = [peer.log.count("read again") for peer in cluster.peers]
     change()
-    wait_for(lambda: all(peer.log.count("read anew") > count for peer, count in zip(cluster.peers, before)), 10,
+    wait_for(lambda: all(peer.log.count("read again") > count for peer, count in zip(cluster.peers, before)), 10,
              "every peer has read the file")
 
 

@@ -33,12 +33,12 @@ std::string field_of(const Outcome<json::value>& reply, std::string_view part, s
     return found == nullptr ? "-" : field_text(*found, name);
 }
 
-// "3 requests at its door, 120 segments to hand over"; its door closes before it has left.
+// "3 requests in flight, 120 segments to hand over"; its gateway closes before it has left.
 std::string still_to_do(const ClusterPeer& peer) {
     const std::string requests = field_of(peer.client.get("status"), "requests", "in_flight");
-    if (requests == "-") return "its door is closed";
+    if (requests == "-") return "its gateway is closed";
     const std::string segments = field_of(peer.client.get("kv"), "peers", "waiting");
-    return requests + " requests at its door" + (segments == "-" ? "" : ", " + segments + " segments to hand over");
+    return requests + " requests in flight" + (segments == "-" ? "" : ", " + segments + " segments to hand over");
 }
 
 bool has_left(const ClusterClient& cluster, const ClusterPeer& peer) {

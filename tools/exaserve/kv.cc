@@ -286,7 +286,7 @@ Outcome<std::string> erase(const KvOptions& options, Style style) {
     if (const std::string troubles = erasure.troubles(); !troubles.empty())
         return Failure{exit_failed,
                        std::string(erasure.any_deleted() ? "deleted at some peers, but not" : "not deleted") +
-                           " at all: " + troubles + ". Give the order again when they answer."};
+                           " at all: " + troubles + ". Run the command again when they answer."};
     return options.target.json ? erasure_json(erasure, options.key) : erasure_text(erasure, style);
 }
 

@@ -115,11 +115,11 @@ Outcome<std::vector<std::string>> find_keys(const ClusterClient& cluster, const 
             {"session", options.session}, {"tenant", options.tenant}, {"model", options.model}, {"unchecked", "true"}};
         BOOST_OUTCOME_TRY(const auto route, cluster.self().client.get("route", query));
         order["session"] = field_text(route, "position");
-        return longest_answer(cluster, order, "no peer has answered session '" + options.session + "' lately");
+        return longest_answer(cluster, order, "no peer has answered session '" + options.session + "' recently");
     }
     if (!options.replica.empty()) {
         order["replica"] = options.replica;
-        return longest_answer(cluster, order, "replica " + options.replica + " has answered no session lately");
+        return longest_answer(cluster, order, "replica " + options.replica + " has answered no session recently");
     }
     BOOST_OUTCOME_TRY(const auto text, read_input(options.file));
     json::error_code broken;

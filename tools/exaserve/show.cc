@@ -277,7 +277,7 @@ namespace {
 std::string quota_bound(const json::value& reply) {
     if (number(reply, "gib") <= 0) return "no bound but kv.capacity_gib";
     return "at most " + text(reply, "gib") + " GiB, by " +
-           (at(reply, "set") == true ? "an order that holds until the peer ends" : "kv.tenant_quota_gib");
+           (at(reply, "set") == true ? "a command, until the peer ends" : "kv.tenant_quota_gib");
 }
 
 }  // namespace

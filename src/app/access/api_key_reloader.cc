@@ -68,7 +68,7 @@ void ApiKeyReloader::read_keys() {
     const std::size_t tenants = file->value().tenants.size();
     const std::size_t keys = file->value().keys.size();
     authorizer_.replace(std::move(*file).value());
-    log_.info("api-keys", "read anew", {{"tenants", std::to_string(tenants)}, {"keys", std::to_string(keys)}});
+    log_.info("api-keys", "read again", {{"tenants", std::to_string(tenants)}, {"keys", std::to_string(keys)}});
 }
 
 void ApiKeyReloader::restore_use() {
@@ -76,7 +76,7 @@ void ApiKeyReloader::restore_use() {
     if (text && !text.value()) return;
     auto use = text ? parse_tenant_use(*text.value()) : std::nullopt;
     if (!use) {
-        log_.warn("api-keys", "what tenants used of their quotas cannot be read; the day begins anew",
+        log_.warn("api-keys", "the used part of the tenants' quotas cannot be read; today's usage counts from zero",
                   {{"file", directory_.path() + "/" + std::string(use_name)}});
         return;
     }

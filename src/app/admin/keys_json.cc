@@ -79,11 +79,11 @@ openai::ApiResult<KeyCommand> parse_change(const openai::Fields& fields) {
 std::string_view alarm_name(membership::EventKind kind) {
     switch (kind) {
         case membership::EventKind::heard_plaintext:
-            return "hears plain gossip, which a sealed cluster drops";
+            return "receives plaintext gossip, which an encrypted cluster drops";
         case membership::EventKind::heard_encrypted:
-            return "hears sealed gossip but has no key";
+            return "receives encrypted gossip but has no key";
         case membership::EventKind::heard_foreign_key:
-            return "hears gossip sealed with a key that it does not hold";
+            return "receives gossip encrypted with a key that it does not hold";
         default:
             return "unknown alarm";
     }

@@ -33,7 +33,7 @@ boost::json::value key_change_json(const KeyChange& change);
 // The HTTP answer to a command that was refused.
 openai::ApiError key_refusal(const Error& error);
 
-// "hears plain gossip", ...
+// "receives plaintext gossip", ...
 std::string_view alarm_name(membership::EventKind kind);
 
 }  // namespace exa::app

@@ -111,7 +111,7 @@ void AttachReply::cancel() {
         const auto now = FailureReporter::Clock::now();
         const auto silence = std::chrono::duration_cast<std::chrono::seconds>(now - began_);
         if (status_ == 0 && silence >= silence_max)
-            failures_->handle_failure(now, fmt::format("no answer for {} s, then given up", silence.count()));
+            failures_->handle_failure(now, fmt::format("no answer for {} s, request abandoned", silence.count()));
     }
     call_.cancel();
     place_.reset();

@@ -57,7 +57,7 @@ void warn_of_exposed_files(const PeerConfig& config, Log& log) {
         log.warn("peer",
                  file.key == "security.api_keys_file" ? "others can write a file of keys"
                                                       : "others can read or write a file with a secret",
-                 {{"key", file.key}, {"file", file.path}, {"mode", file.mode}, {"mend", file.mend}});
+                 {{"key", file.key}, {"file", file.path}, {"mode", file.mode}, {"fix", file.fix}});
 }
 
 }  // namespace exa::app

@@ -123,10 +123,10 @@ BOOST_AUTO_TEST_CASE(status_shows_the_certificate_and_why_the_next_is_not_used) 
 
 BOOST_AUTO_TEST_CASE(status_shows_the_seal_and_its_alarms) {
     const std::string text = status_text(reply(R"({"seal":{"sealed":true,"primary":"0000000a","stored":false,"alarms":[
-        {"name":"hears plain gossip","packets":3,"from":"10.0.0.1:7946","key":null,"last_seconds":2}]}})"),
+        {"name":"receives plaintext gossip","packets":3,"from":"10.0.0.1:7946","key":null,"last_seconds":2}]}})"),
                                          Style::plain);
     BOOST_TEST(has(text, "sealed          with key 0000000a"), text);
-    BOOST_TEST(has(text, "hears plain gossip: 3 packets"), text);
+    BOOST_TEST(has(text, "receives plaintext gossip: 3 packets"), text);
     BOOST_TEST(has(text, "cannot be stored"), text);
     BOOST_TEST(has(status_text(reply(R"({"seal":{"sealed":false}})"), Style::plain), "sealed          no"));
 }

@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(a_peer_without_keys_says_so_and_shows_its_alarms) {
     seal.counters.sealed = 7;
     BOOST_TEST(boost::json::serialize(app::seal_json(TimePoint{std::chrono::seconds{2}}, seal)) ==
                R"({"sealed":false,"primary":null,"keys":[],"stored":true,"alarms":[)"
-               R"({"name":"hears sealed gossip but has no key","packets":7,"from":"10.0.0.1:7946","key":null,)"
+               R"({"name":"receives encrypted gossip but has no key","packets":7,"from":"10.0.0.1:7946","key":null,)"
                R"("last_seconds":2E0}],"dropped":{"plain":0,"sealed":7,"unknown_key":0,"not_authentic":0,)"
                R"("replayed":0}})");
 }

@@ -50,9 +50,9 @@ BOOST_AUTO_TEST_CASE(every_key_that_names_a_secret_is_looked_at_and_the_command_
     BOOST_TEST(exposed[0].key == "security.cluster_key_file");
     BOOST_TEST(exposed[0].path == path.string());
     BOOST_TEST(exposed[0].mode == "0666");
-    BOOST_TEST(std::system(exposed[4].mend.c_str()) == 0);
+    BOOST_TEST(std::system(exposed[4].fix.c_str()) == 0);
     BOOST_TEST(find_exposed_files(config).size() == 4U);
-    BOOST_TEST(std::system(exposed[0].mend.c_str()) == 0);
+    BOOST_TEST(std::system(exposed[0].fix.c_str()) == 0);
     BOOST_TEST(find_exposed_files(config).empty());
     config.security.cluster_key_file = path.string() + ".none";
     BOOST_TEST(find_exposed_files(config).empty());
