@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "parts.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::membership;
@@ -27,13 +28,13 @@ BOOST_AUTO_TEST_CASE(waits_grow_from_a_short_one_to_the_interval_and_are_spread)
     Bench bench(3);
     AntiEntropy anti_entropy(start, bench.config);
     anti_entropy.hurry(bench.step());
-    BOOST_TEST((bench.timers.next() - start < bench.config.probe_interval / 2));
+    BOOST_TEST(bench.timers.next() - start < bench.config.probe_interval / 2);
     BOOST_TEST(!anti_entropy.is_calm(bench.config));
     Duration longest{0};
     for (int turn = 0; turn < 20; ++turn) longest = std::max(longest, wait_of(anti_entropy, bench));
     BOOST_TEST(anti_entropy.is_calm(bench.config));
-    BOOST_TEST((longest > bench.config.sync_interval));
-    BOOST_TEST((longest <= bench.config.sync_interval * 11 / 10));
+    BOOST_TEST(longest > bench.config.sync_interval);
+    BOOST_TEST(longest <= bench.config.sync_interval * 11 / 10);
 }
 
 BOOST_AUTO_TEST_CASE(many_peers_stretch_the_interval_by_the_logarithm_of_their_number) {
@@ -41,15 +42,15 @@ BOOST_AUTO_TEST_CASE(many_peers_stretch_the_interval_by_the_logarithm_of_their_n
     AntiEntropy anti_entropy(start, bench.config);
     Duration last{0};
     for (int turn = 0; turn < 20; ++turn) last = wait_of(anti_entropy, bench);
-    BOOST_TEST((last >= bench.config.sync_interval * 36 / 10));
-    BOOST_TEST((last <= bench.config.sync_interval * 44 / 10));
+    BOOST_TEST(last >= bench.config.sync_interval * 36 / 10);
+    BOOST_TEST(last <= bench.config.sync_interval * 44 / 10);
 }
 
 BOOST_AUTO_TEST_CASE(alone_there_is_nobody_to_compare_with) {
     Bench alone(0);
     BOOST_TEST(!AntiEntropy::pick(alone.step()).has_value());
     Bench two(1);
-    BOOST_TEST((AntiEntropy::pick(two.step()) == PeerId{101}));
+    BOOST_TEST(AntiEntropy::pick(two.step()) == PeerId{101});
 }
 
 BOOST_AUTO_TEST_CASE(rosters_that_go_on_differing_are_compared_more_and_more_rarely) {
@@ -59,10 +60,10 @@ BOOST_AUTO_TEST_CASE(rosters_that_go_on_differing_are_compared_more_and_more_rar
     for (; bench.now < start + seconds{60}; bench.now += milliseconds{100})
         if (anti_entropy.check_roster(bench.step(), 1, 2, true).sync_now) compared.push_back(bench.now);
     BOOST_REQUIRE(compared.size() >= 4U);
-    BOOST_TEST((compared[0] - start >= 5 * bench.config.gossip_interval));
+    BOOST_TEST(compared[0] - start >= 5 * bench.config.gossip_interval);
     for (std::size_t i = 2; i < compared.size(); ++i)
-        BOOST_TEST((compared[i] - compared[i - 1] >= compared[i - 1] - compared[i - 2]));
-    BOOST_TEST((compared.back() - compared[compared.size() - 2] <= bench.config.sync_interval + milliseconds{100}));
+        BOOST_TEST(compared[i] - compared[i - 1] >= compared[i - 1] - compared[i - 2]);
+    BOOST_TEST(compared.back() - compared[compared.size() - 2] <= bench.config.sync_interval + milliseconds{100});
 }
 
 BOOST_AUTO_TEST_CASE(a_roster_that_just_changed_is_not_compared_yet) {
@@ -90,7 +91,7 @@ BOOST_AUTO_TEST_CASE(few_peers_and_newcomers_send_a_digest_of_everybody_and_many
     BOOST_TEST(anti_entropy.digest_seq() == 0U);
     std::vector<SyncOut> out = anti_entropy.open(few.step(), PeerId{101}, {true, 9}, false);
     BOOST_REQUIRE(out.size() == 1U);
-    BOOST_TEST((out[0].sync.kind == SyncKind::digest));
+    BOOST_TEST(out[0].sync.kind == SyncKind::digest);
     BOOST_TEST(out[0].sync.digest.size() == 11U);
     BOOST_TEST(out[0].sync.want_loads);
     BOOST_TEST(out[0].sync.keys_hash == 9U);
@@ -98,10 +99,10 @@ BOOST_AUTO_TEST_CASE(few_peers_and_newcomers_send_a_digest_of_everybody_and_many
 
     Bench many(100);
     out = anti_entropy.open(many.step(), PeerId{101}, {}, true);
-    BOOST_TEST((out.at(0).sync.kind == SyncKind::digest));
+    BOOST_TEST(out.at(0).sync.kind == SyncKind::digest);
     out = anti_entropy.open(many.step(), PeerId{101}, {}, false);
     BOOST_REQUIRE(out.size() == 1U);
-    BOOST_TEST((out[0].sync.kind == SyncKind::summary));
+    BOOST_TEST(out[0].sync.kind == SyncKind::summary);
     BOOST_TEST(out[0].sync.summary.size() == wire::summary_parts);
 }
 
@@ -135,7 +136,7 @@ BOOST_AUTO_TEST_CASE(a_summary_is_answered_with_digests_of_the_parts_that_differ
     ++summary.summary[5];
     const std::vector<SyncOut> out = anti_entropy.answer_summary(bench.step(), summary, 0);
     BOOST_REQUIRE(out.size() == 1U);
-    BOOST_TEST((std::pair(out[0].sync.first, out[0].sync.last) == Roster::ids_of_part(5)));
+    BOOST_TEST(std::pair(out[0].sync.first, out[0].sync.last) == Roster::ids_of_part(5));
     BOOST_TEST(out[0].sync.digest.size() == 1U);
 }
 

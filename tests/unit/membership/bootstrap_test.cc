@@ -4,6 +4,7 @@
 #include <set>
 
 #include "parts.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::membership;
@@ -15,7 +16,7 @@ namespace {
 std::set<Endpoint> dialled(const Effects& effects) {
     std::set<Endpoint> at;
     for (const PacketOut& out : effects.packets) {
-        BOOST_TEST((out.packet.kind == wire::PacketKind::ping));
+        BOOST_TEST(out.packet.kind == wire::PacketKind::ping);
         BOOST_TEST(out.introduce);
         at.insert(out.at);
     }
@@ -31,7 +32,7 @@ BOOST_AUTO_TEST_CASE(with_no_seed_but_ourselves_we_are_the_first_peer) {
         Bench bench(0);
         Bootstrap bootstrap(start);
         const Effects effects = bootstrap.join(bench.step(), seeds);
-        BOOST_TEST((effects.notices == std::vector{Notice{EventKind::joined_cluster, me}}));
+        BOOST_TEST(effects.notices == (std::vector{Notice{EventKind::joined_cluster, me}}));
         BOOST_TEST(bootstrap.is_joined());
         BOOST_TEST(!bench.timers.is_set({TimerKind::seeds}));
     }
@@ -45,19 +46,19 @@ BOOST_AUTO_TEST_CASE(silent_seeds_are_dialled_again_with_growing_waits_up_to_the
     Duration last{0};
     for (int turn = 0; turn < 20; ++turn) {
         bench.now = bench.timers.next();
-        BOOST_TEST((dialled(bootstrap.dial_seeds(bench.step())) == std::set{endpoint(101), endpoint(102)}));
+        BOOST_TEST(dialled(bootstrap.dial_seeds(bench.step())) == (std::set{endpoint(101), endpoint(102)}));
         const Duration wait = bench.timers.next() - bench.now;
         BOOST_TEST((wait >= last && wait <= bench.config.seed_backoff_max));
         last = wait;
     }
-    BOOST_TEST((last == bench.config.seed_backoff_max));
+    BOOST_TEST(last == bench.config.seed_backoff_max);
 }
 
 BOOST_AUTO_TEST_CASE(a_joined_peer_dials_new_seeds_at_once) {
     Bench bench(0);
     Bootstrap bootstrap(start);
     bootstrap.join(bench.step(), {});
-    BOOST_TEST((dialled(bootstrap.join(bench.step(), {endpoint(101)})) == std::set{endpoint(101)}));
+    BOOST_TEST(dialled(bootstrap.join(bench.step(), {endpoint(101)})) == std::set{endpoint(101)});
     BOOST_TEST(!bench.timers.is_set({TimerKind::seeds}));
 }
 
@@ -65,7 +66,7 @@ BOOST_AUTO_TEST_CASE(a_completed_join_ends_the_dialling) {
     Bench bench(0);
     Bootstrap bootstrap(start);
     bootstrap.join(bench.step(), {endpoint(101)});
-    BOOST_TEST((bootstrap.complete_join(bench.step()).notices.at(0).kind == EventKind::joined_cluster));
+    BOOST_TEST(bootstrap.complete_join(bench.step()).notices.at(0).kind == EventKind::joined_cluster);
     BOOST_TEST(bootstrap.is_joined());
     BOOST_TEST(!bench.timers.is_set({TimerKind::seeds}));
 }
@@ -87,10 +88,10 @@ BOOST_AUTO_TEST_CASE(dead_peers_are_dialled_for_good_and_live_ones_are_not) {
     bootstrap.join(bench.step(), {endpoint(101)});
     bootstrap.complete_join(bench.step());
     BOOST_TEST(bootstrap.redial(bench.step()).packets.empty());
-    BOOST_TEST((bench.timers.next() == start + bench.config.redial_interval));
+    BOOST_TEST(bench.timers.next() == start + bench.config.redial_interval);
     bench.set_liveness(102, Liveness::dead);
     for (int turn = 0; turn < 100; ++turn)
-        BOOST_TEST((dialled(bootstrap.redial(bench.step())) == std::set{endpoint(102)}));
+        BOOST_TEST(dialled(bootstrap.redial(bench.step())) == std::set{endpoint(102)});
 }
 
 BOOST_AUTO_TEST_CASE(a_seed_that_is_no_member_and_a_forgotten_peer_are_dialled_until_a_member_has_the_address) {
@@ -101,7 +102,7 @@ BOOST_AUTO_TEST_CASE(a_seed_that_is_no_member_and_a_forgotten_peer_are_dialled_u
     bootstrap.remember(endpoint(301));
     std::set<Endpoint> seen;
     for (int turn = 0; turn < 50; ++turn) seen.merge(dialled(bootstrap.redial(bench.step())));
-    BOOST_TEST((seen == std::set{endpoint(300), endpoint(301)}));
+    BOOST_TEST(seen == (std::set{endpoint(300), endpoint(301)}));
     bench.roster.apply(start, whole(300));
     bench.roster.apply(start, whole(301));
     BOOST_TEST(bootstrap.redial(bench.step()).packets.empty());
@@ -110,7 +111,7 @@ BOOST_AUTO_TEST_CASE(a_seed_that_is_no_member_and_a_forgotten_peer_are_dialled_u
     bench.roster.forget(PeerId{301});
     seen.clear();
     for (int turn = 0; turn < 50; ++turn) seen.merge(dialled(bootstrap.redial(bench.step())));
-    BOOST_TEST((seen == std::set{endpoint(300)}));
+    BOOST_TEST(seen == std::set{endpoint(300)});
 }
 
 BOOST_AUTO_TEST_CASE(before_it_has_joined_a_peer_dials_no_forgotten_addresses) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::membership;
@@ -36,10 +37,10 @@ BOOST_AUTO_TEST_SUITE(broadcast_queue)
 BOOST_AUTO_TEST_CASE(updates_sent_least_often_come_first_and_then_the_newest) {
     BroadcastQueue queue;
     for (const std::uint64_t peer : {1U, 2U, 3U}) queue.put(key(peer));
-    BOOST_TEST((sent(queue, 2) == std::vector<std::uint64_t>{3, 2}));
-    BOOST_TEST((sent(queue, 2) == std::vector<std::uint64_t>{1, 3}));
+    BOOST_TEST(sent(queue, 2) == (std::vector<std::uint64_t>{3, 2}));
+    BOOST_TEST(sent(queue, 2) == (std::vector<std::uint64_t>{1, 3}));
     queue.put(key(4));
-    BOOST_TEST((sent(queue, 2) == std::vector<std::uint64_t>{4, 2}));
+    BOOST_TEST(sent(queue, 2) == (std::vector<std::uint64_t>{4, 2}));
 }
 
 BOOST_AUTO_TEST_CASE(an_update_ends_with_its_budget_and_starts_again_when_put_again) {
@@ -84,7 +85,7 @@ BOOST_AUTO_TEST_CASE(dropping_a_peer_drops_all_its_parts_and_no_others) {
     queue.put(key(2, 3));
     queue.put(key(3, 0));
     queue.drop(PeerId{2});
-    BOOST_TEST((sent(queue, 9) == std::vector<std::uint64_t>{3, 1}));
+    BOOST_TEST(sent(queue, 9) == (std::vector<std::uint64_t>{3, 1}));
 }
 
 // What the header promises, said with a sorted list and nothing else.
@@ -137,7 +138,7 @@ BOOST_AUTO_TEST_CASE(any_history_of_orders_leaves_the_order_that_a_sorted_list_h
                     if (fate(told.peer) == Take::drop) told.told = 3;
                 }
                 std::erase_if(model, [](const Told& told) { return told.told >= 3; });
-                BOOST_TEST((offered == expected));
+                BOOST_TEST(offered == expected);
             }
             BOOST_TEST(queue.size() == model.size());
         }
@@ -147,17 +148,17 @@ BOOST_AUTO_TEST_CASE(any_history_of_orders_leaves_the_order_that_a_sorted_list_h
 BOOST_AUTO_TEST_CASE(above_its_bound_the_most_often_sent_and_oldest_makes_room) {
     BroadcastQueue queue(4);
     for (const std::uint64_t peer : {1U, 2U, 3U, 4U}) queue.put(key(peer));
-    BOOST_TEST((sent(queue, 2) == std::vector<std::uint64_t>{4, 3}));
+    BOOST_TEST(sent(queue, 2) == (std::vector<std::uint64_t>{4, 3}));
     queue.put(key(5));
     queue.put(key(5));
     BOOST_TEST(queue.size() == 4U);
     queue.put(key(6));
     queue.put(key(7));
     BOOST_TEST(queue.size() == 4U);
-    BOOST_TEST((sent(queue, 4) == std::vector<std::uint64_t>{7, 6, 5, 2}));
+    BOOST_TEST(sent(queue, 4) == (std::vector<std::uint64_t>{7, 6, 5, 2}));
     // What had to go starts again when it is put again.
     queue.put(key(3));
-    BOOST_TEST((sent(queue, 1) == std::vector<std::uint64_t>{3}));
+    BOOST_TEST(sent(queue, 1) == std::vector<std::uint64_t>{3});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "parts.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::membership;
@@ -61,8 +62,8 @@ BOOST_AUTO_TEST_CASE(peers_that_one_side_knows_are_pulled_or_given) {
     std::erase_if(entries, [](const auto& entry) { return entry.peer == PeerId{102}; });
     entries.push_back({PeerId{200}, Generation{4}, {}, MemberState::alive, 6});
     const Outcome outcome = compare(bench, digest_of(entries));
-    BOOST_TEST((outcome.lacking == std::vector{Pull{PeerId{102}, {}, 0}}));
-    BOOST_TEST((outcome.pulls == std::vector{Pull{PeerId{200}, {}, 0}}));
+    BOOST_TEST(outcome.lacking == (std::vector{Pull{PeerId{102}, {}, 0}}));
+    BOOST_TEST(outcome.pulls == (std::vector{Pull{PeerId{200}, {}, 0}}));
     BOOST_TEST(outcome.facts.empty());
 }
 
@@ -74,8 +75,8 @@ BOOST_AUTO_TEST_CASE(newer_versions_and_generations_go_to_the_side_that_lacks_th
     entries[3].generation = Generation{4};  // 103: ours is newer
     entries[4].generation = Generation{2};  // 104: theirs is newer
     const Outcome outcome = compare(bench, digest_of(entries));
-    BOOST_TEST((outcome.pulls == std::vector{Pull{PeerId{102}, Generation{1}, 1}, Pull{PeerId{104}, {}, 0}}));
-    BOOST_TEST((outcome.lacking == std::vector{Pull{PeerId{103}, {}, 0}}));
+    BOOST_TEST(outcome.pulls == (std::vector{Pull{PeerId{102}, Generation{1}, 1}, Pull{PeerId{104}, {}, 0}}));
+    BOOST_TEST(outcome.lacking == (std::vector{Pull{PeerId{103}, {}, 0}}));
 }
 
 BOOST_AUTO_TEST_CASE(another_opinion_of_a_peers_liveness_is_to_be_merged) {
@@ -84,12 +85,12 @@ BOOST_AUTO_TEST_CASE(another_opinion_of_a_peers_liveness_is_to_be_merged) {
     entries[1].state = MemberState::dead;
     const Outcome worse = compare(bench, digest_of(entries));
     BOOST_REQUIRE(worse.facts.size() == 1U);
-    BOOST_TEST((worse.facts[0] == wire::Fact{PeerId{101}, Generation{1}, {}, MemberState::dead, PeerId{}}));
+    BOOST_TEST(worse.facts[0] == (wire::Fact{PeerId{101}, Generation{1}, {}, MemberState::dead, PeerId{}}));
     BOOST_TEST(worse.lacking.empty());
     // Ours is the later state: the other side is told.
     bench.set_liveness(102, Liveness::suspect);
     const Outcome better = compare(bench, digest_of(entries_of(roster(3))));
-    BOOST_TEST((better.lacking == std::vector{Pull{PeerId{102}, Generation{1}, 1}}));
+    BOOST_TEST(better.lacking == (std::vector{Pull{PeerId{102}, Generation{1}, 1}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_suspicion_that_both_have_is_merged_again_since_it_counts_another_accuser) {
@@ -104,7 +105,7 @@ BOOST_AUTO_TEST_CASE(only_the_range_of_the_digest_is_compared) {
     digest.first = PeerId{102};
     digest.last = PeerId{103};
     const Outcome outcome = compare(bench, digest);
-    BOOST_TEST((outcome.lacking == std::vector{Pull{PeerId{102}, {}, 0}, Pull{PeerId{103}, {}, 0}}));
+    BOOST_TEST(outcome.lacking == (std::vector{Pull{PeerId{102}, {}, 0}, Pull{PeerId{103}, {}, 0}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_roster_that_changes_between_two_facts_does_not_break_the_comparison) {

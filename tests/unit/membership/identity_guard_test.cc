@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "parts.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::membership;
@@ -37,30 +38,30 @@ BOOST_AUTO_TEST_SUITE(identity_guard)
 BOOST_AUTO_TEST_CASE(generations_order_the_instances_of_a_peer) {
     Bench bench(1);
     bench.roster.apply(start, whole(101, 5));
-    BOOST_TEST((IdentityGuard::check_sender(bench.roster, header(101, 4, 1)) == Sender::stale));
-    BOOST_TEST((IdentityGuard::check_sender(bench.roster, header(101, 5, 1)) == Sender::accepted));
-    BOOST_TEST((IdentityGuard::check_sender(bench.roster, header(101, 6, 9)) == Sender::accepted));
-    BOOST_TEST((IdentityGuard::check_sender(bench.roster, header(102, 1, 9)) == Sender::accepted));
+    BOOST_TEST(IdentityGuard::check_sender(bench.roster, header(101, 4, 1)) == Sender::stale);
+    BOOST_TEST(IdentityGuard::check_sender(bench.roster, header(101, 5, 1)) == Sender::accepted);
+    BOOST_TEST(IdentityGuard::check_sender(bench.roster, header(101, 6, 9)) == Sender::accepted);
+    BOOST_TEST(IdentityGuard::check_sender(bench.roster, header(102, 1, 9)) == Sender::accepted);
 }
 
 BOOST_AUTO_TEST_CASE(another_instance_of_one_generation_is_in_doubt) {
     Bench bench(1);
-    BOOST_TEST((IdentityGuard::check_sender(bench.roster, header(101, 1, 2)) == Sender::in_doubt));
+    BOOST_TEST(IdentityGuard::check_sender(bench.roster, header(101, 1, 2)) == Sender::in_doubt);
 }
 
 BOOST_AUTO_TEST_CASE(a_later_incarnation_is_a_refutation_except_of_a_peer_that_left) {
     Bench bench(1);
-    BOOST_TEST((IdentityGuard::check_sender(bench.roster, header(101, 1, 1, 1)) == Sender::refuted));
+    BOOST_TEST(IdentityGuard::check_sender(bench.roster, header(101, 1, 1, 1)) == Sender::refuted);
     bench.set_liveness(101, Liveness::left);
-    BOOST_TEST((IdentityGuard::check_sender(bench.roster, header(101, 1, 1, 1)) == Sender::accepted));
+    BOOST_TEST(IdentityGuard::check_sender(bench.roster, header(101, 1, 1, 1)) == Sender::accepted);
 }
 
 BOOST_AUTO_TEST_CASE(our_own_packets_are_told_from_those_of_a_clone) {
     const Roster roster(start, record(me.value, 5), 1, 100);
-    BOOST_TEST((IdentityGuard::check_own(roster, Generation{5}, 1) == Own::ours));
-    BOOST_TEST((IdentityGuard::check_own(roster, Generation{4}, 2) == Own::earlier));
-    BOOST_TEST((IdentityGuard::check_own(roster, Generation{5}, 2) == Own::conflict));
-    BOOST_TEST((IdentityGuard::check_own(roster, Generation{6}, 2) == Own::conflict));
+    BOOST_TEST(IdentityGuard::check_own(roster, Generation{5}, 1) == Own::ours);
+    BOOST_TEST(IdentityGuard::check_own(roster, Generation{4}, 2) == Own::earlier);
+    BOOST_TEST(IdentityGuard::check_own(roster, Generation{5}, 2) == Own::conflict);
+    BOOST_TEST(IdentityGuard::check_own(roster, Generation{6}, 2) == Own::conflict);
 }
 
 BOOST_AUTO_TEST_CASE(each_other_instance_is_reported_once) {
@@ -79,8 +80,8 @@ BOOST_AUTO_TEST_CASE(the_known_address_is_asked_once_in_a_while) {
     guard.report(PeerId{101}, 2);
     const Effects asked = guard.question(bench.step(), PeerId{101});
     BOOST_REQUIRE(asked.packets.size() == 1U);
-    BOOST_TEST((asked.packets[0].packet.kind == PacketKind::ping));
-    BOOST_TEST((asked.packets[0].at == endpoint(101)));
+    BOOST_TEST(asked.packets[0].packet.kind == PacketKind::ping);
+    BOOST_TEST(asked.packets[0].at == endpoint(101));
     BOOST_TEST(guard.question(bench.step(), PeerId{101}).packets.empty());
     bench.now += bench.config.pull_timeout;
     BOOST_TEST(guard.question(bench.step(), PeerId{101}).packets.size() == 1U);
@@ -117,8 +118,8 @@ BOOST_AUTO_TEST_CASE(of_two_holders_of_a_name_the_starting_one_yields_or_else_th
     for (const PeerId id : {PeerId{101}, PeerId{300}}) {
         const auto conflict = IdentityGuard::check_name(bench.roster, id);
         BOOST_REQUIRE(conflict.has_value());
-        BOOST_TEST((conflict->yields == PeerId{300}));
-        BOOST_TEST((conflict->holder == PeerId{101}));
+        BOOST_TEST(conflict->yields == PeerId{300});
+        BOOST_TEST(conflict->holder == PeerId{101});
     }
     wire::PeerRecord starting = record(102);
     starting.name = record(101).name;
@@ -126,7 +127,7 @@ BOOST_AUTO_TEST_CASE(of_two_holders_of_a_name_the_starting_one_yields_or_else_th
     starting.state = wire::PeerState::starting;
     bench.roster.forget(PeerId{300});
     bench.roster.apply(start, whole(starting));
-    BOOST_TEST((IdentityGuard::check_name(bench.roster, PeerId{101})->yields == PeerId{102}));
+    BOOST_TEST(IdentityGuard::check_name(bench.roster, PeerId{101})->yields == PeerId{102});
 }
 
 BOOST_AUTO_TEST_CASE(doubts_are_bounded) {

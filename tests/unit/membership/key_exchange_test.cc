@@ -5,6 +5,7 @@
 
 #include "io/crypto/openssl_crypto.h"
 #include "parts.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::membership;
@@ -44,10 +45,10 @@ BOOST_AUTO_TEST_CASE(a_change_is_reported_and_pushed_to_some_of_the_others_once_
     KeyExchange keys;
     keys.start(crypto, ring({1}));
     const Effects effects = keys.set(bench.step(), ring({1, 2}));
-    BOOST_TEST((effects.notices == std::vector{Notice{EventKind::keys_changed, me}}));
+    BOOST_TEST(effects.notices == (std::vector{Notice{EventKind::keys_changed, me}}));
     std::set<PeerId> told;
     for (const SyncOut& out : effects.syncs) {
-        BOOST_TEST((out.sync.keys == ring({1, 2}).state()));
+        BOOST_TEST(out.sync.keys == ring({1, 2}).state());
         BOOST_TEST(told.insert(out.to).second);
     }
     BOOST_TEST(told.size() == 10U);
@@ -64,7 +65,7 @@ BOOST_AUTO_TEST_CASE(rings_that_differ_are_exchanged_and_equal_ones_are_not) {
     digest.keys_hash = ring({1, 2}).hash();
     const std::vector<SyncOut> out = keys.compare(digest);
     BOOST_REQUIRE(out.size() == 1U);
-    BOOST_TEST((out[0].to == PeerId{101}));
+    BOOST_TEST(out[0].to == PeerId{101});
     BOOST_TEST(out[0].sync.want_keys);
     digest.keys_hash = 0;
     BOOST_TEST(keys.compare(digest).empty());
@@ -76,9 +77,9 @@ BOOST_AUTO_TEST_CASE(what_another_ring_adds_is_merged_and_pushed_on_but_not_back
     keys.start(crypto, ring({1}));
     const auto effects = keys.merge(bench.step(), keys_from(101, ring({1, 2}), false));
     BOOST_REQUIRE(effects.has_value());
-    BOOST_TEST((effects->notices == std::vector{Notice{EventKind::keys_changed, me}}));
+    BOOST_TEST(effects->notices == (std::vector{Notice{EventKind::keys_changed, me}}));
     BOOST_TEST(effects->syncs.size() == 4U);
-    for (const SyncOut& out : effects->syncs) BOOST_TEST((out.to != PeerId{101}));
+    for (const SyncOut& out : effects->syncs) BOOST_TEST(out.to != PeerId{101});
     BOOST_TEST(keys.ring().installed().size() == 2U);
 }
 

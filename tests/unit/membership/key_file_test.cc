@@ -5,6 +5,7 @@
 #include "io/crypto/openssl_crypto.h"
 #include "membership/errc.h"
 #include "membership/key_ring.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::membership;
@@ -36,12 +37,12 @@ BOOST_AUTO_TEST_CASE(keys_are_read_in_order_past_comments_blanks_and_twins) {
                              format_key(secret(1)).substr(0, 44) + " # old\r\n" + format_key(secret(2));
     const auto keys = parse_key_file(crypto, text);
     BOOST_TEST_REQUIRE(keys.has_value());
-    BOOST_TEST((keys.value() == std::vector{cluster_key(crypto, secret(2)), cluster_key(crypto, secret(1))}));
+    BOOST_TEST(keys.value() == (std::vector{cluster_key(crypto, secret(2)), cluster_key(crypto, secret(1))}));
 }
 
 BOOST_AUTO_TEST_CASE(a_bad_line_is_named_by_its_number_and_not_shown) {
     const auto bad = parse_key_file(crypto, format_key(secret(1)) + "c2VjcmV0\n");
-    BOOST_TEST((bad.error().code == errc::invalid_keys));
+    BOOST_TEST(bad.error().code == errc::invalid_keys);
     BOOST_TEST(bad.error().detail.starts_with("line 2"));
     BOOST_TEST(bad.error().detail.find("c2VjcmV0") == std::string::npos);
     for (const char* none : {"", "\n\n", "# nothing\n"}) BOOST_TEST(parse_key_file(crypto, none).has_error());
@@ -51,8 +52,8 @@ BOOST_AUTO_TEST_CASE(a_bad_line_is_named_by_its_number_and_not_shown) {
 }
 
 BOOST_AUTO_TEST_CASE(a_stored_ring_reads_as_it_was) {
-    BOOST_TEST((parse_ring(format_ring(sample())).value() == sample()));
-    BOOST_TEST((parse_ring(format_ring({})).value() == wire::Keys{}));
+    BOOST_TEST(parse_ring(format_ring(sample())).value() == sample());
+    BOOST_TEST(parse_ring(format_ring({})).value() == wire::Keys{});
 }
 
 BOOST_AUTO_TEST_CASE(a_ring_that_was_cut_or_changed_anywhere_is_refused) {

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "io/crypto/openssl_crypto.h"
+#include "support/print.h"
 
 using exa::ClusterKey;
 using exa::KeyId;
@@ -31,13 +32,13 @@ BOOST_AUTO_TEST_SUITE(key_ring)
 BOOST_AUTO_TEST_CASE(a_ring_without_keys_is_not_sealed) {
     const KeyRing none;
     BOOST_TEST(!none.is_sealed());
-    BOOST_TEST((none.primary() == nullptr));
+    BOOST_TEST(none.primary() == nullptr);
     BOOST_TEST(none.hash() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(one_file_gives_one_ring_on_every_peer) {
-    BOOST_TEST((ring({key(1), key(2)}) == ring({key(1), key(2)})));
-    BOOST_TEST((ring({key(1), key(2)}).primary()->id == key(1).id));
+    BOOST_TEST(ring({key(1), key(2)}) == ring({key(1), key(2)}));
+    BOOST_TEST(ring({key(1), key(2)}).primary()->id == key(1).id);
     BOOST_TEST(ring({key(1), key(2)}).hash() != ring({key(2), key(1)}).hash());
 }
 
@@ -46,17 +47,17 @@ BOOST_AUTO_TEST_CASE(files_in_another_order_agree_once_merged) {
     KeyRing b = ring({key(2), key(1)});
     a.merge(crypto, b.state());
     b.merge(crypto, a.state());
-    BOOST_TEST((a == b));
-    BOOST_TEST((a.primary()->id == b.primary()->id));
+    BOOST_TEST(a == b);
+    BOOST_TEST(a.primary()->id == b.primary()->id);
 }
 
 BOOST_AUTO_TEST_CASE(an_added_key_opens_and_does_not_seal_until_it_is_used) {
     KeyRing a = ring({key(1)});
     BOOST_TEST(a.add(key(2)));
-    BOOST_TEST((a.find(key(2).id) != nullptr));
-    BOOST_TEST((a.primary()->id == key(1).id));
+    BOOST_TEST(a.find(key(2).id) != nullptr);
+    BOOST_TEST(a.primary()->id == key(1).id);
     BOOST_TEST(a.use(key(2).id));
-    BOOST_TEST((a.primary()->id == key(2).id));
+    BOOST_TEST(a.primary()->id == key(2).id);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_so_already_is_no_change) {
@@ -77,10 +78,10 @@ BOOST_AUTO_TEST_CASE(a_removed_key_leaves_no_secret_and_does_not_come_back_from_
     for (const auto& entry : a.state().entries) BOOST_TEST(entry.secret.has_value() == (entry.id == key(2).id));
     a.add_first(std::vector{key(1)});
     BOOST_TEST(!a.merge(crypto, sleeper.state()));
-    BOOST_TEST((a.find(key(1).id) == nullptr));
+    BOOST_TEST(a.find(key(1).id) == nullptr);
     KeyRing b = sleeper;
     BOOST_TEST(b.merge(crypto, a.state()));
-    BOOST_TEST((b == a));
+    BOOST_TEST(b == a);
 }
 
 BOOST_AUTO_TEST_CASE(a_removed_key_that_is_added_again_is_back) {
@@ -90,7 +91,7 @@ BOOST_AUTO_TEST_CASE(a_removed_key_that_is_added_again_is_back) {
     BOOST_TEST(a.add(key(2)));
     KeyRing b = before;
     b.merge(crypto, a.state());
-    BOOST_TEST((b.find(key(2).id) != nullptr));
+    BOOST_TEST(b.find(key(2).id) != nullptr);
 }
 
 BOOST_AUTO_TEST_CASE(of_a_removal_and_an_addition_at_once_the_addition_wins) {
@@ -104,8 +105,8 @@ BOOST_AUTO_TEST_CASE(of_a_removal_and_an_addition_at_once_the_addition_wins) {
     const KeyRing was = a;
     a.merge(crypto, b.state());
     b.merge(crypto, was.state());
-    BOOST_TEST((a == b));
-    BOOST_TEST((a.find(key(2).id) != nullptr));
+    BOOST_TEST(a == b);
+    BOOST_TEST(a.find(key(2).id) != nullptr);
 }
 
 BOOST_AUTO_TEST_CASE(a_primary_that_somebody_removed_gives_way_to_the_newest_key) {
@@ -117,8 +118,8 @@ BOOST_AUTO_TEST_CASE(a_primary_that_somebody_removed_gives_way_to_the_newest_key
     b.remove(key(2).id);
     a.merge(crypto, b.state());
     b.merge(crypto, a.state());
-    BOOST_TEST((a.primary()->id == key(3).id));
-    BOOST_TEST((b.primary()->id == key(3).id));
+    BOOST_TEST(a.primary()->id == key(3).id);
+    BOOST_TEST(b.primary()->id == key(3).id);
 }
 
 BOOST_AUTO_TEST_CASE(a_secret_under_another_ones_id_is_left_out) {
@@ -126,7 +127,7 @@ BOOST_AUTO_TEST_CASE(a_secret_under_another_ones_id_is_left_out) {
     exa::wire::Keys forged;
     forged.entries = {{key(2).id, 5, key(3).secret}};
     BOOST_TEST(!a.merge(crypto, forged));
-    BOOST_TEST((a.find(key(2).id) == nullptr));
+    BOOST_TEST(a.find(key(2).id) == nullptr);
 }
 
 BOOST_AUTO_TEST_CASE(marks_of_removed_keys_are_bounded_and_the_latest_stay) {
@@ -136,9 +137,9 @@ BOOST_AUTO_TEST_CASE(marks_of_removed_keys_are_bounded_and_the_latest_stay) {
         a.remove(key(i).id);
     }
     BOOST_TEST(a.state().entries.size() == 1 + exa::wire::keys_removed_max);
-    BOOST_TEST((a.primary()->id == key(0).id));
+    BOOST_TEST(a.primary()->id == key(0).id);
     a.add_first(std::vector{key(59)});
-    BOOST_TEST((a.find(key(59).id) == nullptr));
+    BOOST_TEST(a.find(key(59).id) == nullptr);
 }
 
 BOOST_AUTO_TEST_CASE(a_stored_ring_is_the_same_when_it_is_read_again) {
@@ -146,9 +147,9 @@ BOOST_AUTO_TEST_CASE(a_stored_ring_is_the_same_when_it_is_read_again) {
     a.use(key(2).id);
     a.remove(key(1).id);
     const KeyRing again(crypto, a.state());
-    BOOST_TEST((again == a));
-    BOOST_TEST((again.link_keys() == a.link_keys()));
-    BOOST_TEST((a.link_keys().primary == key(2).id));
+    BOOST_TEST(again == a);
+    BOOST_TEST(again.link_keys() == a.link_keys());
+    BOOST_TEST(a.link_keys().primary == key(2).id);
     BOOST_TEST(a.link_keys().keys.size() == 1U);
 }
 

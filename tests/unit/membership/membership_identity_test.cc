@@ -2,6 +2,7 @@
 
 #include "driver.h"
 #include "samples.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::membership;
@@ -46,9 +47,9 @@ BOOST_AUTO_TEST_CASE(a_stale_instance_is_told_so_and_ignored) {
     old.kind = wire::PacketKind::ping;
     old.facts = {fact(101, MemberState::left, 0, 0, 2)};
     driver.give(old).value();
-    BOOST_TEST((driver.liveness(101) == Liveness::alive));
+    BOOST_TEST(driver.liveness(101) == Liveness::alive);
     BOOST_REQUIRE(driver.sent.size() == 1U);
-    BOOST_TEST((driver.sent[0].packet.facts.at(0).generation == Generation{2}));
+    BOOST_TEST(driver.sent[0].packet.facts.at(0).generation == Generation{2});
     BOOST_TEST(driver.core.counters().stale == 1U);
 }
 
@@ -58,8 +59,8 @@ BOOST_AUTO_TEST_CASE(we_refuse_to_serve_when_a_newer_instance_of_us_is_known) {
     driver.give(101, {fact(me.value, MemberState::alive, 0, 0, 6)}).value();
     BOOST_TEST(driver.core.is_over());
     BOOST_REQUIRE(driver.events.size() == 1U);
-    BOOST_TEST((driver.events[0] == Event{EventKind::id_conflict, me, Generation{6}, {}, true}));
-    BOOST_TEST((driver.core.next_timeout() == time_never));
+    BOOST_TEST(driver.events[0] == (Event{EventKind::id_conflict, me, Generation{6}, {}, true}));
+    BOOST_TEST(driver.core.next_timeout() == time_never);
 }
 
 BOOST_AUTO_TEST_CASE(a_clone_of_us_that_joins_later_is_loud_but_does_not_stop_us) {
@@ -81,30 +82,30 @@ BOOST_AUTO_TEST_CASE(an_instance_that_answers_at_the_known_address_takes_over) {
     BOOST_TEST(driver.told(EventKind::id_conflict, PeerId{101}) == 1U);
     const auto asked = questions(driver);
     BOOST_REQUIRE(asked.size() == 1U);
-    BOOST_TEST((driver.liveness(101) == Liveness::suspect));
+    BOOST_TEST(driver.liveness(101) == Liveness::suspect);
 
     wire::Packet answer = of_doubtful_life(wire::PacketKind::ack);
     answer.seq = asked[0].seq;
     driver.give(answer).value();
-    BOOST_TEST((driver.liveness(101) == Liveness::alive));
+    BOOST_TEST(driver.liveness(101) == Liveness::alive);
     BOOST_TEST(driver.events.back().instance == 2U);
-    BOOST_TEST((driver.events.back().kind == EventKind::joined));
+    BOOST_TEST(driver.events.back().kind == EventKind::joined);
     // Of the record of the earlier instance nothing is left but the profile; the new one is asked for its own.
     BOOST_TEST(driver.core.roster().find(PeerId{101})->record->replicas.empty());
-    BOOST_TEST((driver.syncs.back().sync.pulls == std::vector{wire::Pull{PeerId{101}, Generation{1}, 0}}));
+    BOOST_TEST(driver.syncs.back().sync.pulls == (std::vector{wire::Pull{PeerId{101}, Generation{1}, 0}}));
 }
 
 BOOST_AUTO_TEST_CASE(an_instance_that_was_called_dead_is_replaced_as_well) {
     Driver driver;
     driver.gather(3);
     driver.give(102, {fact(101, MemberState::dead, 0, 102)}).value();
-    BOOST_TEST((driver.liveness(101) == Liveness::dead));
+    BOOST_TEST(driver.liveness(101) == Liveness::dead);
     driver.sent.clear();
     driver.give(of_doubtful_life()).value();
     wire::Packet answer = of_doubtful_life(wire::PacketKind::ack);
     answer.seq = questions(driver).at(0).seq;
     driver.give(answer).value();
-    BOOST_TEST((driver.liveness(101) == Liveness::alive));
+    BOOST_TEST(driver.liveness(101) == Liveness::alive);
 }
 
 BOOST_AUTO_TEST_CASE(only_the_answer_to_our_own_question_makes_a_successor) {
@@ -129,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_clone_elsewhere_changes_nothing_while_the_original_answer
     driver.give(of_doubtful_life()).value();
     driver.give(Driver::ack_of(questions(driver).at(0))).value();
     BOOST_TEST(driver.told(EventKind::joined, PeerId{101}) == 0U);
-    BOOST_TEST((driver.liveness(101) == Liveness::alive));
+    BOOST_TEST(driver.liveness(101) == Liveness::alive);
     BOOST_TEST(driver.core.roster().find(PeerId{101})->instance == 1U);
 }
 

@@ -3,6 +3,7 @@
 
 #include "driver.h"
 #include "io/crypto/openssl_crypto.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::membership;
@@ -61,7 +62,7 @@ BOOST_AUTO_TEST_CASE(a_changed_ring_is_pushed_to_several_peers_and_reported) {
     driver.drain();
     std::set<PeerId> told;
     for (const SentSync& sent : driver.syncs_of(wire::SyncKind::keys)) {
-        BOOST_TEST((sent.sync.keys == changed.state()));
+        BOOST_TEST(sent.sync.keys == changed.state());
         told.insert(sent.to);
     }
     BOOST_TEST(told.size() == 9U);
@@ -76,10 +77,10 @@ BOOST_AUTO_TEST_CASE(a_ring_that_says_more_is_taken_and_passed_on_but_not_back) 
     KeyRing more = ring({key(1)});
     more.add(key(2));
     driver.give(keys_from(101, more)).value();
-    BOOST_TEST((driver.core.keys() == more));
+    BOOST_TEST(driver.core.keys() == more);
     BOOST_TEST(driver.told(EventKind::keys_changed, me) == 1U);
     BOOST_TEST(driver.syncs_of(wire::SyncKind::keys).size() == 2U);
-    for (const SentSync& sent : driver.syncs_of(wire::SyncKind::keys)) BOOST_TEST((sent.to != PeerId{101}));
+    for (const SentSync& sent : driver.syncs_of(wire::SyncKind::keys)) BOOST_TEST(sent.to != PeerId{101});
     driver.syncs.clear();
     driver.give(keys_from(102, more, true)).value();
     BOOST_TEST(driver.syncs_of(wire::SyncKind::keys).empty());
@@ -101,7 +102,7 @@ BOOST_AUTO_TEST_CASE(a_digest_of_another_ring_starts_an_exchange_that_ends) {
     const auto answer = driver.syncs_of(wire::SyncKind::keys);
     BOOST_TEST_REQUIRE(answer.size() == 1U);
     BOOST_TEST(!answer[0].sync.want_keys);
-    BOOST_TEST((answer[0].sync.keys == ring({key(1)}).state()));
+    BOOST_TEST(answer[0].sync.keys == ring({key(1)}).state());
     BOOST_TEST(driver.told(EventKind::keys_changed, me) == 0U);
 }
 

@@ -2,6 +2,7 @@
 
 #include "driver.h"
 #include "membership/errc.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::membership;
@@ -56,7 +57,7 @@ BOOST_AUTO_TEST_CASE(facts_of_one_instance_are_ordered_by_incarnation_then_state
         driver.give(103, {fact(101, MemberState::alive, row.held.incarnation.value)}).value();
         driver.give(103, {row.held}).value();
         driver.give(103, {row.told}).value();
-        BOOST_TEST((driver.liveness(101) == row.believed), "row " << &row - rows);
+        BOOST_TEST(driver.liveness(101) == row.believed, "row " << &row - rows);
     }
 }
 
@@ -70,7 +71,7 @@ BOOST_AUTO_TEST_CASE(facts_of_another_generation_do_not_touch_this_instance) {
     BOOST_TEST(driver.told(EventKind::joined, PeerId{101}) == 1U);
     driver.give(103, {fact(101, MemberState::dead, 9, 102, 1), fact(101, MemberState::left, 9, 0, 1)}).value();
     driver.give(103, {fact(101, MemberState::dead, 9, 102, 3)}).value();
-    BOOST_TEST((driver.liveness(101) == Liveness::alive));
+    BOOST_TEST(driver.liveness(101) == Liveness::alive);
 }
 
 BOOST_AUTO_TEST_CASE(suspect_refutes_with_higher_incarnation) {
@@ -114,10 +115,10 @@ BOOST_AUTO_TEST_CASE(independent_accusers_shorten_a_suspicion_and_repetitions_do
         while (driver.liveness(101) == Liveness::suspect) driver.run_for(milliseconds{10});
         return driver.now - from;
     };
-    BOOST_TEST((dead_after({102}) >= seconds{20}));
-    BOOST_TEST((dead_after({102, 102, 102, 102}) >= seconds{20}));
-    BOOST_TEST((dead_after({102, 103}) < seconds{12}));
-    BOOST_TEST((dead_after({102, 103, 104, 105}) < milliseconds{2600}));
+    BOOST_TEST(dead_after({102}) >= seconds{20});
+    BOOST_TEST(dead_after({102, 102, 102, 102}) >= seconds{20});
+    BOOST_TEST(dead_after({102, 103}) < seconds{12});
+    BOOST_TEST(dead_after({102, 103, 104, 105}) < milliseconds{2600});
 }
 
 BOOST_AUTO_TEST_CASE(dead_becomes_lost_after_thirty_seconds_unless_refuted) {
@@ -126,10 +127,10 @@ BOOST_AUTO_TEST_CASE(dead_becomes_lost_after_thirty_seconds_unless_refuted) {
         driver.gather(3);
         driver.give(103, {fact(101, MemberState::dead, 0, 102)}).value();
         driver.run_for(seconds{29}, true);
-        BOOST_TEST((driver.liveness(101) == Liveness::dead));
+        BOOST_TEST(driver.liveness(101) == Liveness::dead);
         if (refuted) driver.give(103, {fact(101, MemberState::alive, 1)}).value();
         driver.run_for(seconds{2}, true);
-        BOOST_TEST((driver.liveness(101) == (refuted ? Liveness::alive : Liveness::lost)));
+        BOOST_TEST(driver.liveness(101) == (refuted ? Liveness::alive : Liveness::lost));
         BOOST_TEST(driver.told(EventKind::lost, PeerId{101}) == (refuted ? 0U : 1U));
     }
 }
@@ -138,7 +139,7 @@ BOOST_AUTO_TEST_CASE(a_death_heard_in_a_comparison_is_a_suspicion_first) {
     Driver driver;
     driver.gather(3);
     driver.give(digest_of(103, {{PeerId{101}, Generation{1}, Incarnation{0}, MemberState::dead, 1}})).value();
-    BOOST_TEST((driver.liveness(101) == Liveness::suspect));
+    BOOST_TEST(driver.liveness(101) == Liveness::suspect);
 }
 
 BOOST_AUTO_TEST_CASE(a_peer_that_is_new_and_dead_is_never_alive_to_us) {
@@ -151,9 +152,9 @@ BOOST_AUTO_TEST_CASE(a_peer_that_is_new_and_dead_is_never_alive_to_us) {
     updates.facts = {fact(110, MemberState::dead, 0, 101), fact(111, MemberState::left),
                      fact(112, MemberState::suspect, 0, 101)};
     driver.give(updates).value();
-    BOOST_TEST((driver.liveness(110) == Liveness::dead));
-    BOOST_TEST((driver.liveness(111) == Liveness::left));
-    BOOST_TEST((driver.liveness(112) == Liveness::suspect));
+    BOOST_TEST(driver.liveness(110) == Liveness::dead);
+    BOOST_TEST(driver.liveness(111) == Liveness::left);
+    BOOST_TEST(driver.liveness(112) == Liveness::suspect);
     BOOST_TEST(driver.told(EventKind::joined, PeerId{111}) == 0U);
     BOOST_TEST(driver.core.roster().live_count() == 3U);
 }
@@ -169,8 +170,8 @@ BOOST_AUTO_TEST_CASE(a_record_that_we_cannot_follow_is_asked_for_once_over_the_l
     update.records = {delta};
     for (int twice = 0; twice < 2; ++twice) driver.give(update).value();
     BOOST_REQUIRE(driver.syncs.size() == 1U);
-    BOOST_TEST((driver.syncs[0].to == PeerId{102}));
-    BOOST_TEST((driver.syncs[0].sync.pulls == std::vector{wire::Pull{PeerId{101}, Generation{1}, 1}}));
+    BOOST_TEST(driver.syncs[0].to == PeerId{102});
+    BOOST_TEST(driver.syncs[0].sync.pulls == (std::vector{wire::Pull{PeerId{101}, Generation{1}, 1}}));
     driver.now += Config{}.pull_timeout;
     driver.give(update).value();
     BOOST_TEST(driver.syncs.size() == 2U);
@@ -184,7 +185,7 @@ BOOST_AUTO_TEST_CASE(a_header_with_a_newer_version_than_ours_leads_to_a_pull) {
     packet.header.record_version = 3;
     driver.give(packet).value();
     BOOST_REQUIRE(driver.syncs.size() == 1U);
-    BOOST_TEST((driver.syncs[0].sync.pulls.at(0).peer == PeerId{101}));
+    BOOST_TEST(driver.syncs[0].sync.pulls.at(0).peer == PeerId{101});
 }
 
 BOOST_AUTO_TEST_CASE(a_digest_is_answered_with_what_is_newer_here_and_asks_for_what_is_newer_there) {
@@ -200,16 +201,16 @@ BOOST_AUTO_TEST_CASE(a_digest_is_answered_with_what_is_newer_here_and_asks_for_w
         .value();
     BOOST_REQUIRE(driver.syncs.size() == 1U);
     const wire::Sync& answer = driver.syncs[0].sync;
-    BOOST_TEST((answer.kind == wire::SyncKind::updates));
+    BOOST_TEST(answer.kind == wire::SyncKind::updates);
     BOOST_TEST(answer.seq == 33U);
     BOOST_TEST(!answer.more);
     BOOST_TEST(
         (answer.pulls == std::vector{wire::Pull{PeerId{102}, Generation{1}, 1}, wire::Pull{PeerId{200}, {}, 0}}));
     // Ourselves they lacked; of 104 only the incarnation was new.
     BOOST_REQUIRE(answer.records.size() == 1U);
-    BOOST_TEST((answer.records[0].peer == me));
+    BOOST_TEST(answer.records[0].peer == me);
     BOOST_REQUIRE(answer.facts.size() == 2U);
-    BOOST_TEST((answer.facts[1] == fact(104, MemberState::alive, 7)));
+    BOOST_TEST(answer.facts[1] == fact(104, MemberState::alive, 7));
 }
 
 BOOST_AUTO_TEST_CASE(many_peers_are_compared_by_a_summary_and_listed_only_where_it_differs) {
@@ -238,7 +239,7 @@ BOOST_AUTO_TEST_CASE(many_peers_are_compared_by_a_summary_and_listed_only_where_
     BOOST_REQUIRE(driver.syncs.size() == 3U);
     const wire::Sync& two = driver.syncs[1].sync;
     BOOST_TEST((two.kind == wire::SyncKind::digest && two.first == PeerId{high(4, 0)}));
-    BOOST_TEST((two.last == PeerId{high(6, 0) - 1}));
+    BOOST_TEST(two.last == PeerId{high(6, 0) - 1});
     BOOST_TEST(two.digest.size() == 2U);
     const wire::Sync& one = driver.syncs[2].sync;
     BOOST_TEST((one.first == PeerId{high(9, 0)} && one.last == PeerId{high(10, 0) - 1}));
@@ -273,7 +274,7 @@ BOOST_AUTO_TEST_CASE(joining_takes_one_comparison_with_a_seed_that_answers) {
     driver.core.join(start, {endpoint(101)});
     driver.run_for(milliseconds{1});
     BOOST_REQUIRE(driver.sent.size() == 1U);
-    BOOST_TEST((driver.sent[0].packet.records.at(0).peer == me));
+    BOOST_TEST(driver.sent[0].packet.records.at(0).peer == me);
     wire::Packet ack = Driver::ack_of(driver.sent[0].packet);
     ack.header = Driver::header(101);
     ack.target = PeerId{101};
@@ -346,8 +347,8 @@ BOOST_AUTO_TEST_CASE(a_link_message_in_anothers_name_is_an_error) {
     sync.kind = wire::SyncKind::updates;
     sync.facts = {fact(101, MemberState::left)};
     const auto result = driver.core.handle_sync(driver.now, PeerId{102}, wire::encode(sync).value());
-    BOOST_TEST((result.error().code == membership::errc::not_the_sender));
-    BOOST_TEST((driver.liveness(101) == Liveness::alive));
+    BOOST_TEST(result.error().code == membership::errc::not_the_sender);
+    BOOST_TEST(driver.liveness(101) == Liveness::alive);
 }
 
 BOOST_AUTO_TEST_CASE(loads_of_the_unknown_and_the_dead_are_dropped) {

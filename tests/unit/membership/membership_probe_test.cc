@@ -2,6 +2,7 @@
 #include <set>
 
 #include "driver.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::membership;
@@ -40,10 +41,10 @@ BOOST_AUTO_TEST_CASE(a_ping_meant_for_us_or_for_whoever_is_there_is_answered_wit
         driver.sent.clear();
         driver.give(ping(101, target)).value();
         BOOST_REQUIRE(driver.sent.size() == 1U);
-        BOOST_TEST((driver.sent[0].to == endpoint(101)));
-        BOOST_TEST((driver.sent[0].packet.kind == PacketKind::ack));
+        BOOST_TEST(driver.sent[0].to == endpoint(101));
+        BOOST_TEST(driver.sent[0].packet.kind == PacketKind::ack);
         BOOST_TEST(driver.sent[0].packet.seq == 4711U);
-        BOOST_TEST((driver.sent[0].packet.target == me));
+        BOOST_TEST(driver.sent[0].packet.target == me);
         BOOST_TEST(!driver.sent[0].packet.introduce);
     }
 }
@@ -65,8 +66,8 @@ BOOST_AUTO_TEST_CASE(an_unknown_sender_is_asked_who_it_is_and_answered_when_it_a
     BOOST_REQUIRE(driver.sent.size() == 1U);
     BOOST_TEST(driver.sent[0].packet.introduce);
     BOOST_REQUIRE(driver.sent[0].packet.records.size() == 1U);
-    BOOST_TEST((driver.sent[0].packet.records[0].peer == me));
-    BOOST_TEST((driver.core.view()->find(PeerId{101}) == nullptr));
+    BOOST_TEST(driver.sent[0].packet.records[0].peer == me);
+    BOOST_TEST(driver.core.view()->find(PeerId{101}) == nullptr);
 }
 
 BOOST_AUTO_TEST_CASE(an_unanswered_ping_asks_three_others_and_the_link_and_ends_in_suspicion) {
@@ -77,18 +78,18 @@ BOOST_AUTO_TEST_CASE(an_unanswered_ping_asks_three_others_and_the_link_and_ends_
     const auto requests = driver.sent_of(PacketKind::ping_request);
     std::set<Endpoint> asked;
     for (const Sent& request : requests) {
-        BOOST_TEST((request.packet.target == probe.target));
-        BOOST_TEST((request.packet.target_endpoint == endpoint(probe.target.value)));
-        BOOST_TEST((request.to != endpoint(probe.target.value)));
+        BOOST_TEST(request.packet.target == probe.target);
+        BOOST_TEST(request.packet.target_endpoint == endpoint(probe.target.value));
+        BOOST_TEST(request.to != endpoint(probe.target.value));
         asked.insert(request.to);
     }
     BOOST_TEST(asked.size() == 3U);
     const auto links_tried = driver.syncs_of(wire::SyncKind::ping);
     BOOST_REQUIRE(links_tried.size() == 1U);
-    BOOST_TEST((links_tried[0].to == probe.target));
-    BOOST_TEST((driver.liveness(probe.target.value) == Liveness::alive));
+    BOOST_TEST(links_tried[0].to == probe.target);
+    BOOST_TEST(driver.liveness(probe.target.value) == Liveness::alive);
     driver.run_for(milliseconds{500});
-    BOOST_TEST((driver.liveness(probe.target.value) == Liveness::suspect));
+    BOOST_TEST(driver.liveness(probe.target.value) == Liveness::suspect);
     BOOST_TEST(driver.told(EventKind::suspect, probe.target) == 1U);
 }
 
@@ -110,7 +111,7 @@ BOOST_AUTO_TEST_CASE(an_answer_over_the_link_or_through_another_is_as_good_as_a_
             driver.give(ack).value();
         }
         driver.run_for(milliseconds{600});
-        BOOST_TEST((driver.liveness(probe.target.value) == Liveness::alive));
+        BOOST_TEST(driver.liveness(probe.target.value) == Liveness::alive);
         BOOST_TEST(driver.core.counters().probes_failed == 0U);
     }
 }
@@ -123,7 +124,7 @@ BOOST_AUTO_TEST_CASE(an_answer_to_another_number_does_not_count) {
     ack.seq += 1000;
     driver.give(ack).value();
     driver.run_for(milliseconds{1001});
-    BOOST_TEST((driver.liveness(probe.target.value) == Liveness::suspect));
+    BOOST_TEST(driver.liveness(probe.target.value) == Liveness::suspect);
 }
 
 BOOST_AUTO_TEST_CASE(silence_of_the_helpers_too_is_our_own_sickness_and_stretches_our_probes) {
@@ -161,13 +162,13 @@ BOOST_AUTO_TEST_CASE(a_request_is_carried_out_and_its_answer_passed_on) {
     driver.give(request).value();
     const auto pings = driver.sent_of(PacketKind::ping);
     BOOST_REQUIRE(pings.size() == 1U);
-    BOOST_TEST((pings[0].to == endpoint(102)));
+    BOOST_TEST(pings[0].to == endpoint(102));
     driver.give(Driver::ack_of(pings[0].packet)).value();
     const auto acks = driver.sent_of(PacketKind::ack);
     BOOST_REQUIRE(acks.size() == 1U);
-    BOOST_TEST((acks[0].to == endpoint(101)));
+    BOOST_TEST(acks[0].to == endpoint(101));
     BOOST_TEST(acks[0].packet.seq == 4711U);
-    BOOST_TEST((acks[0].packet.target == PeerId{102}));
+    BOOST_TEST(acks[0].packet.target == PeerId{102});
     driver.run_for(milliseconds{450}, true);
     BOOST_TEST(driver.sent_of(PacketKind::nack).empty());
 }
@@ -184,7 +185,7 @@ BOOST_AUTO_TEST_CASE(a_request_without_answer_brings_a_nack_before_the_requester
     driver.run_for(milliseconds{2});
     const auto nacks = driver.sent_of(PacketKind::nack);
     BOOST_REQUIRE(nacks.size() == 1U);
-    BOOST_TEST((nacks[0].to == endpoint(101)));
+    BOOST_TEST(nacks[0].to == endpoint(101));
     BOOST_TEST(nacks[0].packet.seq == 4711U);
 }
 
@@ -207,7 +208,7 @@ BOOST_AUTO_TEST_CASE(the_suspect_hears_of_its_suspicion_in_the_next_ping_to_it) 
     const auto pings = driver.sent_of(PacketKind::ping);
     BOOST_REQUIRE(!pings.empty());
     BOOST_REQUIRE(!pings[0].packet.facts.empty());
-    BOOST_TEST((pings[0].packet.facts[0] == fact(101, wire::MemberState::suspect, 0, me.value)));
+    BOOST_TEST(pings[0].packet.facts[0] == fact(101, wire::MemberState::suspect, 0, me.value));
 }
 
 BOOST_AUTO_TEST_CASE(in_a_small_cluster_everyone_checks_a_suspicion_at_once_and_in_a_large_one_a_few) {
@@ -239,7 +240,7 @@ BOOST_AUTO_TEST_CASE(seeds_are_dialled_for_ever_and_ever_more_slowly) {
     BOOST_TEST(first_minute > 8U);
     BOOST_TEST(rest >= 58U);
     BOOST_TEST(rest <= 62U);
-    for (const Sent& item : driver.sent) BOOST_TEST((item.to == endpoint(101)));
+    for (const Sent& item : driver.sent) BOOST_TEST(item.to == endpoint(101));
     BOOST_TEST(!driver.core.is_joined());
 }
 
@@ -250,8 +251,8 @@ BOOST_AUTO_TEST_CASE(dead_peers_are_dialled_and_told_that_they_are_called_dead) 
     driver.sent.clear();
     driver.run_for(seconds{6}, true);
     const auto to_dead = std::ranges::find(driver.sent, endpoint(102), &Sent::to);
-    BOOST_REQUIRE((to_dead != driver.sent.end()));
-    BOOST_TEST((to_dead->packet.facts.at(0) == fact(102, wire::MemberState::dead, 0, 101)));
+    BOOST_TEST_REQUIRE(to_dead != driver.sent.end());
+    BOOST_TEST(to_dead->packet.facts.at(0) == fact(102, wire::MemberState::dead, 0, 101));
 }
 
 BOOST_AUTO_TEST_CASE(rosters_that_go_on_differing_are_compared_more_and_more_rarely) {
@@ -300,7 +301,7 @@ BOOST_AUTO_TEST_CASE(a_late_peer_suspects_nobody_and_is_less_healthy) {
             BOOST_TEST(driver.core.local_health() == 1U);
         }
         driver.run_for(milliseconds{1100});
-        BOOST_TEST((driver.liveness(probe.target.value) == (late ? Liveness::alive : Liveness::suspect)));
+        BOOST_TEST(driver.liveness(probe.target.value) == (late ? Liveness::alive : Liveness::suspect));
     }
 }
 

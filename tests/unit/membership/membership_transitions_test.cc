@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "driver.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::membership;
@@ -55,9 +56,9 @@ BOOST_AUTO_TEST_CASE(suspects_of_one_rack_die_together_when_the_last_verdict_is_
     Driver driver = with_rack(30, 5);
     driver.give(130, facts(101, 105, MemberState::suspect)).value();
     driver.give(130, facts(101, 104, MemberState::dead)).value();
-    for (std::uint64_t id = 101; id <= 105; ++id) BOOST_TEST((driver.liveness(id) == Liveness::suspect));
+    for (std::uint64_t id = 101; id <= 105; ++id) BOOST_TEST(driver.liveness(id) == Liveness::suspect);
     driver.give(130, facts(105, 105, MemberState::dead)).value();
-    for (std::uint64_t id = 101; id <= 105; ++id) BOOST_TEST((driver.liveness(id) == Liveness::dead));
+    for (std::uint64_t id = 101; id <= 105; ++id) BOOST_TEST(driver.liveness(id) == Liveness::dead);
     BOOST_TEST(driver.told(EventKind::rack_down, PeerId{101}) == 1U);
 }
 
@@ -70,10 +71,10 @@ BOOST_AUTO_TEST_CASE(a_rack_waits_for_its_last_verdict_only_so_long) {
     driver.give(130, facts(101, 105, MemberState::suspect)).value();
     driver.give(130, facts(101, 104, MemberState::dead)).value();
     driver.run_for(config.rack_verdict_wait - milliseconds{1}, true);
-    BOOST_TEST((driver.liveness(101) == Liveness::suspect));
+    BOOST_TEST(driver.liveness(101) == Liveness::suspect);
     driver.run_for(milliseconds{1}, true);
-    for (std::uint64_t id = 101; id <= 104; ++id) BOOST_TEST((driver.liveness(id) == Liveness::dead));
-    BOOST_TEST((driver.liveness(105) != Liveness::dead));
+    for (std::uint64_t id = 101; id <= 104; ++id) BOOST_TEST(driver.liveness(id) == Liveness::dead);
+    BOOST_TEST(driver.liveness(105) != Liveness::dead);
 }
 
 BOOST_AUTO_TEST_CASE(a_refutation_in_a_rack_of_deferred_deaths_decides_the_others) {
@@ -82,19 +83,19 @@ BOOST_AUTO_TEST_CASE(a_refutation_in_a_rack_of_deferred_deaths_decides_the_other
     driver.give(130, facts(101, 103, MemberState::dead)).value();
     driver.give(130, {fact(102, MemberState::alive, 1)}).value();
     driver.give(130, {fact(104, MemberState::alive, 1)}).value();
-    BOOST_TEST((driver.liveness(101) == Liveness::dead));
-    BOOST_TEST((driver.liveness(102) == Liveness::alive));
-    BOOST_TEST((driver.liveness(103) == Liveness::dead));
-    BOOST_TEST((driver.liveness(104) == Liveness::alive));
+    BOOST_TEST(driver.liveness(101) == Liveness::dead);
+    BOOST_TEST(driver.liveness(102) == Liveness::alive);
+    BOOST_TEST(driver.liveness(103) == Liveness::dead);
+    BOOST_TEST(driver.liveness(104) == Liveness::alive);
 }
 
 BOOST_AUTO_TEST_CASE(two_of_a_rack_or_many_without_a_rack_wait_for_nobody) {
     Driver driver = with_rack(30, 2);
     driver.give(130, facts(101, 110, MemberState::suspect)).value();
     driver.give(130, {fact(101, MemberState::dead, 0, 130), fact(105, MemberState::dead, 0, 130)}).value();
-    BOOST_TEST((driver.liveness(101) == Liveness::dead));
-    BOOST_TEST((driver.liveness(105) == Liveness::dead));
-    BOOST_TEST((driver.liveness(106) == Liveness::suspect));
+    BOOST_TEST(driver.liveness(101) == Liveness::dead);
+    BOOST_TEST(driver.liveness(105) == Liveness::dead);
+    BOOST_TEST(driver.liveness(106) == Liveness::suspect);
 }
 
 BOOST_AUTO_TEST_CASE(an_accusation_that_was_refuted_is_answered_with_the_refutation) {
@@ -134,7 +135,7 @@ BOOST_AUTO_TEST_CASE(before_a_suspect_dies_it_and_others_are_asked_once_more) {
     // The suspect's own answer had its incarnation at 0 and refuted nothing: an answer with a newer one does.
     driver.give(104, {fact(101, MemberState::alive, 1)}).value();
     driver.run_for(seconds{2}, true);
-    BOOST_TEST((driver.liveness(101) == Liveness::alive));
+    BOOST_TEST(driver.liveness(101) == Liveness::alive);
 }
 
 BOOST_AUTO_TEST_CASE(more_than_a_third_dead_at_once_is_held_until_some_are_back) {
@@ -142,12 +143,12 @@ BOOST_AUTO_TEST_CASE(more_than_a_third_dead_at_once_is_held_until_some_are_back)
     driver.gather(9);
     for (std::uint64_t id = 101; id <= 104; ++id) driver.give(109, {fact(id, MemberState::dead, 0, 109)}).value();
     driver.run_for(seconds{100}, true);
-    BOOST_TEST((driver.liveness(101) == Liveness::dead));
+    BOOST_TEST(driver.liveness(101) == Liveness::dead);
     BOOST_TEST(driver.core.view()->alarms.losses_held);
     BOOST_TEST(driver.told(EventKind::losses_held, samples::me) == 1U);
     driver.give(109, {fact(104, MemberState::alive, 1)}).value();
     driver.run_for(seconds{6}, true);
-    BOOST_TEST((driver.liveness(101) == Liveness::lost));
+    BOOST_TEST(driver.liveness(101) == Liveness::lost);
     BOOST_TEST(!driver.core.view()->alarms.losses_held);
     BOOST_TEST(driver.told(EventKind::losses_released, samples::me) == 1U);
 }
@@ -166,11 +167,11 @@ BOOST_AUTO_TEST_CASE(a_replaced_peer_is_lost_in_its_time_and_holds_up_nobody) {
     few.gather(3);
     for (std::uint64_t id = 101; id <= 102; ++id) few.give(103, {fact(id, MemberState::dead, 0, 103)}).value();
     few.run_for(seconds{40}, true);
-    BOOST_TEST((few.liveness(101) == Liveness::dead));
+    BOOST_TEST(few.liveness(101) == Liveness::dead);
     replace(few);
     few.run_for(seconds{6}, true);
-    BOOST_TEST((few.liveness(101) == Liveness::lost));
-    BOOST_TEST((few.liveness(102) == Liveness::lost));
+    BOOST_TEST(few.liveness(101) == Liveness::lost);
+    BOOST_TEST(few.liveness(102) == Liveness::lost);
     BOOST_TEST(!few.core.view()->alarms.losses_held);
     // It says nothing of the others when these are still too many.
     Driver many;
@@ -178,8 +179,8 @@ BOOST_AUTO_TEST_CASE(a_replaced_peer_is_lost_in_its_time_and_holds_up_nobody) {
     for (std::uint64_t id = 101; id <= 103; ++id) many.give(103, {fact(id, MemberState::dead, 0, 103)}).value();
     replace(many);
     many.run_for(seconds{40}, true);
-    BOOST_TEST((many.liveness(101) == Liveness::lost));
-    BOOST_TEST((many.liveness(102) == Liveness::dead));
+    BOOST_TEST(many.liveness(101) == Liveness::lost);
+    BOOST_TEST(many.liveness(102) == Liveness::dead);
     BOOST_TEST(many.core.view()->alarms.losses_held);
 }
 
@@ -189,11 +190,11 @@ BOOST_AUTO_TEST_CASE(an_operator_releases_the_losses_that_are_held) {
     driver.core.confirm_dead();
     for (std::uint64_t id = 101; id <= 102; ++id) driver.give(103, {fact(id, MemberState::dead, 0, 103)}).value();
     driver.run_for(seconds{60}, true);
-    BOOST_TEST((driver.liveness(101) == Liveness::dead));
+    BOOST_TEST(driver.liveness(101) == Liveness::dead);
     driver.core.confirm_dead();
     driver.run_for(seconds{6}, true);
-    BOOST_TEST((driver.liveness(101) == Liveness::lost));
-    BOOST_TEST((driver.liveness(102) == Liveness::lost));
+    BOOST_TEST(driver.liveness(101) == Liveness::lost);
+    BOOST_TEST(driver.liveness(102) == Liveness::lost);
 }
 
 BOOST_AUTO_TEST_CASE(the_address_of_a_forgotten_peer_is_still_dialled_until_a_member_has_it) {
@@ -244,7 +245,7 @@ BOOST_AUTO_TEST_CASE(probes_that_only_links_answer_are_an_alarm_and_one_datagram
     let_links_answer(seconds{4});
     BOOST_TEST(driver.core.view()->alarms.udp_blocked);
     BOOST_TEST(driver.told(EventKind::udp_blocked, samples::me) == 1U);
-    for (std::uint64_t id = 101; id <= 106; ++id) BOOST_TEST((driver.liveness(id) == Liveness::alive));
+    for (std::uint64_t id = 101; id <= 106; ++id) BOOST_TEST(driver.liveness(id) == Liveness::alive);
     driver.run_for(seconds{6}, true);
     BOOST_TEST(!driver.core.view()->alarms.udp_blocked);
     BOOST_TEST(driver.told(EventKind::udp_restored, samples::me) == 1U);
@@ -264,14 +265,14 @@ BOOST_AUTO_TEST_CASE(a_stopped_peer_asks_its_suspects_again_before_the_verdict) 
         driver.give(102, {fact(101, MemberState::suspect, 0, 102)}).value();
         // The last question leaves half a second before the end; its answer comes while nobody reads.
         driver.run_for(milliseconds{4700}, true);
-        BOOST_REQUIRE((driver.liveness(101) == Liveness::suspect));
+        BOOST_TEST_REQUIRE(driver.liveness(101) == Liveness::suspect);
         driver.sent.clear();
         stop_for_a_while(driver);
-        BOOST_TEST((driver.liveness(101) == Liveness::suspect));
+        BOOST_TEST(driver.liveness(101) == Liveness::suspect);
         BOOST_TEST(told_to(driver, 101, fact(101, MemberState::suspect, 0, 102)) >= 1U);
         if (refutes) driver.give(101, {fact(101, MemberState::alive, 1)}).value();
         driver.run_for(milliseconds{501});
-        BOOST_TEST((driver.liveness(101) == (refutes ? Liveness::alive : Liveness::dead)));
+        BOOST_TEST(driver.liveness(101) == (refutes ? Liveness::alive : Liveness::dead));
     }
 }
 
@@ -280,11 +281,11 @@ BOOST_AUTO_TEST_CASE(a_stopped_peer_reads_its_backlog_before_a_rack_is_called_de
     driver.give(130, facts(101, 105, MemberState::suspect)).value();
     driver.give(130, facts(101, 104, MemberState::dead)).value();
     stop_for_a_while(driver);
-    for (std::uint64_t id = 101; id <= 104; ++id) BOOST_TEST((driver.liveness(id) == Liveness::suspect));
+    for (std::uint64_t id = 101; id <= 104; ++id) BOOST_TEST(driver.liveness(id) == Liveness::suspect);
     driver.give(130, {fact(102, MemberState::alive, 1)}).value();
     driver.run_for(milliseconds{501});
-    BOOST_TEST((driver.liveness(101) == Liveness::dead));
-    BOOST_TEST((driver.liveness(102) == Liveness::alive));
+    BOOST_TEST(driver.liveness(101) == Liveness::dead);
+    BOOST_TEST(driver.liveness(102) == Liveness::alive);
 }
 
 BOOST_AUTO_TEST_CASE(a_stopped_peer_reads_its_backlog_before_the_dead_are_lost) {
@@ -293,11 +294,11 @@ BOOST_AUTO_TEST_CASE(a_stopped_peer_reads_its_backlog_before_the_dead_are_lost) 
     driver.give(102, {fact(101, MemberState::dead, 0, 102), fact(103, MemberState::dead, 0, 102)}).value();
     driver.run_for(seconds{29}, true);
     stop_for_a_while(driver);
-    BOOST_TEST((driver.liveness(101) == Liveness::dead));
+    BOOST_TEST(driver.liveness(101) == Liveness::dead);
     driver.give(102, {fact(103, MemberState::alive, 1)}).value();
     driver.run_for(milliseconds{501}, true);
-    BOOST_TEST((driver.liveness(101) == Liveness::lost));
-    BOOST_TEST((driver.liveness(103) == Liveness::alive));
+    BOOST_TEST(driver.liveness(101) == Liveness::lost);
+    BOOST_TEST(driver.liveness(103) == Liveness::alive);
     BOOST_TEST(driver.told(EventKind::lost, PeerId{103}) == 0U);
 }
 
@@ -306,7 +307,7 @@ BOOST_AUTO_TEST_CASE(a_peer_that_is_always_late_still_gives_up_the_dead) {
     driver.gather(6);
     driver.give(102, {fact(101, MemberState::suspect, 0, 102)}).value();
     for (int i = 0; i < 12; ++i) stop_for_a_while(driver);
-    BOOST_TEST((driver.core.roster().find(PeerId{101})->liveness == Liveness::lost));
+    BOOST_TEST(driver.core.roster().find(PeerId{101})->liveness == Liveness::lost);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "parts.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::membership;
@@ -58,7 +59,7 @@ BOOST_AUTO_TEST_CASE(a_receiver_that_we_suspect_is_told_so_that_it_can_refute) {
     Outbox outbox(start);
     bench.set_liveness(101, Liveness::suspect);
     outbox.send(bench.step(), contents(), gossip_to(101));
-    BOOST_TEST((next_packet(outbox).facts == std::vector{bench.roster.fact(PeerId{101})}));
+    BOOST_TEST(next_packet(outbox).facts == std::vector{bench.roster.fact(PeerId{101})});
     outbox.send(bench.step(), contents(), gossip_to(102));
     BOOST_TEST(next_packet(outbox).facts.empty());
 }
@@ -71,7 +72,7 @@ BOOST_AUTO_TEST_CASE(an_introduction_brings_our_record_or_a_stub_of_one_too_big_
         outbox.send(bench.step(), contents(), gossip_to(101, true));
         const wire::Packet packet = next_packet(outbox);
         BOOST_REQUIRE(packet.records.size() == 1U);
-        BOOST_TEST((packet.records[0].peer == me));
+        BOOST_TEST(packet.records[0].peer == me);
         BOOST_TEST(packet.records[0].replicas.size() == (replicas == 2 ? 2U : 0U));
         BOOST_TEST((packet.records[0].base == packet.records[0].version) == (replicas != 2));
     }
@@ -81,14 +82,14 @@ BOOST_AUTO_TEST_CASE(the_first_update_in_a_while_leaves_at_once_and_the_next_one
     Bench bench(3);
     Outbox outbox(start - seconds{10});
     outbox.schedule(bench.step());
-    BOOST_TEST((bench.timers.next() == time_never));
+    BOOST_TEST(bench.timers.next() == time_never);
     outbox.updates().add_fact(PeerId{101});
     outbox.schedule(bench.step());
-    BOOST_TEST((bench.timers.next() == start));
+    BOOST_TEST(bench.timers.next() == start);
     bench.timers.clear();
     outbox.gossip(bench.step(), contents());
     outbox.schedule(bench.step());
-    BOOST_TEST((bench.timers.next() == start + bench.config.gossip_interval));
+    BOOST_TEST(bench.timers.next() == start + bench.config.gossip_interval);
 }
 
 BOOST_AUTO_TEST_CASE(loads_alone_wait_longer_than_facts) {
@@ -96,7 +97,7 @@ BOOST_AUTO_TEST_CASE(loads_alone_wait_longer_than_facts) {
     Outbox outbox(start);
     outbox.updates().add_load({PeerId{101}, 0}, true);
     outbox.schedule(bench.step());
-    BOOST_TEST((bench.timers.next() == start + bench.config.load_gossip_interval));
+    BOOST_TEST(bench.timers.next() == start + bench.config.load_gossip_interval);
 }
 
 BOOST_AUTO_TEST_CASE(a_round_of_gossip_reaches_different_peers_and_sends_nothing_without_updates) {
@@ -134,11 +135,11 @@ BOOST_AUTO_TEST_CASE(link_messages_say_where_links_are_accepted_and_for_which_in
     outbox.send(bench.roster, contents().header, {PeerId{101}, ping});
     outbox.send(bench.roster, contents().header, {PeerId{300}, ping});
     const auto known = outbox.poll_sync();
-    BOOST_TEST((known->link == endpoint(101)));
-    BOOST_TEST((known->generation == Generation{1}));
+    BOOST_TEST(known->link == endpoint(101));
+    BOOST_TEST(known->generation == Generation{1});
     const auto unknown = outbox.poll_sync();
-    BOOST_TEST((unknown->link == Endpoint{}));
-    BOOST_TEST((unknown->generation == Generation{}));
+    BOOST_TEST(unknown->link == Endpoint{});
+    BOOST_TEST(unknown->generation == Generation{});
     BOOST_TEST(outbox.counts().syncs == 2U);
 }
 
@@ -146,7 +147,7 @@ BOOST_AUTO_TEST_CASE(outputs_that_nobody_fetches_are_bounded_and_the_oldest_goes
     Outbox outbox(start);
     for (std::uint64_t id = 1; id <= 65537; ++id) outbox.push({EventKind::alive, PeerId{id}, {}, {}, false, {}, 0});
     BOOST_TEST(outbox.counts().dropped == 1U);
-    BOOST_TEST((outbox.poll_event()->peer == PeerId{2}));
+    BOOST_TEST(outbox.poll_event()->peer == PeerId{2});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

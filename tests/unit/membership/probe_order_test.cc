@@ -4,6 +4,7 @@
 #include <set>
 
 #include "samples.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::membership;
@@ -44,7 +45,7 @@ BOOST_AUTO_TEST_CASE(in_each_round_every_peer_is_probed_by_exactly_one_other) {
         std::set<std::uint64_t> probed;
         for (std::size_t i = 0; i < peers; ++i) {
             const PeerId target = *orders[i].next(rosters[i], round);
-            BOOST_TEST((target != rosters[i].self()));
+            BOOST_TEST(target != rosters[i].self());
             probed.insert(target.value);
         }
         BOOST_TEST(probed.size() == peers);
@@ -78,12 +79,11 @@ BOOST_AUTO_TEST_CASE(the_hurried_come_in_turn_once_each_and_are_bounded) {
     order.hurry(PeerId{150});
     order.hurry(PeerId{150});
     order.hurry(PeerId{160});
-    BOOST_TEST((order.next_hurried(roster) == PeerId{150}));
-    BOOST_TEST((order.next_hurried(roster) == PeerId{160}));
+    BOOST_TEST(order.next_hurried(roster) == PeerId{150});
+    BOOST_TEST(order.next_hurried(roster) == PeerId{160});
     BOOST_TEST(!order.has_hurried());
     for (std::uint64_t id = 101; id <= 300; ++id) order.hurry(PeerId{id});
-    for (std::size_t i = 0; i < ProbeOrder::hurried_max; ++i)
-        BOOST_TEST((order.next_hurried(roster) == PeerId{101 + i}));
+    for (std::size_t i = 0; i < ProbeOrder::hurried_max; ++i) BOOST_TEST(order.next_hurried(roster) == PeerId{101 + i});
     BOOST_TEST(!order.has_hurried());
 }
 

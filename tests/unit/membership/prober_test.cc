@@ -4,6 +4,7 @@
 #include <set>
 
 #include "parts.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::membership;
@@ -43,11 +44,11 @@ BOOST_AUTO_TEST_CASE(a_probe_pings_one_live_peer_and_sets_its_two_timers) {
     Prober prober;
     const Effects effects = prober.start(bench.step());
     BOOST_REQUIRE(effects.packets.size() == 1U);
-    BOOST_TEST((effects.packets[0].packet.kind == PacketKind::ping));
-    BOOST_TEST((effects.packets[0].to == effects.packets[0].packet.target));
-    BOOST_TEST((effects.packets[0].at == endpoint(effects.packets[0].to->value)));
+    BOOST_TEST(effects.packets[0].packet.kind == PacketKind::ping);
+    BOOST_TEST(effects.packets[0].to == effects.packets[0].packet.target);
+    BOOST_TEST(effects.packets[0].at == endpoint(effects.packets[0].to->value));
     BOOST_TEST(bench.timers.is_set({TimerKind::probe}));
-    BOOST_TEST((bench.timers.next() == start + bench.config.probe_timeout));
+    BOOST_TEST(bench.timers.next() == start + bench.config.probe_timeout);
     BOOST_TEST(prober.probes() == 1U);
 }
 
@@ -55,7 +56,7 @@ BOOST_AUTO_TEST_CASE(alone_there_is_nobody_to_probe_and_the_next_round_is_set) {
     Bench bench(0);
     Prober prober;
     BOOST_TEST(prober.start(bench.step()).packets.empty());
-    BOOST_TEST((bench.timers.next() == start + bench.config.probe_interval));
+    BOOST_TEST(bench.timers.next() == start + bench.config.probe_interval);
     BOOST_TEST(prober.finish(bench.step()).accused.empty());
 }
 
@@ -66,17 +67,17 @@ BOOST_AUTO_TEST_CASE(without_an_answer_indirect_probes_and_the_link_are_tried_an
     const Effects asked = prober.ask_others(bench.step());
     std::set<PeerId> helpers;
     for (const PacketOut& out : asked.packets) {
-        BOOST_TEST((out.packet.kind == PacketKind::ping_request));
-        BOOST_TEST((out.packet.target == ping.target));
-        BOOST_TEST((out.packet.target_endpoint == endpoint(ping.target.value)));
+        BOOST_TEST(out.packet.kind == PacketKind::ping_request);
+        BOOST_TEST(out.packet.target == ping.target);
+        BOOST_TEST(out.packet.target_endpoint == endpoint(ping.target.value));
         helpers.insert(*out.to);
     }
     BOOST_TEST(helpers.size() == bench.config.indirect_probes);
     BOOST_TEST(!helpers.contains(ping.target));
     BOOST_REQUIRE(asked.syncs.size() == 1U);
-    BOOST_TEST((asked.syncs[0].to == ping.target));
+    BOOST_TEST(asked.syncs[0].to == ping.target);
     const Effects ended = prober.finish(bench.step());
-    BOOST_TEST((ended.accused == std::vector{ping.target}));
+    BOOST_TEST(ended.accused == std::vector{ping.target});
     BOOST_TEST(prober.probes_failed() == 1U);
 }
 
@@ -138,7 +139,7 @@ BOOST_AUTO_TEST_CASE(poor_local_health_stretches_probes_up_to_its_limit_and_answ
     prober.worsen(bench.config, 100);
     BOOST_TEST(prober.local_health() == bench.config.local_health_max);
     const wire::Packet ping = start_probe(prober, bench);
-    BOOST_TEST((bench.timers.next() == start + bench.config.probe_timeout * (1 + bench.config.local_health_max)));
+    BOOST_TEST(bench.timers.next() == start + bench.config.probe_timeout * (1 + bench.config.local_health_max));
     prober.handle_ack(bench.step(), ping.target, ping.seq, Prober::Path::datagram);
     BOOST_TEST(prober.local_health() == bench.config.local_health_max - 1);
 }
@@ -161,10 +162,10 @@ BOOST_AUTO_TEST_CASE(four_probes_that_only_the_link_answers_mean_blocked_udp_unt
         return prober.finish(bench.step()).notices;
     };
     for (int i = 0; i < 3; ++i) BOOST_TEST(probe(Prober::Path::link).empty());
-    BOOST_TEST((probe(Prober::Path::link) == std::vector{Notice{EventKind::udp_blocked, me}}));
+    BOOST_TEST(probe(Prober::Path::link) == (std::vector{Notice{EventKind::udp_blocked, me}}));
     BOOST_TEST(prober.is_udp_blocked());
     BOOST_TEST(probe(Prober::Path::link).empty());
-    BOOST_TEST((probe(Prober::Path::datagram) == std::vector{Notice{EventKind::udp_restored, me}}));
+    BOOST_TEST(probe(Prober::Path::datagram) == (std::vector{Notice{EventKind::udp_restored, me}}));
     BOOST_TEST(!prober.is_udp_blocked());
 }
 
@@ -172,18 +173,18 @@ BOOST_AUTO_TEST_CASE(a_suspect_is_probed_out_of_turn_at_once_or_after_the_probe_
     Bench bench(6);
     Prober prober;
     prober.probe_soon(bench.step(), PeerId{104});
-    BOOST_TEST((bench.timers.next() == start));
+    BOOST_TEST(bench.timers.next() == start);
     const wire::Packet ping = start_probe(prober, bench);
-    BOOST_TEST((ping.target == PeerId{104}));
+    BOOST_TEST(ping.target == PeerId{104});
     // Its own probe is under way: that is the check.
     bench.timers.clear();
     prober.probe_soon(bench.step(), PeerId{104});
     prober.probe_soon(bench.step(), PeerId{105});
     BOOST_TEST(!bench.timers.is_set({TimerKind::probe}));
     prober.handle_ack(bench.step(), ping.target, ping.seq, Prober::Path::datagram);
-    BOOST_TEST((bench.timers.next() == start));
+    BOOST_TEST(bench.timers.next() == start);
     prober.finish(bench.step());
-    BOOST_TEST((start_probe(prober, bench).target == PeerId{105}));
+    BOOST_TEST(start_probe(prober, bench).target == PeerId{105});
 }
 
 BOOST_AUTO_TEST_CASE(an_indirect_probe_brings_the_requester_its_answer_under_its_own_number) {
@@ -191,17 +192,17 @@ BOOST_AUTO_TEST_CASE(an_indirect_probe_brings_the_requester_its_answer_under_its
     Prober prober;
     const Effects asked = prober.handle_request(bench.step(), endpoint(101), request(101, PeerId{102}));
     BOOST_REQUIRE(asked.packets.size() == 1U);
-    BOOST_TEST((asked.packets[0].at == endpoint(102)));
+    BOOST_TEST(asked.packets[0].at == endpoint(102));
     BOOST_TEST(prober.indirect_probes() == 1U);
     const Effects answered =
         prober.handle_ack(bench.step(), PeerId{102}, asked.packets[0].packet.seq, Prober::Path::datagram);
     BOOST_REQUIRE(answered.packets.size() == 1U);
-    BOOST_TEST((answered.packets[0].packet.kind == PacketKind::ack));
+    BOOST_TEST(answered.packets[0].packet.kind == PacketKind::ack);
     BOOST_TEST(answered.packets[0].packet.seq == 77U);
-    BOOST_TEST((answered.packets[0].packet.target == PeerId{102}));
-    BOOST_TEST((answered.packets[0].at == endpoint(101)));
+    BOOST_TEST(answered.packets[0].packet.target == PeerId{102});
+    BOOST_TEST(answered.packets[0].at == endpoint(101));
     BOOST_TEST(prober.indirect_probes() == 0U);
-    BOOST_TEST((bench.timers.next() == time_never));
+    BOOST_TEST(bench.timers.next() == time_never);
 }
 
 BOOST_AUTO_TEST_CASE(a_silent_target_is_reported_once_and_its_late_answer_still_passed_on) {
@@ -209,10 +210,10 @@ BOOST_AUTO_TEST_CASE(a_silent_target_is_reported_once_and_its_late_answer_still_
     Prober prober;
     const std::uint64_t seq =
         prober.handle_request(bench.step(), endpoint(101), request(101, PeerId{102})).packets[0].packet.seq;
-    BOOST_TEST((bench.timers.next() < start + bench.config.probe_timeout));
+    BOOST_TEST(bench.timers.next() < start + bench.config.probe_timeout);
     const Effects silent = prober.indirect_timeout(bench.step(), seq);
     BOOST_REQUIRE(silent.packets.size() == 1U);
-    BOOST_TEST((silent.packets[0].packet.kind == PacketKind::nack));
+    BOOST_TEST(silent.packets[0].packet.kind == PacketKind::nack);
     const Effects late = prober.handle_ack(bench.step(), PeerId{102}, seq, Prober::Path::datagram);
     BOOST_TEST(late.packets.size() == 1U);
 
@@ -228,7 +229,7 @@ BOOST_AUTO_TEST_CASE(asked_about_ourselves_we_answer_and_asked_about_nobody_we_d
     Prober prober;
     const Effects ours = prober.handle_request(bench.step(), endpoint(101), request(101, me));
     BOOST_REQUIRE(ours.packets.size() == 1U);
-    BOOST_TEST((ours.packets[0].packet.kind == PacketKind::ack));
+    BOOST_TEST(ours.packets[0].packet.kind == PacketKind::ack);
     BOOST_TEST(prober.handle_request(bench.step(), endpoint(101), request(101, PeerId{})).packets.empty());
     BOOST_TEST(prober.indirect_probes() == 0U);
 }

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "parts.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::membership;
@@ -19,11 +20,11 @@ BOOST_AUTO_TEST_CASE(requests_leave_together_one_message_a_peer_with_the_version
     BOOST_TEST(pulls.waiting() == 2U);
     const std::vector<SyncOut> out = pulls.take();
     BOOST_REQUIRE(out.size() == 2U);
-    BOOST_TEST((out[0].to == PeerId{102}));
-    BOOST_TEST((out[0].sync.kind == wire::SyncKind::updates));
-    BOOST_TEST((out[0].sync.pulls ==
-                std::vector{wire::Pull{PeerId{101}, Generation{1}, 1}, wire::Pull{PeerId{200}, Generation{}, 0}}));
-    BOOST_TEST((out[1].to == PeerId{103}));
+    BOOST_TEST(out[0].to == PeerId{102});
+    BOOST_TEST(out[0].sync.kind == wire::SyncKind::updates);
+    BOOST_TEST(out[0].sync.pulls ==
+               (std::vector{wire::Pull{PeerId{101}, Generation{1}, 1}, wire::Pull{PeerId{200}, Generation{}, 0}}));
+    BOOST_TEST(out[1].to == PeerId{103});
     BOOST_TEST(pulls.take().empty());
 }
 

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "samples.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::membership;
@@ -40,10 +41,10 @@ BOOST_AUTO_TEST_CASE(versions_of_a_record_that_goes_on_changing_are_told_further
         last = wait;
         now = pacer.due();
     }
-    BOOST_TEST((last == config.record_interval_max));
+    BOOST_TEST(last == config.record_interval_max);
     now += 10 * config.record_interval_max;
     pacer.note_told(now, config);
-    BOOST_TEST((pacer.due() == now + config.record_interval));
+    BOOST_TEST(pacer.due() == now + config.record_interval);
 }
 
 BOOST_AUTO_TEST_CASE(what_takes_something_away_or_moves_it_is_urgent) {

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "parts.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::membership;
@@ -31,7 +32,7 @@ BOOST_AUTO_TEST_CASE(whoever_waits_for_an_answer_gets_one_and_nobody_else_an_emp
     BOOST_TEST(make_updates(start, peers, LoadTable(), {}).empty());
     const auto answer = make_updates(start, peers, LoadTable(), {.seq = 5});
     BOOST_REQUIRE(answer.size() == 1U);
-    BOOST_TEST((answer[0].kind == wire::SyncKind::updates));
+    BOOST_TEST(answer[0].kind == wire::SyncKind::updates);
     BOOST_TEST(answer[0].seq == 5U);
     BOOST_TEST(!answer[0].more);
     BOOST_TEST(make_updates(start, peers, LoadTable(), {.pulls = {{PeerId{300}, {}, 0}}}).at(0).pulls.size() == 1U);
@@ -44,7 +45,7 @@ BOOST_AUTO_TEST_CASE(a_peer_comes_with_its_fact_and_with_its_record_only_when_th
     BOOST_REQUIRE(answer.size() == 1U);
     BOOST_TEST(answer[0].facts.size() == 2U);
     BOOST_REQUIRE(answer[0].records.size() == 1U);
-    BOOST_TEST((answer[0].records[0].peer == PeerId{102}));
+    BOOST_TEST(answer[0].records[0].peer == PeerId{102});
 }
 
 BOOST_AUTO_TEST_CASE(loads_go_to_whoever_knows_nothing_of_the_peer_or_asks_for_all) {

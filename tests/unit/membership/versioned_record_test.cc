@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "samples.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::membership;
@@ -38,8 +39,8 @@ BOOST_AUTO_TEST_CASE(a_version_made_of_a_delta_gives_it_back_and_leaves_its_base
     BOOST_TEST(before.replicas.size() == 4U);
     BOOST_TEST(after.version == 2U);
     BOOST_TEST(after.replicas.size() == 3U);
-    BOOST_TEST((after.delta(1) == drain(1, 2, {0})));
-    BOOST_TEST((after.delta(0).base == 0U));
+    BOOST_TEST(after.delta(1) == drain(1, 2, {0}));
+    BOOST_TEST(after.delta(0).base == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_profile_alone_is_version_0_and_only_a_whole_record_follows_it) {
