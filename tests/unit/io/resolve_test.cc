@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "io/errc.h"
+#include "support/print.h"
 
 using exa::io::parse_host_port;
 
@@ -31,7 +32,7 @@ BOOST_AUTO_TEST_CASE(texts_that_name_no_endpoint_are_refused) {
                              "[::1", "[]:1", "a b:1", "http://node1:1"})
         BOOST_TEST(parsed(text) == "refused", text);
     const auto refused = parse_host_port("node1:99999");
-    BOOST_TEST((refused.error().code == make_error_code(exa::io::errc::bad_address)));
+    BOOST_TEST(refused.error().code == make_error_code(exa::io::errc::bad_address));
     BOOST_TEST(refused.error().message().find("node1:99999") != std::string::npos);
 }
 

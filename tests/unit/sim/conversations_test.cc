@@ -4,6 +4,7 @@
 #include <set>
 
 #include "io/crypto/openssl_crypto.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::sim;
@@ -40,7 +41,7 @@ BOOST_AUTO_TEST_CASE(a_segment_holds_what_its_tokens_make_of_it) {
     for (const Conversations::Segment& segment : conversations.conversation(0).segments) {
         const auto sealed = conversations.make(sealer, segment, 7);
         BOOST_TEST(sealer.verify(segment.key, sealed->view()).has_value());
-        BOOST_TEST((Conversations::read(*sealed) == segment.content));
+        BOOST_TEST(Conversations::read(*sealed) == segment.content);
     }
 }
 

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "sim/process/identity.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::sim;
@@ -14,7 +15,7 @@ BOOST_AUTO_TEST_CASE(what_was_synced_survives_a_crash) {
     disk.write("a", Bytes{1, 2, 3});
     disk.sync();
     disk.crash();
-    BOOST_TEST((disk.read("a") == Bytes{1, 2, 3}));
+    BOOST_TEST(disk.read("a") == (Bytes{1, 2, 3}));
 }
 
 BOOST_AUTO_TEST_CASE(what_was_not_synced_is_kept_lost_or_torn) {
@@ -39,7 +40,7 @@ BOOST_AUTO_TEST_CASE(a_full_disk_leaves_the_file_as_it_was) {
     disk.write("a", Bytes{1});
     disk.faults().full = true;
     BOOST_TEST(!disk.write("a", Bytes{2}));
-    BOOST_TEST((disk.read("a") == Bytes{1}));
+    BOOST_TEST(disk.read("a") == Bytes{1});
     BOOST_TEST(disk.effects().writes_refused == 1U);
 }
 
@@ -59,11 +60,11 @@ BOOST_AUTO_TEST_CASE(a_lying_sync_keeps_nothing_through_a_crash) {
 BOOST_AUTO_TEST_CASE(every_start_has_a_generation_of_its_own_and_the_first_id) {
     Disk disk(Rng(1));
     const auto first = open_identity(disk, PeerId{5});
-    BOOST_TEST((first.identity->id == PeerId{5}));
+    BOOST_TEST(first.identity->id == PeerId{5});
     BOOST_TEST(first.identity->generation.value == 1U);
     disk.crash();
     const auto second = open_identity(disk, PeerId{6});
-    BOOST_TEST((second.identity->id == PeerId{5}));
+    BOOST_TEST(second.identity->id == PeerId{5});
     BOOST_TEST(second.identity->generation.value == 2U);
 }
 
@@ -76,7 +77,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_identity_is_no_identity) {
     disk.faults().full = true;
     BOOST_TEST(!open_identity(disk, PeerId{6}).identity.has_value());
     disk.faults().full = false;
-    BOOST_TEST((open_identity(disk, PeerId{6}).identity->id == PeerId{5}));
+    BOOST_TEST(open_identity(disk, PeerId{6}).identity->id == PeerId{5});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

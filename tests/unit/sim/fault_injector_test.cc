@@ -7,6 +7,7 @@
 #include <string>
 
 #include "io/crypto/openssl_crypto.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::sim;
@@ -109,9 +110,9 @@ BOOST_AUTO_TEST_CASE(storage_faults_set_and_clear_what_the_disk_does) {
 
     World slow("kind = 'disk_slow'\nhosts = [2]\nfor_s = 3\nms = 700");
     slow.run_until(6);
-    BOOST_TEST((slow.cluster.peer(2).disk.faults().sync_time == std::chrono::milliseconds{700}));
+    BOOST_TEST(slow.cluster.peer(2).disk.faults().sync_time == std::chrono::milliseconds{700});
     slow.run_until(9);
-    BOOST_TEST((slow.cluster.peer(2).disk.faults().sync_time == DiskFaults{}.sync_time));
+    BOOST_TEST(slow.cluster.peer(2).disk.faults().sync_time == DiskFaults{}.sync_time);
     BOOST_TEST(slow.effects() == 1U);
 }
 
@@ -136,7 +137,7 @@ BOOST_AUTO_TEST_CASE(client_and_kv_faults_reach_whoever_drives_them) {
     std::vector<double> factors;
     load.injector.drive_clients([&](double factor) { factors.push_back(factor); }, {});
     load.run_until(10);
-    BOOST_TEST((factors == std::vector<double>{5, 1}));
+    BOOST_TEST(factors == (std::vector<double>{5, 1}));
     BOOST_TEST(load.effects() == 1U);
 
     World rot("kind = 'kv_rot'\nhosts = [2]\nchance = 0.5");

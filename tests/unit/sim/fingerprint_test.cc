@@ -1,4 +1,5 @@
 #include "sim/checks/fingerprint.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -28,7 +29,7 @@ BOOST_AUTO_TEST_CASE(less_of_anything_goes_back) {
     BOOST_TEST(back([](Belief& belief) { belief.liveness = Liveness::alive; }));
     BOOST_TEST(back([](Belief& belief) { belief.edition = 6; }));
     BOOST_TEST(back([](Belief& belief) { belief.life = 2; }));
-    BOOST_TEST((goes_back({held}, {}) == PeerId{5}));
+    BOOST_TEST(goes_back({held}, {}) == PeerId{5});
 }
 
 BOOST_AUTO_TEST_CASE(more_of_anything_does_not) {
@@ -46,7 +47,7 @@ BOOST_AUTO_TEST_CASE(more_of_anything_does_not) {
 BOOST_AUTO_TEST_CASE(who_is_new_is_no_progress) {
     Belief other = held;
     other.peer = PeerId{6};
-    BOOST_TEST((goes_back({held}, {held, other}) == PeerId{6}));
+    BOOST_TEST(goes_back({held}, {held, other}) == PeerId{6});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "io/crypto/openssl_crypto.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::sim;
@@ -24,15 +25,15 @@ BOOST_AUTO_TEST_SUITE(key_disk)
 BOOST_AUTO_TEST_CASE(a_stored_ring_survives_a_crash_and_not_a_new_disk) {
     Disk disk(Rng(1));
     auto ring = *load_keys(crypto, disk, key(1));
-    BOOST_TEST((ring.primary()->id == key(1).id));
+    BOOST_TEST(ring.primary()->id == key(1).id);
     ring.add(key(2));
     ring.use(key(2).id);
     ring.remove(key(1).id);
     BOOST_TEST(store_keys(disk, ring));
     disk.crash();
-    BOOST_TEST((*load_keys(crypto, disk, key(1)) == ring));
+    BOOST_TEST(*load_keys(crypto, disk, key(1)) == ring);
     disk.wipe();
-    BOOST_TEST((load_keys(crypto, disk, key(1))->primary()->id == key(1).id));
+    BOOST_TEST(load_keys(crypto, disk, key(1))->primary()->id == key(1).id);
 }
 
 BOOST_AUTO_TEST_CASE(a_full_disk_keeps_the_ring_of_before_and_a_damaged_one_gives_none) {
@@ -43,7 +44,7 @@ BOOST_AUTO_TEST_CASE(a_full_disk_keeps_the_ring_of_before_and_a_damaged_one_give
     ring.add(key(2));
     disk.faults().full = true;
     BOOST_TEST(!store_keys(disk, ring));
-    BOOST_TEST((*load_keys(crypto, disk, key(1)) == before));
+    BOOST_TEST(*load_keys(crypto, disk, key(1)) == before);
     disk.faults().corrupt = true;
     BOOST_TEST(!load_keys(crypto, disk, key(1)).has_value());
 }

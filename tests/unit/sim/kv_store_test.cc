@@ -4,6 +4,7 @@
 
 #include "io/crypto/openssl_crypto.h"
 #include "sim/kv/conversations.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::sim;
@@ -44,7 +45,7 @@ BOOST_AUTO_TEST_SUITE(kv_store)
 BOOST_AUTO_TEST_CASE(what_was_not_finished_is_lost_in_a_crash_and_never_seen) {
     World world;
     BOOST_TEST(world.put(0));
-    BOOST_TEST((world.begin(1) == KvStore::Begun::writing));
+    BOOST_TEST(world.begin(1) == KvStore::Begun::writing);
     BOOST_TEST(!world.store.find(world.all[1].key).has_value());
     world.store.crash();
     world.store.finish(world.now, world.all[1].key);
@@ -68,7 +69,7 @@ BOOST_AUTO_TEST_CASE(it_stays_within_its_capacity_and_says_who_went) {
 BOOST_AUTO_TEST_CASE(a_full_disk_refuses) {
     World world;
     world.disk.faults().full = true;
-    BOOST_TEST((world.begin(0) == KvStore::Begun::refused));
+    BOOST_TEST(world.begin(0) == KvStore::Begun::refused);
     BOOST_TEST(world.disk.effects().writes_refused == 1U);
 }
 
@@ -90,13 +91,13 @@ BOOST_AUTO_TEST_CASE(a_rotten_bit_is_a_miss_unless_nothing_is_verified) {
 
 BOOST_AUTO_TEST_CASE(a_second_write_of_a_segment_joins_the_first_one) {
     World world;
-    BOOST_TEST((world.begin(0) == KvStore::Begun::writing));
-    BOOST_TEST((world.begin(0) == KvStore::Begun::writing));
+    BOOST_TEST(world.begin(0) == KvStore::Begun::writing);
+    BOOST_TEST(world.begin(0) == KvStore::Begun::writing);
     world.store.finish(world.now, world.all[0].key);
     world.store.finish(world.now, world.all[0].key);
     BOOST_TEST(world.has(0));
     BOOST_TEST(world.store.effects().stored == 1U);
-    BOOST_TEST((world.begin(0) == KvStore::Begun::present));
+    BOOST_TEST(world.begin(0) == KvStore::Begun::present);
 }
 
 BOOST_AUTO_TEST_CASE(a_misdirected_write_spoils_another_segment) {

@@ -3,6 +3,7 @@
 
 #include "sim/net/links.h"
 #include "sim/net/network.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::sim;
@@ -101,7 +102,7 @@ BOOST_AUTO_TEST_CASE(a_clog_holds_until_it_ends) {
     network.add(rule, &effects);
     const auto fate = network.send_datagram(at(1000), 0, 1, 100);
     BOOST_TEST(fate.copies == 1U);
-    BOOST_TEST((at(1000) + fate.copy[0].delay >= at(5000)));
+    BOOST_TEST(at(1000) + fate.copy[0].delay >= at(5000));
     BOOST_TEST(effects == 1U);
 }
 
@@ -119,7 +120,7 @@ BOOST_AUTO_TEST_CASE(bandwidth_queues_and_then_drops) {
     }
     // 10 ms each: those that start within 50 ms.
     BOOST_TEST(arrived == 6U);
-    BOOST_TEST((longest >= milliseconds{60}));
+    BOOST_TEST(longest >= milliseconds{60});
 }
 
 BOOST_AUTO_TEST_CASE(no_datagram_is_dropped_for_one_packet_of_a_slow_line) {
@@ -137,7 +138,7 @@ BOOST_AUTO_TEST_CASE(what_bears_a_forged_address_is_not_on_its_owners_line) {
     config.bandwidth = 100'000;
     Network network(config, hosts, Streams(1));
     for (int i = 0; i < 100; ++i) BOOST_TEST(network.send_datagram(at(0), 0, 1, 60'000, true).copies == 1U);
-    BOOST_TEST((network.send_datagram(at(0), 0, 1, 100).copy[0].delay < milliseconds{5}));
+    BOOST_TEST(network.send_datagram(at(0), 0, 1, 100).copy[0].delay < milliseconds{5});
 }
 
 BOOST_AUTO_TEST_CASE(control_overtakes_data_on_a_full_line) {
@@ -145,16 +146,16 @@ BOOST_AUTO_TEST_CASE(control_overtakes_data_on_a_full_line) {
     config.bandwidth = 100'000;
     Network network(config, hosts, Streams(1));
     const Duration data = network.send_link(at(0), 0, 1, 1'000'000, Cargo::data).delay;
-    BOOST_TEST((data >= std::chrono::seconds{10}));
+    BOOST_TEST(data >= std::chrono::seconds{10});
     // One packet of 1,500 bytes is on the wire, or one piece of data in the socket.
     const auto datagram = network.send_datagram(at(0), 0, 1, 100);
     BOOST_TEST(datagram.copies == 1U);
-    BOOST_TEST((datagram.copy[0].delay < milliseconds{20}));
-    BOOST_TEST((network.send_link(at(0), 0, 1, 100, Cargo::control).delay < milliseconds{200}));
-    BOOST_TEST((network.control_wait_max() <= milliseconds{185}));
+    BOOST_TEST(datagram.copy[0].delay < milliseconds{20});
+    BOOST_TEST(network.send_link(at(0), 0, 1, 100, Cargo::control).delay < milliseconds{200});
+    BOOST_TEST(network.control_wait_max() <= milliseconds{185});
     BOOST_TEST(network.control_behind_data() == 2U);
     // Data still has its turn, later by what overtook it.
-    BOOST_TEST((network.send_link(at(0), 0, 1, 1000, Cargo::data).delay > data));
+    BOOST_TEST(network.send_link(at(0), 0, 1, 1000, Cargo::data).delay > data);
     // A link message of the control plane is on its way, in a piece as long as any: a datagram waits for a packet of
     // it.
     network.send_link(at(0), 1, 0, 1'000'000, Cargo::control);
@@ -164,7 +165,7 @@ BOOST_AUTO_TEST_CASE(control_overtakes_data_on_a_full_line) {
     Network mixed(config, hosts, Streams(1));
     mixed.send_link(at(0), 0, 1, 1'000'000, Cargo::data);
     BOOST_TEST(mixed.send_datagram(at(0), 0, 1, 100).copies == 0U);
-    BOOST_TEST((mixed.send_link(at(0), 0, 1, 100, Cargo::control).delay > std::chrono::seconds{9}));
+    BOOST_TEST(mixed.send_link(at(0), 0, 1, 100, Cargo::control).delay > std::chrono::seconds{9});
 }
 
 BOOST_AUTO_TEST_CASE(data_overtakes_bulk_and_control_overtakes_both) {
@@ -173,10 +174,10 @@ BOOST_AUTO_TEST_CASE(data_overtakes_bulk_and_control_overtakes_both) {
     Network network(config, hosts, Streams(1));
     network.send_link(at(0), 0, 1, 1'000'000, Cargo::bulk);
     // A piece of bulk takes 164 ms.
-    BOOST_TEST((network.send_link(at(0), 0, 1, 10'000, Cargo::data).delay < milliseconds{270}));
-    BOOST_TEST((network.send_link(at(0), 0, 1, 100, Cargo::control).delay < milliseconds{170}));
+    BOOST_TEST(network.send_link(at(0), 0, 1, 10'000, Cargo::data).delay < milliseconds{270});
+    BOOST_TEST(network.send_link(at(0), 0, 1, 100, Cargo::control).delay < milliseconds{170});
     BOOST_TEST(network.control_behind_data() == 1U);
-    BOOST_TEST((network.send_link(at(0), 0, 1, 100, Cargo::bulk).delay > std::chrono::seconds{10}));
+    BOOST_TEST(network.send_link(at(0), 0, 1, 100, Cargo::bulk).delay > std::chrono::seconds{10});
 }
 
 BOOST_AUTO_TEST_CASE(what_waits_for_a_narrow_line_goes_once_it_is_wide_again) {
@@ -186,16 +187,16 @@ BOOST_AUTO_TEST_CASE(what_waits_for_a_narrow_line_goes_once_it_is_wide_again) {
     rule.rate = 100'000;
     rule.until = at(5000);
     const std::uint32_t number = network.add(rule, &effects);
-    BOOST_TEST((network.send_link(at(1000), 0, 1, 100'000, Cargo::data).delay >= milliseconds{1000}));
+    BOOST_TEST(network.send_link(at(1000), 0, 1, 100'000, Cargo::data).delay >= milliseconds{1000});
     // Ten seconds' worth, of which three have gone by then.
     const Duration much = network.send_link(at(1000), 0, 1, 1'000'000, Cargo::data).delay;
-    BOOST_TEST((much >= milliseconds{4000}));
-    BOOST_TEST((much < milliseconds{4010}));
-    BOOST_TEST((network.send_link(at(4990), 0, 1, 1'000'000, Cargo::data).delay < milliseconds{20}));
-    BOOST_TEST((network.send_link(at(4990), 0, 1, 100, Cargo::bulk).delay < milliseconds{20}));
+    BOOST_TEST(much >= milliseconds{4000});
+    BOOST_TEST(much < milliseconds{4010});
+    BOOST_TEST(network.send_link(at(4990), 0, 1, 1'000'000, Cargo::data).delay < milliseconds{20});
+    BOOST_TEST(network.send_link(at(4990), 0, 1, 100, Cargo::bulk).delay < milliseconds{20});
     BOOST_TEST(network.send_datagram(at(4990), 0, 1, 1000).copies == 1U);
     network.remove(number);
-    BOOST_TEST((network.send_link(at(5000), 0, 1, 1'000'000, Cargo::data).delay < milliseconds{2}));
+    BOOST_TEST(network.send_link(at(5000), 0, 1, 1'000'000, Cargo::data).delay < milliseconds{2});
 }
 
 BOOST_AUTO_TEST_CASE(a_link_keeps_its_order_and_dials_once) {
@@ -210,8 +211,8 @@ BOOST_AUTO_TEST_CASE(a_link_keeps_its_order_and_dials_once) {
     for (int i = 1; i < 100; ++i) {
         const LinkResult next = links.send(at(i), LinkPool::control, ends, 10);
         BOOST_TEST(!next.dialled);
-        BOOST_TEST((next.kind == LinkResult::Kind::arrives));
-        BOOST_TEST((next.at >= last));
+        BOOST_TEST(next.kind == LinkResult::Kind::arrives);
+        BOOST_TEST(next.at >= last);
         last = next.at;
     }
     BOOST_TEST(links.open() == 1U);
@@ -226,8 +227,8 @@ BOOST_AUTO_TEST_CASE(a_crash_is_silent) {
     BOOST_TEST(
         (links.send(at(10), LinkPool::control, {0, 1, 1, 0, Generation{1}}, 10).kind == LinkResult::Kind::vanishes));
     const LinkResult dial = links.send(at(10), LinkPool::control, {0, 2, 1, 0}, 10);
-    BOOST_TEST((dial.kind == LinkResult::Kind::fails));
-    BOOST_TEST((dial.at == at(10) + NetConfig{}.connect_timeout));
+    BOOST_TEST(dial.kind == LinkResult::Kind::fails);
+    BOOST_TEST(dial.at == at(10) + NetConfig{}.connect_timeout);
 }
 
 BOOST_AUTO_TEST_CASE(a_restarted_process_resets_an_old_link) {
@@ -235,8 +236,8 @@ BOOST_AUTO_TEST_CASE(a_restarted_process_resets_an_old_link) {
     Links links(network);
     links.send(at(0), LinkPool::control, {0, 1, 1, 1, Generation{1}}, 10);
     const LinkResult reset = links.send(at(10), LinkPool::control, {0, 1, 1, 2, Generation{2}}, 10);
-    BOOST_TEST((reset.kind == LinkResult::Kind::fails));
-    BOOST_TEST((reset.at < at(20)));
+    BOOST_TEST(reset.kind == LinkResult::Kind::fails);
+    BOOST_TEST(reset.at < at(20));
     BOOST_TEST(
         (links.send(at(30), LinkPool::control, {0, 1, 1, 2, Generation{2}}, 10).kind == LinkResult::Kind::arrives));
 }
@@ -250,8 +251,8 @@ BOOST_AUTO_TEST_CASE(what_was_sent_into_a_cut_comes_after_it) {
     rule.until = at(10'000);
     network.add(rule, &effects);
     const LinkResult held = links.send(at(1000), LinkPool::control, {0, 1, 1, 1, Generation{1}}, 10);
-    BOOST_TEST((held.kind == LinkResult::Kind::arrives));
-    BOOST_TEST((held.at > at(10'000)));
+    BOOST_TEST(held.kind == LinkResult::Kind::arrives);
+    BOOST_TEST(held.at > at(10'000));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

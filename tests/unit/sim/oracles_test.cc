@@ -6,6 +6,7 @@
 
 #include "io/crypto/openssl_crypto.h"
 #include "membership/event.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::sim;
@@ -33,7 +34,8 @@ struct World {
             cluster.run_until(cluster.now() + std::chrono::milliseconds{10});
         cluster.crash(4);
         cluster.run_until(cluster.now() + seconds{30});
-        BOOST_REQUIRE((cluster.peer(0).node->membership().roster().find(id)->liveness == membership::Liveness::dead));
+        BOOST_TEST_REQUIRE(cluster.peer(0).node->membership().roster().find(id)->liveness ==
+                           membership::Liveness::dead);
         BOOST_REQUIRE(oracles.violation_count() == 0U);
     }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "sim/scenarios/scenario.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::sim;
@@ -48,7 +49,7 @@ BOOST_AUTO_TEST_CASE(every_line_that_narrows_is_wide_again_in_the_end) {
             for (const Fault& fault : parsed.value().plan) {
                 if (fault.kind != FaultKind::bandwidth) continue;
                 ++lines;
-                BOOST_TEST((fault.at + fault.every * (fault.times - 1) + fault.lasts <= parsed.value().duration));
+                BOOST_TEST(fault.at + fault.every * (fault.times - 1) + fault.lasts <= parsed.value().duration);
             }
         }
     }

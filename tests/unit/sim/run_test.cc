@@ -7,6 +7,7 @@
 
 #include "sim/report/outcome_json.h"
 #include "sim/report/trace_file.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::sim;
@@ -46,12 +47,12 @@ BOOST_AUTO_TEST_CASE(one_seed_is_one_history_and_another_seed_another) {
     const auto first = hashes(scenario, 1);
     BOOST_TEST(first.size() > 1000U);
     BOOST_TEST(first == hashes(scenario, 1), boost::test_tools::per_element());
-    BOOST_TEST((first != hashes(scenario, 2)));
+    BOOST_TEST(first != hashes(scenario, 2));
 }
 
 BOOST_AUTO_TEST_CASE(a_crash_is_measured_and_passes) {
     const Outcome outcome = run(make(small + crash), {});
-    BOOST_TEST((outcome.verdict == Verdict::pass));
+    BOOST_TEST(outcome.verdict == Verdict::pass);
     BOOST_REQUIRE(outcome.measured.detect_all.size() == 1U);
     BOOST_TEST(outcome.measured.detect_all[0] > 2.0);
     BOOST_TEST(outcome.measured.detect_all[0] < 10.0);
@@ -62,7 +63,7 @@ BOOST_AUTO_TEST_CASE(a_crash_is_measured_and_passes) {
 
 BOOST_AUTO_TEST_CASE(a_bound_that_cannot_hold_is_an_invariant_violation) {
     const Outcome outcome = run(make(small + "[bounds]\ndetect_s = 0.01\n" + crash), {});
-    BOOST_TEST((outcome.verdict == Verdict::invariant));
+    BOOST_TEST(outcome.verdict == Verdict::invariant);
     BOOST_REQUIRE(!outcome.violations.empty());
     BOOST_TEST(outcome.violations[0].check == "M2");
     BOOST_TEST(outcome.violations[0].entry > 0U);
@@ -72,9 +73,9 @@ BOOST_AUTO_TEST_CASE(a_cluster_that_has_no_time_does_not_settle) {
     // Nobody can know within a second of a peer that fell silent as the liveness phase began.
     const std::string late = "[[fault]]\nkind = 'crash'\nat_s = 39.99\ncount = 1\n";
     const Outcome outcome = run(make(small + "[bounds]\nsettle_s = 1\n" + late), {});
-    BOOST_TEST((outcome.verdict == Verdict::liveness));
+    BOOST_TEST(outcome.verdict == Verdict::liveness);
     BOOST_TEST(!outcome.liveness.empty());
-    BOOST_TEST((run(make(small + "[bounds]\nsettle_s = 20\n" + late), {}).verdict == Verdict::pass));
+    BOOST_TEST(run(make(small + "[bounds]\nsettle_s = 20\n" + late), {}).verdict == Verdict::pass);
 }
 
 BOOST_AUTO_TEST_CASE(two_of_one_name_are_no_part_of_what_must_settle) {
@@ -83,7 +84,7 @@ BOOST_AUTO_TEST_CASE(two_of_one_name_are_no_part_of_what_must_settle) {
         RunOptions options;
         options.seed = seed;
         const Outcome outcome = run(make(small + theft), options);
-        BOOST_TEST((outcome.verdict == Verdict::pass), "seed " << seed << ": " << outcome.liveness);
+        BOOST_TEST(outcome.verdict == Verdict::pass, "seed " << seed << ": " << outcome.liveness);
     }
 }
 
@@ -108,7 +109,7 @@ BOOST_AUTO_TEST_CASE(a_newcomer_that_is_its_own_only_seed_need_not_find_the_clus
         run(make(small + "[[fault]]\nkind = 'leave'\nat_s = 10\nhosts = [1, 2, 3, 4, 5, 6, 7]\n"
                          "[[fault]]\nkind = 'crash'\nat_s = 15\nfor_s = 5\nkeep_disk = false\nhosts = [0]\n"),
             {});
-    BOOST_TEST((outcome.verdict == Verdict::pass), outcome.liveness);
+    BOOST_TEST(outcome.verdict == Verdict::pass, outcome.liveness);
 }
 
 BOOST_AUTO_TEST_CASE(a_core_settles_beside_what_stays_broken) {
@@ -121,16 +122,16 @@ BOOST_AUTO_TEST_CASE(a_core_settles_beside_what_stays_broken) {
                              "1, 2]\n[[fault]]\nkind = 'pause'\nat_s = 20\nhosts = [7]\n"),
                 options);
         BOOST_TEST_CONTEXT("seed " << seed << ": " << outcome.liveness) {
-            BOOST_TEST((outcome.verdict == Verdict::pass));
+            BOOST_TEST(outcome.verdict == Verdict::pass);
         }
     }
 }
 
 BOOST_AUTO_TEST_CASE(a_fault_without_effect_is_a_failure) {
     const Outcome late = run(make(small + "[[fault]]\nkind = 'crash'\nat_s = 9999\ncount = 1\n"), {});
-    BOOST_TEST((late.verdict == Verdict::no_effect));
+    BOOST_TEST(late.verdict == Verdict::no_effect);
     const Outcome missing = run(make("must_happen = ['busy']\n" + small), {});
-    BOOST_TEST((missing.verdict == Verdict::no_effect));
+    BOOST_TEST(missing.verdict == Verdict::no_effect);
 }
 
 BOOST_AUTO_TEST_CASE(every_request_ends_once_with_all_its_tokens) {
@@ -138,7 +139,7 @@ BOOST_AUTO_TEST_CASE(every_request_ends_once_with_all_its_tokens) {
                                      "[load]\nrate = 40\nfrom_s = 5\ndisconnects = 0.1\n" +
                                      crash),
                                 {});
-    BOOST_TEST((outcome.verdict == Verdict::pass));
+    BOOST_TEST(outcome.verdict == Verdict::pass);
     const TrafficCounters& traffic = outcome.traffic;
     BOOST_TEST(traffic.requests > 500U);
     BOOST_TEST(traffic.finished + traffic.rejected + traffic.broken + traffic.ingress_lost + traffic.abandoned +
@@ -153,7 +154,7 @@ BOOST_AUTO_TEST_CASE(overload_is_refused_by_the_receivers_and_passes) {
         run(make("watch = ['Q1', 'Q4', 'Q6']\nmust_happen = ['busy']\nduration_s = 30\n[cluster]\n"
                  "peers = 4\nreplicas = 1\n[engine]\nin_flight_limit = 2\n[load]\nrate = 60\nfrom_s = 5\n"),
             {});
-    BOOST_TEST((outcome.verdict == Verdict::pass));
+    BOOST_TEST(outcome.verdict == Verdict::pass);
     BOOST_TEST(outcome.traffic.rejected > 0U);
     BOOST_TEST(outcome.traffic.finished > 0U);
 }
@@ -163,18 +164,18 @@ BOOST_AUTO_TEST_CASE(an_overload_that_leaves_places_lost_is_no_recovery) {
         "watch = ['B2']\nmust_happen = ['busy', 'load']\nduration_s = 60\n[cluster]\npeers = 6\nreplicas = 2\n"
         "[engine]\nin_flight_limit = 4\n[load]\nrate = 20\nfrom_s = 5\nsdk_retries = 0\n[bounds]\nrecover_s = 2\n"
         "[[fault]]\nkind = 'load'\nat_s = 20\nfor_s = 15\nrate = 8\n";
-    BOOST_TEST((run(make(overload), {}).verdict == Verdict::pass));
+    BOOST_TEST(run(make(overload), {}).verdict == Verdict::pass);
     RunOptions broken;
     broken.mutant = Mutant::places_leak;
     const Outcome outcome = run(make(overload), broken);
-    BOOST_TEST((outcome.verdict == Verdict::invariant));
+    BOOST_TEST(outcome.verdict == Verdict::invariant);
     BOOST_REQUIRE(!outcome.violations.empty());
     BOOST_TEST(outcome.violations[0].check == "B2");
 }
 
 BOOST_AUTO_TEST_CASE(more_members_than_the_bound_are_noticed) {
     const Outcome outcome = run(make(small + "[bounds]\nmembers = 7\n"), {});
-    BOOST_TEST((outcome.verdict == Verdict::invariant));
+    BOOST_TEST(outcome.verdict == Verdict::invariant);
     BOOST_REQUIRE(!outcome.violations.empty());
     BOOST_TEST(outcome.violations[0].check == "B1");
     BOOST_TEST(outcome.measured.sizes.peers == 8U);
@@ -188,7 +189,7 @@ BOOST_AUTO_TEST_CASE(outsiders_change_nothing_and_are_checked) {
                                      "[[fault]]\nkind = 'forge'\nat_s = 5\nfor_s = 20\nrate = 50\n"
                                      "[[fault]]\nkind = 'replay'\nat_s = 5\nfor_s = 20\nrate = 50\n"),
                                 {});
-    BOOST_TEST((outcome.verdict == Verdict::pass));
+    BOOST_TEST(outcome.verdict == Verdict::pass);
     BOOST_TEST(outcome.measured.strangers > 3000U);
 }
 
@@ -202,7 +203,7 @@ BOOST_AUTO_TEST_CASE(an_encrypted_cluster_takes_no_replay_even_of_an_earlier_ins
                      "[[fault]]\nkind = 'crash'\nat_s = 10\nevery_s = 12\ntimes = 3\nfor_s = 4\ncount = 2\n"),
                 options);
         BOOST_TEST_CONTEXT("seed " << seed) {
-            BOOST_TEST((outcome.verdict == Verdict::pass));
+            BOOST_TEST(outcome.verdict == Verdict::pass);
             BOOST_TEST(outcome.violation_count == 0U);
             BOOST_TEST(outcome.measured.strangers > 5000U);
         }
@@ -213,7 +214,7 @@ BOOST_AUTO_TEST_CASE(mutants_have_names_and_scenarios) {
     std::set<std::string_view> names;
     for (const MutantInfo& info : mutants()) {
         BOOST_TEST(names.insert(info.name).second);
-        BOOST_TEST((parse_mutant(info.name) == info.mutant));
+        BOOST_TEST(parse_mutant(info.name) == info.mutant);
         const auto all = built_in_scenarios();
         BOOST_TEST(std::ranges::count(all, info.scenario, &BuiltIn::name) == 1);
     }
@@ -224,7 +225,7 @@ BOOST_AUTO_TEST_CASE(mutants_have_names_and_scenarios) {
 BOOST_AUTO_TEST_CASE(mutants_leave_bytes_they_cannot_read_alone) {
     Bytes bytes{1, 2, 3};
     BOOST_TEST(mutate(Mutant::acks_lost, 0, false, Cluster::id(), bytes));
-    BOOST_TEST((bytes == Bytes{1, 2, 3}));
+    BOOST_TEST(bytes == (Bytes{1, 2, 3}));
 }
 
 BOOST_AUTO_TEST_CASE(percentiles_are_of_the_nearest_rank) {
