@@ -229,6 +229,19 @@ BOOST_AUTO_TEST_CASE(attempts_of_one_request_are_bounded_and_never_repeat_a_repl
     BOOST_TEST(dispatcher.in_flight() == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(a_config_that_changes_live_holds_for_attempts_that_come_after_it) {
+    Cluster cluster(10, 1);
+    auto dispatcher = make_dispatcher(cluster);
+    Decision decision = dispatcher.begin(start, request_for("abc"));
+    dispatcher.set_config({.attempts_max = 2});
+    std::size_t tried = 0;
+    while (const auto* attempt = std::get_if<Attempt>(&decision)) {
+        ++tried;
+        decision = dispatcher.handle_failed(start, attempt->id, Failure::server_error);
+    }
+    BOOST_TEST(tried == 2U);
+}
+
 BOOST_AUTO_TEST_CASE(a_timeout_that_ends_a_request_is_504) {
     Cluster cluster(1, 1);
     auto dispatcher = make_dispatcher(cluster);

@@ -24,6 +24,8 @@ BOOST_AUTO_TEST_CASE(method_and_path_choose_the_route) {
     BOOST_TEST((find_route("GET", "/health/ready").route->resource == Resource::ready));
     BOOST_TEST((find_route("GET", "/exaserve/v1/keys").route->resource == Resource::keys));
     BOOST_TEST((find_route("POST", "/exaserve/v1/keys").route->resource == Resource::change_keys));
+    BOOST_TEST((find_route("GET", "/exaserve/v1/config").route->access == Access::read_only));
+    BOOST_TEST((find_route("POST", "/exaserve/v1/config/reload").route->access == Access::admin));
 }
 
 BOOST_AUTO_TEST_CASE(head_goes_where_get_does) {
