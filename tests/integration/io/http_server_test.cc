@@ -168,7 +168,8 @@ BOOST_AUTO_TEST_CASE(too_large_a_body_is_413_and_the_client_sees_it) {
 BOOST_AUTO_TEST_CASE(limits_that_change_live_hold_for_the_next_request) {
     serve_echo();
     drive(io, [&]() -> Awaitable<void> {
-        const std::string request = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n0123456789";
+        const std::string request =
+            "POST / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 10\r\n\r\n0123456789";
         BOOST_TEST((co_await whole_answer(request)).starts_with("HTTP/1.1 200 "));
         HttpConfig tighter = config;
         tighter.body_bytes_max = 9;
