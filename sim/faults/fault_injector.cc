@@ -6,7 +6,7 @@
 
 namespace exa::sim {
 
-FaultInjector::FaultInjector(const Scenario& scenario, Cluster& cluster, Oracles& oracles, Mutant mutant)
+FaultInjector::FaultInjector(const Scenario& scenario, Cluster& cluster, Oracles& oracles)
     : scenario_(scenario),
       cluster_(cluster),
       oracles_(oracles),
@@ -15,7 +15,7 @@ FaultInjector::FaultInjector(const Scenario& scenario, Cluster& cluster, Oracles
       clocks_(cluster),
       disks_(cluster),
       keys_(cluster),
-      packets_(scenario, cluster, mutant),
+      packets_(scenario, cluster),
       effects_(scenario.plan.size()) {
     for (std::size_t entry = 0; entry < scenario.plan.size(); ++entry)
         rngs_.push_back(cluster.streams().stream("fault", entry));

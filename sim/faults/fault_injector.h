@@ -27,7 +27,7 @@ namespace exa::sim {
 class FaultInjector {
   public:
     // Takes the cluster's events `fault` and `heal`.
-    FaultInjector(const Scenario& scenario, Cluster& cluster, Oracles& oracles, Mutant mutant);
+    FaultInjector(const Scenario& scenario, Cluster& cluster, Oracles& oracles);
 
     // What the faults of clients need, see ClientFaults.
     void drive_clients(std::function<void(double)> factor, std::function<std::uint64_t(double)> disconnect) {

@@ -14,8 +14,7 @@ constexpr std::size_t past_max = 4096;
 
 }  // namespace
 
-PacketFaults::PacketFaults(const Scenario& scenario, Cluster& cluster, Mutant mutant)
-    : cluster_(cluster), mutant_(mutant) {
+PacketFaults::PacketFaults(const Scenario& scenario, Cluster& cluster) : cluster_(cluster) {
     remembers_ = std::ranges::any_of(scenario.plan, [](const Fault& fault) {
         return fault.kind == FaultKind::replay || fault.kind == FaultKind::oversize;
     });
@@ -76,7 +75,6 @@ void PacketFaults::replay(Injection& injection) {
 }
 
 void PacketFaults::send(Host from, Host to, Bytes bytes, Origin origin) {
-    mutate_stranger(mutant_, origin, Cluster::id(), bytes);
     cluster_.inject(from, to, std::move(bytes), origin);
 }
 

@@ -12,7 +12,7 @@ namespace exa::sim {
 
 class PacketFaults final : public FaultFamily {
   public:
-    PacketFaults(const Scenario& scenario, Cluster& cluster, Mutant mutant);
+    PacketFaults(const Scenario& scenario, Cluster& cluster);
 
     // A datagram that its receiver has handled, for replays.
     void remember(Host from, const Peer& to, const Bytes& bytes);
@@ -35,7 +35,6 @@ class PacketFaults final : public FaultFamily {
     void send(Host from, Host to, Bytes bytes, Origin origin);
 
     Cluster& cluster_;
-    Mutant mutant_;
     bool remembers_ = false;
     std::vector<Packet> past_;
     std::size_t past_next_ = 0;

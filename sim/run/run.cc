@@ -154,11 +154,12 @@ Outcome run(const Scenario& scenario, const RunOptions& options) {
     ClusterConfig config = scenario.cluster;
     config.net.control_first = options.mutant != Mutant::control_behind_data;
     config.mutant = options.mutant;
+    config.membership.mutant = options.mutant;
     config.gateway.mutant = options.mutant;
     config.engine.mutant = options.mutant;
     Cluster cluster(config, options.seed, crypto);
     Oracles oracles(scenario, cluster);
-    FaultInjector injector(scenario, cluster, oracles, options.mutant);
+    FaultInjector injector(scenario, cluster, oracles);
     Workload traffic(scenario, cluster, oracles);
     KvCluster kv(scenario, cluster, oracles, crypto, options.mutant);
     ValueCluster values(scenario, cluster, oracles, crypto, options.mutant);
@@ -176,7 +177,6 @@ Outcome run(const Scenario& scenario, const RunOptions& options) {
     cluster.trace().listen(options.listener);
     cluster.tap(options.tap);
     cluster.filter([&](Host from, Host, bool link, Bytes& bytes) {
-        if (!mutate(options.mutant, from, link, cluster.id(), bytes)) return false;
         oracles.check_length(from, link, bytes.size());
         return true;
     });

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/mutant.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "wire/gossip.h"
@@ -133,6 +134,9 @@ struct Config {
     Duration leave_propagation = std::chrono::seconds{1};
 
     bool operator==(const Config&) const = default;
+
+    // Simulator only: a defect that an oracle must catch (docs/simulator.md).
+    Mutant mutant = Mutant::none;
 };
 
 enum class Profile : std::uint8_t {

@@ -90,7 +90,7 @@ bool Membership::is_live(PeerId id) const {
 Result<void> Membership::handle_packet(TimePoint now, const Endpoint& from, ByteView bytes) {
     if (stage_ == Stage::over) return success();
     ++counters_.packets_in;
-    auto decoded = wire::decode_packet(bytes, cluster_);
+    auto decoded = wire::decode_packet(bytes, cluster_, config_.mutant);
     if (decoded.has_error()) {
         count(decoded.error());
         return std::move(decoded).error();
@@ -437,6 +437,7 @@ std::uint32_t Membership::roster_digest() const {
 }
 
 void Membership::send(TimePoint now, PacketOut out) {
+    if (config_.mutant == Mutant::acks_lost && out.packet.kind == wire::PacketKind::ack) return;
     if (out.packet.kind == wire::PacketKind::ping) {
         out.packet.round = prober_.round();
         out.packet.roster = roster_digest();
@@ -445,7 +446,8 @@ void Membership::send(TimePoint now, PacketOut out) {
 }
 
 void Membership::send(SyncOut out) {
-    outbox_.send(roster_, header(), std::move(out));
+    if (config_.mutant == Mutant::acks_lost && out.sync.kind == wire::SyncKind::ack) return;
+    outbox_.send(config_, roster_, header(), std::move(out));
 }
 
 void Membership::send_all(std::vector<SyncOut> out) {
@@ -457,6 +459,9 @@ void Membership::send_updates(TimePoint now, PeerId to, UpdateRequest request) {
 }
 
 void Membership::spread_fact(TimePoint now, PeerId id) {
+    const Liveness liveness = roster_.find(id)->liveness;
+    const bool is_bad = liveness == Liveness::suspect || liveness == Liveness::dead;
+    if (config_.mutant == Mutant::deaf_to_bad_news && is_bad) return;
     outbox_.updates().add_fact(id);
     spread(now);
 }

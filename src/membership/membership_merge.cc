@@ -19,6 +19,8 @@ bool is_accusation(const wire::Fact& fact) {
 }  // namespace
 
 bool Membership::accept_sender(TimePoint now, const wire::Header& header) {
+    if (const Peer* peer = roster_.find(header.sender); peer != nullptr && config_.mutant == Mutant::replay_is_news)
+        mark_alive(now, header.sender, {peer->incarnation.value + 1});
     switch (IdentityGuard::check_sender(roster_, header)) {
         case IdentityGuard::Sender::accepted:
             return true;
@@ -108,7 +110,8 @@ void Membership::merge_record(const Source& source, const wire::RecordDelta& del
             view_stale_ = true;
             pulls_.arrived(id);
             if (!roster_.find(id)->is_live()) return;
-            outbox_.updates().add_record(id, base);
+            if (config_.mutant == Mutant::eager_undertaker) return mark_dead(source.now, id, delta.incarnation, self());
+            if (config_.mutant != Mutant::silent_joiner) outbox_.updates().add_record(id, base);
             if (was_in_view) emit({EventKind::updated, id});
             if (is_renamed) check_name(id);
             spread(source.now);
@@ -142,7 +145,8 @@ void Membership::merge_new_instance(const Source& source, const wire::RecordDelt
     if (state == wire::MemberState::suspect) suspect(source.now, id, peer.incarnation, source.from);
     check_name(id);
     // Everyone else knows already what a newcomer hears in its first comparison.
-    if (bootstrap_.is_joined() || !source.compared) outbox_.updates().add_record(id, 0);
+    const bool is_silent = config_.mutant == Mutant::silent_joiner;
+    if (!is_silent && (bootstrap_.is_joined() || !source.compared)) outbox_.updates().add_record(id, 0);
     spread(source.now);
 }
 
@@ -212,6 +216,7 @@ void Membership::merge_own_fact(TimePoint now, const wire::Fact& fact) {
     if (fact.generation < record().generation || stage_ != Stage::member) return;
     const bool is_ahead = fact.incarnation > incarnation();
     if ((!is_accusation(fact) || fact.incarnation < incarnation()) && !is_ahead) return;
+    if (config_.mutant == Mutant::lost_refutation) return;
     ++counters_.refutations;
     if (is_accusation(fact)) prober_.worsen(config_, 1);
     const Incarnation next{std::min(fact.incarnation.value + 1, wire::counter_max)};
@@ -258,6 +263,7 @@ void Membership::pull(const Source& source, PeerId peer) {
 }
 
 void Membership::start_sync(TimePoint now, PeerId with, bool want_loads) {
+    if (config_.mutant == Mutant::no_anti_entropy) return;
     const AntiEntropy::Opening opening{want_loads, keys_.hash()};
     send_all(anti_entropy_.open(step(now), with, opening, !bootstrap_.is_joined()));
 }

@@ -64,6 +64,7 @@ void Membership::mark_deferred_dead(TimePoint now, const std::vector<PeerId>& pe
 }
 
 void Membership::mark_dead(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser) {
+    if (config_.mutant == Mutant::wrong_incarnation) ++incarnation.value;
     timers_.cancel({TimerKind::suspicion, id.value});
     timers_.set({TimerKind::lost, id.value}, now + config_.lost_after);
     suspicions_.end(id);

@@ -36,6 +36,11 @@ bool push_bounded(std::deque<T>& queue, T item, std::size_t most) {
     return is_full;
 }
 
+// Mutant::future_generation.
+void date_ahead(std::vector<wire::Fact>& facts) {
+    for (wire::Fact& fact : facts) ++fact.generation.value;
+}
+
 }  // namespace
 
 void Outbox::schedule(const Step& step) {
@@ -80,15 +85,18 @@ void Outbox::send(const Step& step, const Contents& contents, PacketOut out) {
     for (const auto& record : packet.records) room -= std::min(room, wire::size_bound(record));
     const std::uint32_t budget = retransmits(step.config, step.roster.live_count());
     updates_.fill(step.now, step.roster, contents.loads, budget, room, packet);
+    if (step.config.mutant == Mutant::future_generation) date_ahead(packet.facts);
     auto bytes = wire::encode(packet);
     EXA_CHECK(bytes.has_value());
+    if (step.config.mutant == Mutant::packet_too_long) bytes.value().resize(wire::datagram_bytes_max + 1);
     Transmit transmit{out.at, std::move(bytes).value(), out.to.value_or(PeerId{})};
     counts_.dropped += push_bounded(transmits_, std::move(transmit), transmits_max) ? 1 : 0;
     ++counts_.packets;
 }
 
-void Outbox::send(const Roster& roster, const wire::Header& header, SyncOut out) {
+void Outbox::send(const Config& config, const Roster& roster, const wire::Header& header, SyncOut out) {
     out.sync.header = header;
+    if (config.mutant == Mutant::future_generation) date_ahead(out.sync.facts);
     auto bytes = wire::encode(out.sync);
     EXA_CHECK(bytes.has_value());
     const Peer* peer = roster.find(out.to);

@@ -66,7 +66,7 @@ class Outbox {
     // Adds the header, our own record when asked for, the fact about the receiver if it may have to refute it, and
     // updates while there is room.
     void send(const Step& step, const Contents& contents, PacketOut out);
-    void send(const Roster& roster, const wire::Header& header, SyncOut out);
+    void send(const Config& config, const Roster& roster, const wire::Header& header, SyncOut out);
     void push(const Event& event);
 
     std::optional<Transmit> poll_transmit();

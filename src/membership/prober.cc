@@ -35,6 +35,7 @@ Effects Prober::start(const Step& step) {
 Effects Prober::ask_others(const Step& step) {
     Effects effects;
     if (!probe_ || probe_->answered) return effects;
+    if (step.config.mutant == Mutant::no_indirect_probe) return effects;
     const Peer* target = step.roster.find(probe_->target);
     if (target == nullptr || !target->is_live()) return effects;
     std::vector<PeerId> helpers;

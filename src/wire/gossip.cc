@@ -358,8 +358,8 @@ Result<void> check_belongs(schema::Header::Reader header, ClusterId cluster) {
     return success();
 }
 
-Result<Packet> read_packet(schema::Packet::Reader in, ClusterId cluster) {
-    EXA_TRY(check_belongs(in.getHeader(), cluster));
+Result<Packet> read_packet(schema::Packet::Reader in, ClusterId cluster, Mutant mutant) {
+    if (mutant != Mutant::cluster_unchecked) EXA_TRY(check_belongs(in.getHeader(), cluster));
     Packet packet;
     packet.header = read(in.getHeader());
     if (in.getKind() > static_cast<std::uint16_t>(PacketKind::gossip)) return error(errc::unknown_kind, "packet");
@@ -497,9 +497,9 @@ Result<Bytes> encode(const Sync& sync) {
     return packed(message, sync_bytes_max);
 }
 
-Result<Packet> decode_packet(ByteView bytes, ClusterId cluster) {
+Result<Packet> decode_packet(ByteView bytes, ClusterId cluster, Mutant mutant) {
     return unpacked<schema::Packet, Packet>(bytes, packet_bytes_max, packet_words_max,
-                                            [&](auto root) { return read_packet(root, cluster); });
+                                            [&](auto root) { return read_packet(root, cluster, mutant); });
 }
 
 Result<Sync> decode_sync(ByteView bytes, ClusterId cluster) {

@@ -13,6 +13,7 @@
 #include "base/cluster_key.h"
 #include "base/endpoint.h"
 #include "base/ids.h"
+#include "base/mutant.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "wire/records.h"
@@ -178,7 +179,7 @@ Result<Bytes> encode(const Packet& packet);
 Result<Bytes> encode(const Sync& sync);
 
 // A message of another cluster or major version is an error of its own, found before the rest is looked at.
-Result<Packet> decode_packet(ByteView bytes, ClusterId cluster);
+Result<Packet> decode_packet(ByteView bytes, ClusterId cluster, Mutant mutant = Mutant::none);
 Result<Sync> decode_sync(ByteView bytes, ClusterId cluster);
 
 // What a record may hold: lengths, no control characters, replicas sorted, of the peer itself, at most replicas_max.

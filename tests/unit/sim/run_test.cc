@@ -222,12 +222,6 @@ BOOST_AUTO_TEST_CASE(mutants_have_names_and_scenarios) {
     BOOST_TEST(!parse_mutant("none").has_value());
 }
 
-BOOST_AUTO_TEST_CASE(mutants_leave_bytes_they_cannot_read_alone) {
-    Bytes bytes{1, 2, 3};
-    BOOST_TEST(mutate(Mutant::acks_lost, 0, false, Cluster::id(), bytes));
-    BOOST_TEST(bytes == (Bytes{1, 2, 3}));
-}
-
 BOOST_AUTO_TEST_CASE(percentiles_are_of_the_nearest_rank) {
     BOOST_TEST(percentile({}, 50) == 0.0);
     BOOST_TEST(percentile({3, 1, 2}, 50) == 2.0);
