@@ -359,7 +359,9 @@ Result<void> check_belongs(schema::Header::Reader header, ClusterId cluster) {
 }
 
 Result<Packet> read_packet(schema::Packet::Reader in, ClusterId cluster, Mutant mutant) {
-    if (mutant != Mutant::cluster_unchecked) EXA_TRY(check_belongs(in.getHeader(), cluster));
+    if (mutant != Mutant::cluster_unchecked) {
+        EXA_TRY(check_belongs(in.getHeader(), cluster));
+    }
     Packet packet;
     packet.header = read(in.getHeader());
     if (in.getKind() > static_cast<std::uint16_t>(PacketKind::gossip)) return error(errc::unknown_kind, "packet");
