@@ -219,7 +219,7 @@ void Ingresses::reply(ReplyAddress to, ReplyPart part, std::size_t bytes) {
     if (std::holds_alternative<wire::End>(part)) slot.work.reset();
     if (slot.target != slot.host && bytes > 0) {
         const Network::LinkFate fate =
-            cluster_.network().send_link(cluster_.now(), slot.target, slot.host, bytes, Cargo::data);
+            cluster_.network().send_link(cluster_.now(), slot.target, slot.host, bytes, TrafficClass::data);
         const Duration held = fate.until == world_never ? Duration{0} : fate.until - cluster_.now();
         if (!fate.passes && (fate.until == world_never || held > orphan_time)) {
             slot.reply_dead = true;

@@ -7,16 +7,16 @@ namespace exa::sim {
 
 namespace {
 
-Cargo cargo_of(LinkPool pool) {
+TrafficClass class_of(LinkPool pool) {
     switch (pool) {
         case LinkPool::control:
-            return Cargo::control;
+            return TrafficClass::control;
         case LinkPool::data:
-            return Cargo::data;
+            return TrafficClass::data;
         case LinkPool::bulk:
             break;
     }
-    return Cargo::bulk;
+    return TrafficClass::bulk;
 }
 
 }  // namespace
@@ -27,7 +27,7 @@ LinkResult Links::send(WorldTime now, LinkPool pool, const LinkEnds& ends, std::
     auto& links = links_[ends.from];
     const Key key{ends.to, pool};
     Link* link = links.find(key);
-    const Network::LinkFate fate = network_.send_link(now, ends.from, ends.to, bytes, cargo_of(pool));
+    const Network::LinkFate fate = network_.send_link(now, ends.from, ends.to, bytes, class_of(pool));
     if (link == nullptr || now - link->used > config.link_idle) {
         const bool answers = ends.to_boot != 0 && fate.passes && network_.reaches(ends.to, ends.from, false);
         if (!answers || fate.delay > config.connect_timeout) {

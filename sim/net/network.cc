@@ -20,18 +20,6 @@ Duration uniform(Rng& rng, Duration least, Duration most) {
 
 }  // namespace
 
-Network::Rank Network::rank_of(Cargo cargo) {
-    switch (cargo) {
-        case Cargo::control:
-            return Rank::control;
-        case Cargo::data:
-            return Rank::data;
-        case Cargo::bulk:
-            break;
-    }
-    return Rank::bulk;
-}
-
 Network::Network(const NetConfig& config, std::size_t hosts, const Streams& streams)
     : config_(config),
       streams_(streams),
@@ -60,13 +48,13 @@ Duration Network::latency() {
     return time;
 }
 
-bool Network::queue(WorldTime now, Line& line, std::size_t bytes, double rate, Rank rank, Duration& wait,
+bool Network::queue(WorldTime now, Line& line, std::size_t bytes, double rate, TrafficClass traffic, Duration& wait,
                     WorldTime until) {
     const Duration time = duration_of(static_cast<double>(bytes) / rate);
-    const bool is_datagram = rank == Rank::datagram;
-    const auto own = line.begin() + static_cast<std::ptrdiff_t>(rank);
+    const bool is_datagram = traffic == TrafficClass::datagram;
+    const auto own = line.begin() + static_cast<std::ptrdiff_t>(traffic);
     WorldTime start = now;
-    if (config_.control_first) {
+    if (wire::overtakes(TrafficClass::control, TrafficClass::data, config_.mutant)) {
         start = std::max(now, *std::max_element(line.begin(), own + 1));
         const Duration piece = duration_of((is_datagram ? mtu : static_cast<double>(config_.data_piece)) / rate);
         const WorldTime behind = *std::max_element(own, line.end());
@@ -77,9 +65,9 @@ bool Network::queue(WorldTime now, Line& line, std::size_t bytes, double rate, R
     until = std::max(now, until);
     start = std::min(start, until);
     if (is_datagram && start - now > std::max(config_.queue_time, 2 * duration_of(mtu / rate))) return false;
-    if (rank < Rank::data) {
+    if (traffic < TrafficClass::data) {
         control_wait_max_ = std::max(control_wait_max_, start - now);
-        const auto data = line.begin() + static_cast<std::ptrdiff_t>(Rank::data);
+        const auto data = line.begin() + static_cast<std::ptrdiff_t>(TrafficClass::data);
         if (*std::max_element(data, line.end()) > now) ++control_behind_data_;
     }
     *own = start + time;
@@ -97,7 +85,7 @@ Network::Fate Network::send_datagram(WorldTime now, Host from, Host to, std::siz
     Fate::Copy first{latency(), false};
     std::size_t copies = 1;
     if (config_.bandwidth > 0 && !by_stranger &&
-        !queue(now, lines_[from], bytes, config_.bandwidth, Rank::datagram, first.delay))
+        !queue(now, lines_[from], bytes, config_.bandwidth, TrafficClass::datagram, first.delay))
         return fate;
     if (config_.duplicate > 0 && duplicate_.unit() < config_.duplicate) ++copies;
     for (Active& active : rules_) {
@@ -137,7 +125,8 @@ Network::Fate Network::send_datagram(WorldTime now, Host from, Host to, std::siz
             case RuleKind::bandwidth: {
                 if (by_stranger) break;
                 const Duration before = first.delay;
-                if (!queue(now, active.lines[from], bytes, rule.rate, Rank::datagram, first.delay, rule.until)) {
+                if (!queue(now, active.lines[from], bytes, rule.rate, TrafficClass::datagram, first.delay,
+                           rule.until)) {
                     ++*active.effects;
                     return fate;
                 }
@@ -155,7 +144,7 @@ Network::Fate Network::send_datagram(WorldTime now, Host from, Host to, std::siz
     return fate;
 }
 
-Network::LinkFate Network::send_link(WorldTime now, Host from, Host to, std::size_t bytes, Cargo cargo) {
+Network::LinkFate Network::send_link(WorldTime now, Host from, Host to, std::size_t bytes, TrafficClass traffic) {
     ++link_messages_;
     link_bytes_ += bytes;
     LinkFate fate;
@@ -170,8 +159,7 @@ Network::LinkFate Network::send_link(WorldTime now, Host from, Host to, std::siz
         }
     };
     if (config_.loss > 0) lose(loss_, config_.loss, nullptr);
-    const Rank rank = rank_of(cargo);
-    if (config_.bandwidth > 0) queue(now, lines_[from], bytes, config_.bandwidth, rank, fate.delay);
+    if (config_.bandwidth > 0) queue(now, lines_[from], bytes, config_.bandwidth, traffic, fate.delay);
     for (Active& active : rules_) {
         const Rule& rule = active.rule;
         if (!applies(rule, from, to)) continue;
@@ -197,7 +185,7 @@ Network::LinkFate Network::send_link(WorldTime now, Host from, Host to, std::siz
                 fate.delay += std::max(Duration{0}, rule.until - now);
                 break;
             case RuleKind::bandwidth:
-                queue(now, active.lines[from], bytes, rule.rate, rank, fate.delay, rule.until);
+                queue(now, active.lines[from], bytes, rule.rate, traffic, fate.delay, rule.until);
                 break;
             case RuleKind::cut_udp:
             case RuleKind::duplicate:

@@ -9,9 +9,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/mutant.h"
 #include "base/rng.h"
 #include "sim/world/streams.h"
 #include "sim/world/time.h"
+#include "wire/traffic_class.h"
 
 namespace exa::sim {
 
@@ -35,8 +37,7 @@ struct NetConfig {
     Duration queue_time = std::chrono::milliseconds{50};
     // Of bytes of data or bulk that are on the line before anything else may go.
     std::size_t data_piece = 16 * 1024;
-    // False: everything waits in one queue. A mutant.
-    bool control_first = true;
+    Mutant mutant = Mutant::none;
     // A dial that nobody answers is given up after this, as io/link does.
     Duration connect_timeout = std::chrono::seconds{1};
     // A link that carries streams and is silent for this long is broken: two unanswered pings of io/link.
@@ -44,8 +45,7 @@ struct NetConfig {
     Duration link_idle = std::chrono::seconds{60};
 };
 
-// Bulk is what nobody waits for at a screen: segments of KV.
-enum class Cargo : std::uint8_t { control, data, bulk };
+using wire::TrafficClass;
 
 enum class RuleKind : std::uint8_t { cut, cut_udp, loss, duplicate, reorder, corrupt, delay, clog, bandwidth };
 
@@ -88,7 +88,8 @@ class Network {
         Duration delay{0};
         WorldTime until = world_never;
     };
-    LinkFate send_link(WorldTime now, Host from, Host to, std::size_t bytes, Cargo cargo = Cargo::control);
+    LinkFate send_link(WorldTime now, Host from, Host to, std::size_t bytes,
+                       TrafficClass traffic = TrafficClass::control);
 
     // Nothing cuts the way from one to the other; lossy ways count as open. `udp`: for datagrams.
     bool reaches(Host from, Host to, bool udp) const;
@@ -109,9 +110,7 @@ class Network {
     std::uint64_t control_behind_data() const { return control_behind_data_; }
 
   private:
-    // What goes first on a line.
-    enum class Rank : std::uint8_t { datagram, control, data, bulk };
-    // When the queues of a host's line are empty, one a rank.
+    // When the queues of a host's line are empty, one a traffic class.
     using Line = std::array<WorldTime, 4>;
     struct Active {
         std::uint32_t number = 0;
@@ -121,12 +120,11 @@ class Network {
         std::vector<Line> lines;  // bandwidth: one a host
     };
 
-    static Rank rank_of(Cargo cargo);
     static bool applies(const Rule& rule, Host from, Host to) { return rule.from[from] != 0 && rule.to[to] != 0; }
     Duration latency();
     // Adds the time on a line of so many bytes a second, from which all that waits has gone by `until`. False: the
     // datagram finds the queue full.
-    bool queue(WorldTime now, Line& line, std::size_t bytes, double rate, Rank rank, Duration& wait,
+    bool queue(WorldTime now, Line& line, std::size_t bytes, double rate, TrafficClass traffic, Duration& wait,
                WorldTime until = world_never);
 
     NetConfig config_;

@@ -152,7 +152,7 @@ void collect_effects(const Scenario& scenario, const Cluster& cluster, const Fau
 Outcome run(const Scenario& scenario, const RunOptions& options) {
     const io::OpenSslCrypto crypto;
     ClusterConfig config = scenario.cluster;
-    config.net.control_first = options.mutant != Mutant::control_behind_data;
+    config.net.mutant = options.mutant;
     config.mutant = options.mutant;
     config.membership.mutant = options.mutant;
     config.gateway.mutant = options.mutant;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "wire/traffic_class.h"
+
 namespace exa::io {
 
 namespace {
@@ -11,6 +13,8 @@ namespace {
 // waits long.
 constexpr std::size_t batch_bytes_max = 512 * 1024;
 constexpr std::size_t batch_frames_max = 64;
+// The order of take_batch().
+static_assert(wire::overtakes(wire::TrafficClass::control, wire::TrafficClass::data));
 
 }  // namespace
 

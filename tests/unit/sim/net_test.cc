@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(no_datagram_is_dropped_for_one_packet_of_a_slow_line) {
     config.bandwidth = 20'000;
     config.queue_time = milliseconds{50};
     Network network(config, hosts, Streams(1));
-    network.send_link(at(0), 0, 1, 1'000'000, Cargo::data);
+    network.send_link(at(0), 0, 1, 1'000'000, TrafficClass::data);
     // Every packet of data takes 75 ms.
     for (int i = 0; i < 20; ++i) BOOST_TEST(network.send_datagram(at(1000 * i), 0, 1, 100).copies == 1U);
 }
@@ -145,39 +145,39 @@ BOOST_AUTO_TEST_CASE(control_overtakes_data_on_a_full_line) {
     NetConfig config;
     config.bandwidth = 100'000;
     Network network(config, hosts, Streams(1));
-    const Duration data = network.send_link(at(0), 0, 1, 1'000'000, Cargo::data).delay;
+    const Duration data = network.send_link(at(0), 0, 1, 1'000'000, TrafficClass::data).delay;
     BOOST_TEST(data >= std::chrono::seconds{10});
     // One packet of 1,500 bytes is on the wire, or one piece of data in the socket.
     const auto datagram = network.send_datagram(at(0), 0, 1, 100);
     BOOST_TEST(datagram.copies == 1U);
     BOOST_TEST(datagram.copy[0].delay < milliseconds{20});
-    BOOST_TEST(network.send_link(at(0), 0, 1, 100, Cargo::control).delay < milliseconds{200});
+    BOOST_TEST(network.send_link(at(0), 0, 1, 100, TrafficClass::control).delay < milliseconds{200});
     BOOST_TEST(network.control_wait_max() <= milliseconds{185});
     BOOST_TEST(network.control_behind_data() == 2U);
     // Data still has its turn, later by what overtook it.
-    BOOST_TEST(network.send_link(at(0), 0, 1, 1000, Cargo::data).delay > data);
+    BOOST_TEST(network.send_link(at(0), 0, 1, 1000, TrafficClass::data).delay > data);
     // A link message of the control plane is on its way, in a piece as long as any: a datagram waits for a packet of
     // it.
-    network.send_link(at(0), 1, 0, 1'000'000, Cargo::control);
+    network.send_link(at(0), 1, 0, 1'000'000, TrafficClass::control);
     BOOST_TEST(network.send_datagram(at(0), 1, 0, 100).copies == 1U);
     // And where everything waits in one queue, it does wait.
-    config.control_first = false;
+    config.mutant = Mutant::control_behind_data;
     Network mixed(config, hosts, Streams(1));
-    mixed.send_link(at(0), 0, 1, 1'000'000, Cargo::data);
+    mixed.send_link(at(0), 0, 1, 1'000'000, TrafficClass::data);
     BOOST_TEST(mixed.send_datagram(at(0), 0, 1, 100).copies == 0U);
-    BOOST_TEST(mixed.send_link(at(0), 0, 1, 100, Cargo::control).delay > std::chrono::seconds{9});
+    BOOST_TEST(mixed.send_link(at(0), 0, 1, 100, TrafficClass::control).delay > std::chrono::seconds{9});
 }
 
 BOOST_AUTO_TEST_CASE(data_overtakes_bulk_and_control_overtakes_both) {
     NetConfig config;
     config.bandwidth = 100'000;
     Network network(config, hosts, Streams(1));
-    network.send_link(at(0), 0, 1, 1'000'000, Cargo::bulk);
+    network.send_link(at(0), 0, 1, 1'000'000, TrafficClass::bulk);
     // A piece of bulk takes 164 ms.
-    BOOST_TEST(network.send_link(at(0), 0, 1, 10'000, Cargo::data).delay < milliseconds{270});
-    BOOST_TEST(network.send_link(at(0), 0, 1, 100, Cargo::control).delay < milliseconds{170});
+    BOOST_TEST(network.send_link(at(0), 0, 1, 10'000, TrafficClass::data).delay < milliseconds{270});
+    BOOST_TEST(network.send_link(at(0), 0, 1, 100, TrafficClass::control).delay < milliseconds{170});
     BOOST_TEST(network.control_behind_data() == 1U);
-    BOOST_TEST(network.send_link(at(0), 0, 1, 100, Cargo::bulk).delay > std::chrono::seconds{10});
+    BOOST_TEST(network.send_link(at(0), 0, 1, 100, TrafficClass::bulk).delay > std::chrono::seconds{10});
 }
 
 BOOST_AUTO_TEST_CASE(what_waits_for_a_narrow_line_goes_once_it_is_wide_again) {
@@ -187,16 +187,16 @@ BOOST_AUTO_TEST_CASE(what_waits_for_a_narrow_line_goes_once_it_is_wide_again) {
     rule.rate = 100'000;
     rule.until = at(5000);
     const std::uint32_t number = network.add(rule, &effects);
-    BOOST_TEST(network.send_link(at(1000), 0, 1, 100'000, Cargo::data).delay >= milliseconds{1000});
+    BOOST_TEST(network.send_link(at(1000), 0, 1, 100'000, TrafficClass::data).delay >= milliseconds{1000});
     // Ten seconds' worth, of which three have gone by then.
-    const Duration much = network.send_link(at(1000), 0, 1, 1'000'000, Cargo::data).delay;
+    const Duration much = network.send_link(at(1000), 0, 1, 1'000'000, TrafficClass::data).delay;
     BOOST_TEST(much >= milliseconds{4000});
     BOOST_TEST(much < milliseconds{4010});
-    BOOST_TEST(network.send_link(at(4990), 0, 1, 1'000'000, Cargo::data).delay < milliseconds{20});
-    BOOST_TEST(network.send_link(at(4990), 0, 1, 100, Cargo::bulk).delay < milliseconds{20});
+    BOOST_TEST(network.send_link(at(4990), 0, 1, 1'000'000, TrafficClass::data).delay < milliseconds{20});
+    BOOST_TEST(network.send_link(at(4990), 0, 1, 100, TrafficClass::bulk).delay < milliseconds{20});
     BOOST_TEST(network.send_datagram(at(4990), 0, 1, 1000).copies == 1U);
     network.remove(number);
-    BOOST_TEST(network.send_link(at(5000), 0, 1, 1'000'000, Cargo::data).delay < milliseconds{2});
+    BOOST_TEST(network.send_link(at(5000), 0, 1, 1'000'000, TrafficClass::data).delay < milliseconds{2});
 }
 
 BOOST_AUTO_TEST_CASE(a_link_keeps_its_order_and_dials_once) {
