@@ -53,13 +53,14 @@ inline Awaitable<Result<StreamFrame>> next_frame(std::shared_ptr<OutboundStream>
 inline Awaitable<Result<void>> send_data(std::shared_ptr<InboundStream> stream, wire::Data data) {
     constexpr std::size_t piece_bytes = 64 * 1024;
     StreamWaiter ready(*stream, co_await boost::asio::this_coro::executor);
-    for (std::size_t at = 0; at == 0 || at < data.bytes.size();) {
-        while (!stream->cancelled() && !stream->has_room(true))
-            co_await ready.wait(std::chrono::steady_clock::time_point::max());
-        const std::size_t size = data.tokens.empty() ? piece_bytes : std::max<std::size_t>(data.bytes.size(), 1);
-        const auto pushed = stream->push_data({data.offset, data.tokens, data.bytes.substr(at, size), data.choice});
-        if (!pushed) co_return pushed.error();
-        at += size;
+    const auto has_room = [&] { return stream->cancelled() || stream->has_room(true); };
+    if (!data.tokens.empty() || data.bytes.size() <= piece_bytes) {
+        while (!has_room()) co_await ready.wait(std::chrono::steady_clock::time_point::max());
+        co_return stream->push_data(data);
+    }
+    for (std::size_t at = 0; at < data.bytes.size(); at += piece_bytes) {
+        while (!has_room()) co_await ready.wait(std::chrono::steady_clock::time_point::max());
+        EXA_CO_TRY(stream->push_data({data.offset, {}, data.bytes.substr(at, piece_bytes), data.choice}));
     }
     co_return success();
 }
