@@ -73,7 +73,7 @@ TimePoint NullReplica::next_step() const {
 
 std::optional<TokenEvent> NullReplica::poll_event() {
     if (events_.empty()) return std::nullopt;
-    const TokenEvent event = events_.front();
+    TokenEvent event = events_.front();
     events_.pop_front();
     return event;
 }

@@ -20,6 +20,7 @@ std::uint64_t ColdGc::share_bytes() const {
 
 void ColdGc::handle_peers(TimePoint now, const std::vector<PeerId>& peers) {
     std::vector<ring::RendezvousCandidate> candidates;
+    candidates.reserve(peers.size());
     for (const PeerId peer : peers) candidates.push_back({.id = peer.value});
     for (std::uint32_t number = 0; number < cold_folders; ++number) {
         const auto chosen = ring::choose_owners(mix64(number), candidates, 1);

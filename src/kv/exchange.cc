@@ -80,7 +80,7 @@ void Exchange::end_fetch(FetchId id) {
     }
 }
 
-void Exchange::find(TimePoint now, FindId id, std::vector<KnownValue> values) {
+void Exchange::find(TimePoint now, FindId id, const std::vector<KnownValue>& values) {
     if (finds_.size() >= config_.finds_max) {
         outputs_.push_back(Found{id, std::vector<ValueVerdict>(values.size())});
         return;
@@ -323,6 +323,7 @@ ChainFetch* Exchange::find_chain(FetchId id) {
 
 void Exchange::begin_part(TimePoint now, FetchId id, ChainFetch& chain, ChainFetch::Asks asks) {
     std::vector<SegmentKey> keys;
+    keys.reserve(asks.places.size());
     for (const std::uint32_t place : asks.places) keys.push_back(chain.key(place));
     const PeerId from = asks.to;
     const AskId ask = begin(now, from, ChainPart{id, std::move(asks)}, config_.fetch_timeout);

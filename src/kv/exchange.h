@@ -160,7 +160,7 @@ class Exchange {
     void cancel(TimePoint now, FetchId id);
 
     // Ends with a Found.
-    void find(TimePoint now, FindId id, std::vector<KnownValue> values);
+    void find(TimePoint now, FindId id, const std::vector<KnownValue>& values);
 
     // The disk has lost it: if this peer owns it, other peers are asked for it, and it ends in a Store.
     void recover(TimePoint now, const SegmentKey& key) { recovery_.handle_lost(now, key); }

@@ -42,6 +42,7 @@ std::vector<Recovery::Asks> Recovery::handle_timeout(TimePoint now, const Holdin
     }
     not_before_ = now + config_.step;
     std::vector<Asks> all;
+    all.reserve(asks.size());
     for (auto& [to, keys] : asks) all.push_back({to, std::move(keys)});
     return all;
 }

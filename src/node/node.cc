@@ -30,7 +30,7 @@ Result<std::string> objection(Result<void> checked, bool insist) {
 
 }  // namespace
 
-Node::Node(const Config& config, wire::PeerRecord self, std::uint64_t seed, TimePoint now)
+Node::Node(const Config& config, const wire::PeerRecord& self, std::uint64_t seed, TimePoint now)
     : membership_(config.membership, config.cluster, with_keys(self, config.keys), seed, now, config.states),
       seal_(config.keys.is_sealed() ? config.crypto : nullptr, config.cluster, self.id, self.generation,
             membership_.instance()),

@@ -43,7 +43,7 @@ class Node {
   public:
     // `self` is this life's first record; its version is the node's to count. A record that is `starting` becomes
     // `serving` when the cluster is joined: a newcomer claims its name only then. `seed` makes the node's choices.
-    Node(const Config& config, wire::PeerRecord self, std::uint64_t seed, TimePoint now);
+    Node(const Config& config, const wire::PeerRecord& self, std::uint64_t seed, TimePoint now);
 
     // -- what arrives ------------------------------------------------------------------------------------------------
 

@@ -82,7 +82,7 @@ std::string ResponsesStream::end(Finish reason, const PromptUsage& usage) {
     whole_ += text;
     const std::string content = part(whole_, whole_logprobs_);
     const std::string message = item(status, content);
-    const std::string whole = response(status, message, usage_json(next_offset_, usage));
+    std::string whole = response(status, message, usage_json(next_offset_, usage));
     if (!head_.stream) return whole;
     std::string out = next_offset_ == 0 ? prelude() : std::string();
     if (!text.empty()) out += delta(text, {});

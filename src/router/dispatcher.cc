@@ -60,6 +60,7 @@ const Pool* pick_version(std::span<const Pool> pools, const PoolFilter& filter, 
     }
     if (several.empty()) return first;
     std::vector<ring::RendezvousCandidate> candidates;
+    candidates.reserve(several.size());
     for (const Pool* pool : several)
         candidates.push_back({pool->hash, static_cast<std::uint32_t>(pool->weight_sum), pool->hash});
     const auto chosen = ring::choose_owners(key, candidates, 1);
