@@ -31,9 +31,9 @@ kv::FetchId KvReplicator::fetch_value(TimePoint now, const kv::Item& item, std::
     return id;
 }
 
-kv::FindId KvReplicator::find(TimePoint now, std::vector<kv::KnownValue> values) {
+kv::FindId KvReplicator::find(TimePoint now, const std::vector<kv::KnownValue>& values) {
     const kv::FindId id{++last_id_};
-    exchange_.find(now, id, std::move(values));
+    exchange_.find(now, id, values);
     return id;
 }
 

@@ -98,7 +98,7 @@ class KvReplicator {
     // Ends either kind of fetch: no Deliver and no FetchOver follows.
     void cancel(TimePoint now, kv::FetchId id) { exchange_.cancel(now, id); }
     // Finds the last version of each value and the peers that have it. Ends with a Found.
-    kv::FindId find(TimePoint now, std::vector<kv::KnownValue> values);
+    kv::FindId find(TimePoint now, const std::vector<kv::KnownValue>& values);
     // Offers what is stored here under `keys` to that peer, whether or not it owns it. Returns how many were queued:
     // what is not here, is a value, or does not fit the queue is left out. Nothing: that peer is out of reach, or keeps
     // no KV.

@@ -400,7 +400,7 @@ bool KvReplicatorThread::has_others() const {
 
 void KvReplicatorThread::find(std::vector<kv::KnownValue> values, Found done) {
     state_->post([values = std::move(values), done = std::move(done)](State& state) mutable {
-        state.finds.emplace(state.replicator.find(state.now(), std::move(values)), std::move(done));
+        state.finds.emplace(state.replicator.find(state.now(), values), std::move(done));
         state.pump();
     });
 }
