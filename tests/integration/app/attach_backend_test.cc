@@ -10,6 +10,7 @@
 #include "../io/support.h"
 #include "io/errc.h"
 #include "io/http/server.h"
+#include "support/print.h"
 
 using namespace exa::app;
 using namespace exa::io;
@@ -138,7 +139,7 @@ BOOST_AUTO_TEST_CASE(answers_and_mistakes_of_clients_are_passed_on_untouched) {
             BOOST_TEST_REQUIRE(all.head.has_value());
             BOOST_TEST(all.head->status == status);
             BOOST_TEST(all.head->content_type == "application/json");
-            BOOST_TEST((all.head->content_length == 19U));
+            BOOST_TEST(all.head->content_length == 19U);
             BOOST_TEST(all.body == "{\"of\":\"the server\"}");
             BOOST_CHECK(all.end->code == wire::EndCode::ok);
             const auto& fields = all.head->headers;

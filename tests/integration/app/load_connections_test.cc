@@ -9,6 +9,7 @@
 #include "../io/http_support.h"
 #include "../io/support.h"
 #include "io/http/server.h"
+#include "support/print.h"
 
 using namespace exa::app;
 using namespace exa::io;
@@ -93,7 +94,7 @@ BOOST_AUTO_TEST_CASE(no_more_than_the_limit_are_open_and_one_handed_back_serves_
         std::vector<LoadConnections::Taken> held;
         for (int i = 0; i < 3; ++i) held.push_back(co_await connections.take(seconds(5)));
         const auto refused = co_await connections.take(milliseconds(30));
-        BOOST_TEST((refused.failure == Failure::connect_timeout));
+        BOOST_TEST(refused.failure == Failure::connect_timeout);
         int waiting = 0;
         int served = 0;
         for (int i = 0; i < 2; ++i) {
@@ -159,7 +160,7 @@ BOOST_AUTO_TEST_CASE(closing_ends_who_waits_and_who_runs) {
                         BOOST_TEST(!done.has_value());
                         connections.hand_back(std::move(taken.connection));
                     } else {
-                        BOOST_TEST((taken.failure == Failure::unfinished));
+                        BOOST_TEST(taken.failure == Failure::unfinished);
                     }
                     ++ended;
                 },
@@ -168,7 +169,7 @@ BOOST_AUTO_TEST_CASE(closing_ends_who_waits_and_who_runs) {
         co_await eventually([&] { return listener.accepted() == 1; }, "one is connected");
         connections.close();
         co_await eventually([&] { return ended == 3; }, "all end");
-        BOOST_TEST(((co_await connections.take(seconds(1))).failure == Failure::unfinished));
+        BOOST_TEST((co_await connections.take(seconds(1))).failure == Failure::unfinished);
     });
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "store_support.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::io;
@@ -87,14 +88,14 @@ BOOST_AUTO_TEST_SUITE(cold_files_)
 BOOST_AUTO_TEST_CASE(what_is_published_is_read_byte_for_byte_and_published_once) {
     for (const bool durably : {false, true}) {
         Fixture f;
-        BOOST_TEST((f.size(1) == ColdOutcome::missing));
-        BOOST_TEST((f.read(1) == ColdOutcome::missing));
-        BOOST_TEST((f.files->publish(key_of(1), segment(1)->view(), durably).outcome == ColdOutcome::ok));
-        BOOST_TEST((f.publish(1) == ColdOutcome::present));
+        BOOST_TEST(f.size(1) == ColdOutcome::missing);
+        BOOST_TEST(f.read(1) == ColdOutcome::missing);
+        BOOST_TEST(f.files->publish(key_of(1), segment(1)->view(), durably).outcome == ColdOutcome::ok);
+        BOOST_TEST(f.publish(1) == ColdOutcome::present);
         std::uint64_t bytes = 0;
-        BOOST_TEST((f.files->size(key_of(1), bytes).outcome == ColdOutcome::ok));
+        BOOST_TEST(f.files->size(key_of(1), bytes).outcome == ColdOutcome::ok);
         BOOST_TEST(bytes == segment(1)->size());
-        BOOST_TEST((f.read(1) == ColdOutcome::ok));
+        BOOST_TEST(f.read(1) == ColdOutcome::ok);
         BOOST_TEST(equal(f.last, segment(1)));
         BOOST_TEST(files_below(f.directory.path()) == 1U);
         BOOST_TEST(fs::exists(f.path_of(1)));
@@ -105,13 +106,13 @@ BOOST_AUTO_TEST_CASE(a_directory_that_is_not_there_is_never_made) {
     const TemporaryDirectory directory;
     const auto files = cold_files(directory.path() / "not mounted");
     const ColdResult result = files->publish(key_of(1), segment(1)->view(), false);
-    BOOST_TEST((result.outcome == ColdOutcome::failed));
+    BOOST_TEST(result.outcome == ColdOutcome::failed);
     BOOST_TEST(result.code == ENOENT);
     BOOST_TEST(!fs::exists(directory.path() / "not mounted"));
     std::shared_ptr<kv::SegmentBuffer> found;
-    BOOST_TEST((files->read(key_of(1), found).outcome == ColdOutcome::missing));
+    BOOST_TEST(files->read(key_of(1), found).outcome == ColdOutcome::missing);
     std::vector<kv::ColdFile> listed;
-    BOOST_TEST((files->list(0, listed).outcome == ColdOutcome::missing));
+    BOOST_TEST(files->list(0, listed).outcome == ColdOutcome::missing);
 }
 
 BOOST_AUTO_TEST_CASE(a_listing_has_segments_and_what_was_never_finished_and_nothing_else) {
@@ -124,17 +125,17 @@ BOOST_AUTO_TEST_CASE(a_listing_has_segments_and_what_was_never_finished_and_noth
     BOOST_REQUIRE(found.size() == 2U);
     for (const kv::ColdFile& file : found) {
         if (file.key) {
-            BOOST_TEST((*file.key == key_of(1)));
+            BOOST_TEST(*file.key == key_of(1));
             BOOST_TEST(file.bytes >= segment(1)->size());
             BOOST_TEST(std::abs(file.used_s - ::time(nullptr)) < 100);
         } else {
             BOOST_TEST(file.name == ".new-0123456789abcdef");
         }
-        BOOST_TEST((f.files->remove(kv::cold_folder(key_of(1)), file.name).outcome == ColdOutcome::ok));
+        BOOST_TEST(f.files->remove(kv::cold_folder(key_of(1)), file.name).outcome == ColdOutcome::ok);
     }
     BOOST_TEST(f.list(1).empty());
     BOOST_TEST(fs::exists(f.folder_of(1) / "README"));
-    BOOST_TEST((f.files->remove(key_of(1)).outcome == ColdOutcome::missing));
+    BOOST_TEST(f.files->remove(key_of(1)).outcome == ColdOutcome::missing);
 }
 
 BOOST_AUTO_TEST_CASE(what_was_not_used_for_long_is_marked_as_used_by_a_read) {
@@ -156,13 +157,13 @@ BOOST_AUTO_TEST_CASE(what_was_not_used_for_long_is_marked_as_used_by_a_read) {
 BOOST_AUTO_TEST_CASE(what_is_no_file_of_a_segments_size_is_bad_and_can_be_removed) {
     Fixture f;
     const auto is_bad = [&](std::uint64_t n) {
-        BOOST_TEST((f.size(n) == ColdOutcome::bad));
-        BOOST_TEST((f.read(n) == ColdOutcome::bad));
+        BOOST_TEST(f.size(n) == ColdOutcome::bad);
+        BOOST_TEST(f.read(n) == ColdOutcome::bad);
         // Nothing is written through it, or in its place.
-        BOOST_TEST((f.publish(n) == ColdOutcome::present));
-        BOOST_TEST((f.files->remove(key_of(n)).outcome == ColdOutcome::ok));
-        BOOST_TEST((f.publish(n) == ColdOutcome::ok));
-        BOOST_TEST((f.read(n) == ColdOutcome::ok));
+        BOOST_TEST(f.publish(n) == ColdOutcome::present);
+        BOOST_TEST(f.files->remove(key_of(n)).outcome == ColdOutcome::ok);
+        BOOST_TEST(f.publish(n) == ColdOutcome::ok);
+        BOOST_TEST(f.read(n) == ColdOutcome::ok);
     };
     fs::create_directories(f.path_of(1));
     is_bad(1);
@@ -190,8 +191,8 @@ BOOST_AUTO_TEST_CASE(what_is_no_file_of_a_segments_size_is_bad_and_can_be_remove
 BOOST_AUTO_TEST_CASE(a_directory_with_something_in_it_stays) {
     Fixture f;
     write_file(f.path_of(1) / "somebody's", "work");
-    BOOST_TEST((f.read(1) == ColdOutcome::bad));
-    BOOST_TEST((f.files->remove(key_of(1)).outcome == ColdOutcome::bad));
+    BOOST_TEST(f.read(1) == ColdOutcome::bad);
+    BOOST_TEST(f.files->remove(key_of(1)).outcome == ColdOutcome::bad);
     BOOST_TEST(fs::exists(f.path_of(1) / "somebody's"));
 }
 
@@ -201,9 +202,9 @@ BOOST_AUTO_TEST_CASE(a_folder_is_followed_through_no_symbolic_link) {
     fs::create_directories(f.directory.path() / "kv1");
     fs::create_directory_symlink(other.path(), f.folder_of(1));
     write_file(other.path() / kv::to_string(key_of(1)), "x");
-    BOOST_TEST((f.publish(1) != ColdOutcome::ok));
-    BOOST_TEST((f.read(1) != ColdOutcome::ok));
-    BOOST_TEST((f.files->remove(key_of(1)).outcome != ColdOutcome::ok));
+    BOOST_TEST(f.publish(1) != ColdOutcome::ok);
+    BOOST_TEST(f.read(1) != ColdOutcome::ok);
+    BOOST_TEST(f.files->remove(key_of(1)).outcome != ColdOutcome::ok);
     BOOST_TEST(files_below(other.path()) == 1U);
 }
 
@@ -223,7 +224,7 @@ BOOST_AUTO_TEST_CASE(processes_that_publish_the_same_segments_leave_each_once_an
         for (std::uint64_t n = 0; n < count; ++n) {
             const ColdOutcome outcome = f.read(n);
             if (outcome == ColdOutcome::missing) break;
-            BOOST_REQUIRE((outcome == ColdOutcome::ok));
+            BOOST_TEST_REQUIRE(outcome == ColdOutcome::ok);
             BOOST_REQUIRE(sealer.verify(key_of(n), f.last->view()).has_value());
             seen.insert(n);
         }
@@ -263,9 +264,9 @@ BOOST_AUTO_TEST_CASE(a_killed_writer_leaves_whole_segments_and_leftovers_that_li
 
 BOOST_AUTO_TEST_CASE(a_directory_that_is_not_there_or_is_none_is_said_to_be_that) {
     const TemporaryDirectory directory;
-    BOOST_TEST((cold_files(directory.path())->check().outcome == ColdOutcome::ok));
+    BOOST_TEST(cold_files(directory.path())->check().outcome == ColdOutcome::ok);
     const ColdResult missing = cold_files(directory.path() / "missing")->check();
-    BOOST_TEST((missing.outcome == ColdOutcome::failed));
+    BOOST_TEST(missing.outcome == ColdOutcome::failed);
     BOOST_TEST(missing.code == ENOENT);
     std::ofstream(directory.path() / "file") << "x";
     BOOST_TEST(cold_files(directory.path() / "file")->check().code == ENOTDIR);
@@ -283,13 +284,13 @@ BOOST_AUTO_TEST_CASE(a_full_file_system_says_so_and_keeps_nothing_of_what_did_no
         while (files->publish(key_of(n), segment(n, 300'000)->view(), false).outcome == ColdOutcome::ok) ++n;
         BOOST_TEST(n > 3U);
         const ColdResult result = files->publish(key_of(n), segment(n, 300'000)->view(), false);
-        BOOST_TEST((result.outcome == ColdOutcome::full));
+        BOOST_TEST(result.outcome == ColdOutcome::full);
         BOOST_TEST(result.code == ENOSPC);
         BOOST_TEST(files_below(directory.path()) == n);
         std::shared_ptr<kv::SegmentBuffer> found;
-        BOOST_TEST((files->read(key_of(0), found).outcome == ColdOutcome::ok));
+        BOOST_TEST(files->read(key_of(0), found).outcome == ColdOutcome::ok);
         files->remove(key_of(0));
-        BOOST_TEST((files->publish(key_of(n), segment(n, 300'000)->view(), false).outcome == ColdOutcome::ok));
+        BOOST_TEST(files->publish(key_of(n), segment(n, 300'000)->view(), false).outcome == ColdOutcome::ok);
     }
     BOOST_TEST(::umount(directory.path().c_str()) == 0);
 }

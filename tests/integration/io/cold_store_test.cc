@@ -11,6 +11,7 @@
 
 #include "io/clock/system_clock.h"
 #include "store_support.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::io;
@@ -258,8 +259,8 @@ BOOST_AUTO_TEST_CASE(several_that_want_one_segment_cost_one_read) {
     f.files->wait_until_it_hangs();
     auto second = f.begin_read(1);
     f.files->hang(false);
-    BOOST_TEST((first.get() != nullptr));
-    BOOST_TEST((second.get() != nullptr));
+    BOOST_TEST(first.get() != nullptr);
+    BOOST_TEST(second.get() != nullptr);
     BOOST_TEST(f.files->reads() == 1U);
 }
 
@@ -334,7 +335,7 @@ BOOST_AUTO_TEST_CASE(a_file_system_that_hangs_holds_up_nobody_and_is_used_again_
     // At once, and those in the queue with it.
     BOOST_TEST(!f.reads(11));
     BOOST_TEST(f.look({11, 12}).front() == 0U);
-    for (auto& one : hanging) BOOST_TEST((one.get() == nullptr));
+    for (auto& one : hanging) BOOST_TEST(one.get() == nullptr);
     f.files->hang(false);
     while (f.store->stats().is_closed_off) std::this_thread::yield();
     for (std::uint64_t n = 0; n < 20; ++n) BOOST_TEST(f.reads(n));
@@ -370,7 +371,7 @@ BOOST_AUTO_TEST_CASE(what_is_beyond_the_queue_is_refused_at_once) {
         f.files->wait_until_it_hangs(n + 1);
     }
     for (std::uint64_t n = 4; n < 7; ++n) waiting.push_back(f.begin_read(n));
-    BOOST_TEST((f.begin_read(8).get() == nullptr));
+    BOOST_TEST(f.begin_read(8).get() == nullptr);
     BOOST_TEST(f.store->stats().refused == 1U);
     f.files->hang(false);
     for (auto& one : waiting) one.get();

@@ -7,6 +7,7 @@
 #include "io/errc.h"
 #include "io/http/server.h"
 #include "support.h"
+#include "support/print.h"
 
 using namespace exa::io;
 using namespace exa::io::test;
@@ -84,7 +85,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_closed_meanwhile_makes_the_connection_useless
         peer.close();
         co_await eventually([&] { return !connection.is_reusable(); }, "the end is noticed");
         const auto done = co_await connection.exchange(request, sink, seconds(5), seconds(5));
-        BOOST_TEST((done.error().code == errc::broken));
+        BOOST_TEST(done.error().code == errc::broken);
     });
 }
 
@@ -104,7 +105,7 @@ BOOST_AUTO_TEST_CASE(silence_ends_at_the_deadline_that_the_owner_watches) {
         Collected sink;
         const std::string request = post("/never", "");
         const auto done = co_await connection.exchange(request, sink, seconds(5), seconds(60));
-        BOOST_TEST((done.error().code == errc::timed_out));
+        BOOST_TEST(done.error().code == errc::timed_out);
         BOOST_TEST(!connection.is_reusable());
     });
 }
@@ -122,7 +123,7 @@ BOOST_AUTO_TEST_CASE(closing_cancels_what_runs) {
         Collected sink;
         const std::string request = post("/never", "");
         const auto done = co_await connection.exchange(request, sink, seconds(5), seconds(5));
-        BOOST_TEST((done.error().code == errc::cancelled));
+        BOOST_TEST(done.error().code == errc::cancelled);
     });
 }
 
@@ -136,7 +137,7 @@ BOOST_AUTO_TEST_CASE(a_port_without_a_listener_refuses) {
     drive(io, [&]() -> Awaitable<void> {
         ClientConnection connection(io.get_executor());
         const auto done = co_await connection.connect(endpoint, seconds(2));
-        BOOST_TEST((done.error().code == errc::connect_failed));
+        BOOST_TEST(done.error().code == errc::connect_failed);
         BOOST_TEST(connection.was_refused());
     });
 }

@@ -9,6 +9,7 @@
 #include "io/errc.h"
 #include "io/http/server.h"
 #include "support.h"
+#include "support/print.h"
 
 using namespace exa::io;
 using namespace exa::io::test;
@@ -113,9 +114,9 @@ BOOST_AUTO_TEST_CASE(call_carries_method_body_and_headers_both_ways) {
     const auto reply = http_call(call);
     BOOST_TEST_REQUIRE(reply.has_value());
     BOOST_TEST(reply.value().status == 201);
-    BOOST_TEST((reply.value().headers.find("X-Method") == "POST"));
-    BOOST_TEST((reply.value().headers.find("x-length") == "300000"));
-    BOOST_TEST((reply.value().body == call.body + "q"));
+    BOOST_TEST(reply.value().headers.find("X-Method") == "POST");
+    BOOST_TEST(reply.value().headers.find("x-length") == "300000");
+    BOOST_TEST(reply.value().body == call.body + "q");
     call.method = "HEAD";
     call.body.clear();
     BOOST_TEST(http_call(call).value().body == "");

@@ -9,6 +9,7 @@
 #include "http_support.h"
 #include "io/errc.h"
 #include "support.h"
+#include "support/print.h"
 
 using namespace exa::io;
 using namespace exa::io::test;
@@ -353,7 +354,7 @@ BOOST_AUTO_TEST_CASE(disconnect_is_noticed_while_nothing_is_written) {
         const auto left = std::chrono::steady_clock::now();
         client.close();
         co_await eventually([&] { return told.has_value(); }, "the handler is told");
-        BOOST_TEST((*told - left < milliseconds(100)));
+        BOOST_TEST(*told - left < milliseconds(100));
         BOOST_TEST(server->stats().disconnected == 1);
     });
 }
@@ -461,7 +462,7 @@ BOOST_AUTO_TEST_CASE(outcome_says_what_the_client_got) {
                            std::to_string(outcome.body_bytes) + (outcome.complete ? " complete" : " cut");
         for (const auto& [key, value] : outcome.notes) text += " " + std::string(key) + "=" + value;
         BOOST_TEST(outcome.first_byte.has_value() == (outcome.body_bytes > 0));
-        BOOST_TEST((outcome.took >= outcome.first_byte.value_or(exa::Duration{0})));
+        BOOST_TEST(outcome.took >= outcome.first_byte.value_or(exa::Duration{0}));
         outcomes.push_back(std::move(text));
     });
     BOOST_TEST_REQUIRE(server->listen(any_port).has_value());
@@ -504,7 +505,7 @@ BOOST_AUTO_TEST_CASE(taken_port_is_named) {
     HttpServer other(io, config, {}, log);
     const auto taken = other.listen(server->endpoint());
     BOOST_TEST_REQUIRE(!taken.has_value());
-    BOOST_TEST((taken.error().code == make_error_code(errc::port_taken)));
+    BOOST_TEST(taken.error().code == make_error_code(errc::port_taken));
     BOOST_TEST(contains(taken.error().message(), to_string(server->endpoint())));
 }
 

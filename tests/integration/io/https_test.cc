@@ -11,6 +11,7 @@
 #include "io/http/server.h"
 #include "io/tls/stream.h"
 #include "support.h"
+#include "support/print.h"
 
 using namespace exa::io;
 using namespace exa::io::test;
@@ -120,7 +121,7 @@ BOOST_AUTO_TEST_CASE(large_bodies_pass_both_ways) {
         const auto reply = co_await call(post);
         BOOST_TEST_REQUIRE(reply.has_value());
         BOOST_TEST(reply.value().status == 200);
-        BOOST_TEST((reply.value().body == "POST /big " + post.body));
+        BOOST_TEST(reply.value().body == "POST /big " + post.body);
         co_await eventually([&] { return server->stats().connections_now == 0; }, "the connection is closed");
         BOOST_TEST(server->stats().disconnected == 0);
     });
@@ -174,7 +175,7 @@ BOOST_AUTO_TEST_CASE(client_sends_nothing_to_a_server_it_does_not_trust) {
         get.trust = TlsSettings::trust(self_signed("h").certificate).value();
         const auto reply = co_await call(get);
         BOOST_TEST_REQUIRE(!reply.has_value());
-        BOOST_TEST((reply.error().code == make_error_code(errc::untrusted)));
+        BOOST_TEST(reply.error().code == make_error_code(errc::untrusted));
         BOOST_TEST(server->stats().requests == 0);
         co_await eventually([&] { return server->stats().tls_handshake_failures == 1; },
                             "the handshake counts as failed");

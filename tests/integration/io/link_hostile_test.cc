@@ -10,6 +10,7 @@
 #include "io/link/server.h"
 #include "link_support.h"
 #include "support.h"
+#include "support/print.h"
 #include "wire/frame.h"
 
 using namespace exa::io;
@@ -155,9 +156,9 @@ BOOST_AUTO_TEST_CASE(other_wire_version_is_refused_with_a_goodbye) {
         co_await client.send(text(wire::encode_hello(hello)));
         client.shutdown_send();
         const std::string answer = co_await client.read_to_end();
-        BOOST_TEST((types_of(answer) == std::vector{wire::FrameType::goodbye}));
+        BOOST_TEST(types_of(answer) == std::vector{wire::FrameType::goodbye});
         const auto goodbye = wire::decode_goodbye(exa::as_bytes(answer).subspan(wire::frame_header_size));
-        BOOST_TEST((goodbye.value().code == wire::GoodbyeCode::wrong_version));
+        BOOST_TEST(goodbye.value().code == wire::GoodbyeCode::wrong_version);
         BOOST_TEST(server->stats().links_refused == 1);
     });
 }
@@ -192,7 +193,7 @@ BOOST_AUTO_TEST_CASE(frames_that_break_the_protocol_end_the_link_with_a_goodbye)
             ++expected;
             BOOST_TEST(server->stats().malformed == expected, "case " << expected);
             BOOST_TEST_REQUIRE(!types.empty());
-            BOOST_TEST((types.back() == wire::FrameType::goodbye), "case " << expected);
+            BOOST_TEST(types.back() == wire::FrameType::goodbye, "case " << expected);
         }
         co_await eventually([&] { return server->stats().links_now == 0; }, "all are closed");
         BOOST_TEST(server->stats().streams_now == 0);
@@ -339,9 +340,9 @@ BOOST_AUTO_TEST_CASE(peer_that_dies_breaks_its_streams_and_is_reported) {
         BOOST_TEST(std::get<wire::Data>(data.value()).bytes == "before");
         auto next = co_await next_frame(stream.value());
         BOOST_TEST_REQUIRE(!next.has_value());
-        BOOST_TEST((next.error().code == make_error_code(errc::broken)));
-        BOOST_TEST((broken == peer_b));
-        BOOST_TEST((life == exa::Generation{7}));
+        BOOST_TEST(next.error().code == make_error_code(errc::broken));
+        BOOST_TEST(broken == peer_b);
+        BOOST_TEST(life == exa::Generation{7});
         BOOST_TEST(pool->stats().links_broken == 1);
     });
 }
@@ -356,9 +357,9 @@ BOOST_AUTO_TEST_CASE(peer_that_falls_silent_is_given_up_after_two_pings) {
         asio::co_spawn(io, fake.accept_and_say(hello_of(peer_b)), asio::detached);
         auto stream = co_await pool->open(fake.at, peer_b, {});
         BOOST_TEST(!(co_await next_frame(stream.value())).has_value());
-        BOOST_TEST((broken == peer_b));
+        BOOST_TEST(broken == peer_b);
         const auto types = types_of(co_await fake.raw.read_to_end());
-        BOOST_TEST((types == std::vector{wire::FrameType::hello, wire::FrameType::open, wire::FrameType::ping,
+        BOOST_TEST(types == (std::vector{wire::FrameType::hello, wire::FrameType::open, wire::FrameType::ping,
                                          wire::FrameType::ping}));
     });
 }
@@ -370,7 +371,7 @@ BOOST_AUTO_TEST_CASE(peer_that_answers_pings_may_think_for_as_long_as_it_likes) 
     drive(io, [&]() -> Awaitable<void> {
         auto stream = co_await pool->open(server->endpoint(), peer_b, {});
         auto frame = co_await next_frame(stream.value(), milliseconds(200));
-        BOOST_TEST((frame.error().code == make_error_code(errc::timed_out)));
+        BOOST_TEST(frame.error().code == make_error_code(errc::timed_out));
         BOOST_TEST(pool->stats().links_broken == 0);
     });
 }

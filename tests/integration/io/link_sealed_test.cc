@@ -12,6 +12,7 @@
 #include "io/link/transport.h"
 #include "link_support.h"
 #include "support.h"
+#include "support/print.h"
 
 using namespace exa::io;
 using namespace exa::io::test;
@@ -241,7 +242,7 @@ BOOST_AUTO_TEST_CASE(hello_must_claim_the_peer_that_was_proven) {
         const auto got = co_await transport->read_some(answer);
         BOOST_TEST_REQUIRE(got.bytes > wire::frame_header_size);
         const auto goodbye = wire::decode_goodbye(ByteView(answer).first(got.bytes).subspan(wire::frame_header_size));
-        BOOST_TEST((goodbye.value().code == wire::GoodbyeCode::wrong_target));
+        BOOST_TEST(goodbye.value().code == wire::GoodbyeCode::wrong_target);
         BOOST_TEST(server->stats().links_refused == 1);
         transport->close();
         co_await nobody_is_left();
@@ -317,7 +318,7 @@ BOOST_AUTO_TEST_CASE(truncated_and_trickled_handshakes_end_at_the_deadline) {
             timer.expires_after(milliseconds(5));
             co_await timer.async_wait(as_result);
         }
-        BOOST_TEST((std::chrono::steady_clock::now() - began < milliseconds(400)));
+        BOOST_TEST(std::chrono::steady_clock::now() - began < milliseconds(400));
         BOOST_TEST(co_await half.read_to_end() == "");
         co_await nobody_is_left();
     });
@@ -375,8 +376,8 @@ BOOST_AUTO_TEST_CASE(cut_without_a_goodbye_tells_which_life_broke) {
         // An end of the stream that TLS does not vouch for, which anyone on the way could forge, is no goodbye.
         fake->close();
         BOOST_TEST(is(co_await next_frame(stream.value()), errc::broken));
-        BOOST_TEST((peer == peer_b));
-        BOOST_TEST((life == Generation{77}));
+        BOOST_TEST(peer == peer_b);
+        BOOST_TEST(life == Generation{77});
     });
 }
 
@@ -476,7 +477,7 @@ BOOST_AUTO_TEST_CASE(traffic_keys_are_replaced_under_a_large_answer) {
     start_pool(only_1);
     std::string body;
     for (int i = 0; body.size() < 3'000'000; ++i) body += std::to_string(i) + ",";
-    drive(io, [&]() -> Awaitable<void> { BOOST_TEST((co_await echo(body) == body)); });
+    drive(io, [&]() -> Awaitable<void> { BOOST_TEST(co_await echo(body) == body); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

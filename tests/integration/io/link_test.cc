@@ -14,6 +14,7 @@
 #include "io/link/server.h"
 #include "link_support.h"
 #include "support.h"
+#include "support/print.h"
 
 using namespace exa::io;
 using namespace exa::io::test;
@@ -112,19 +113,19 @@ BOOST_FIXTURE_TEST_SUITE(peer_link, Fixture)
 BOOST_DATA_TEST_CASE(answer_travels_as_head_data_and_end, plain_and_sealed, sealed) {
     seal(sealed);
     start([](std::shared_ptr<InboundStream> stream, wire::Open open) -> Awaitable<void> {
-        BOOST_TEST((open == request("question")));
-        BOOST_TEST((stream->peer() == peer_a));
+        BOOST_TEST(open == request("question"));
+        BOOST_TEST(stream->peer() == peer_a);
         co_await echo(stream, std::move(open));
     });
     drive(io, [&]() -> Awaitable<void> {
         auto stream = co_await open("question");
-        BOOST_TEST((stream->peer() == peer_b));
+        BOOST_TEST(stream->peer() == peer_b);
         auto head = co_await next_frame(stream);
-        BOOST_TEST((std::get<wire::Head>(head.value()) == wire::Head{200, "text/plain", std::nullopt}));
+        BOOST_TEST(std::get<wire::Head>(head.value()) == (wire::Head{200, "text/plain", std::nullopt}));
         auto data = co_await next_frame(stream);
-        BOOST_TEST((std::get<wire::Data>(data.value()) == wire::Data{7, {4, 5}, "question"}));
+        BOOST_TEST(std::get<wire::Data>(data.value()) == (wire::Data{7, {4, 5}, "question"}));
         auto end = co_await next_frame(stream);
-        BOOST_TEST((std::get<wire::End>(end.value()) == wire::End{wire::EndCode::ok, "done", std::nullopt}));
+        BOOST_TEST(std::get<wire::End>(end.value()) == (wire::End{wire::EndCode::ok, "done", std::nullopt}));
         BOOST_TEST(is(co_await next_frame(stream), errc::closed));
     });
 }
@@ -165,7 +166,7 @@ BOOST_DATA_TEST_CASE(large_bodies_pass_both_ways_byte_for_byte, plain_and_sealed
     });
     drive(io, [&]() -> Awaitable<void> {
         auto stream = co_await open(body);
-        BOOST_TEST((co_await read_all(stream) == body));
+        BOOST_TEST(co_await read_all(stream) == body);
     });
 }
 
@@ -207,7 +208,7 @@ BOOST_DATA_TEST_CASE(cancel_reaches_a_writer_that_waits_for_credit, plain_and_se
         BOOST_TEST((co_await next_frame(stream)).has_value());
         stream->cancel();
         co_await eventually([&] { return failure.has_value(); }, "the writer is told");
-        BOOST_TEST((failure->code == make_error_code(errc::cancelled)));
+        BOOST_TEST(failure->code == make_error_code(errc::cancelled));
         BOOST_TEST(told);
         BOOST_TEST(is(co_await next_frame(stream), errc::cancelled));
         BOOST_TEST(server->stats().streams_now == 0);
@@ -230,7 +231,7 @@ BOOST_DATA_TEST_CASE(dropping_a_stream_cancels_at_one_end_and_fails_at_the_other
     drive(io, [&]() -> Awaitable<void> {
         auto stream = co_await open("drop");
         auto end = co_await next_frame(stream);
-        BOOST_TEST((std::get<wire::End>(end.value()).code == wire::EndCode::failed));
+        BOOST_TEST(std::get<wire::End>(end.value()).code == wire::EndCode::failed);
         stream = co_await open("keep");
         co_await eventually([&] { return kept != nullptr; }, "the stream is open");
         stream.reset();
@@ -269,7 +270,7 @@ BOOST_DATA_TEST_CASE(read_with_a_timeout_leaves_the_stream_usable, plain_and_sea
         BOOST_TEST(is(co_await next_frame(stream, milliseconds(20)), errc::timed_out));
         BOOST_TEST(kept->push_end({wire::EndCode::busy, "later", std::nullopt}).has_value());
         auto end = co_await next_frame(stream, seconds(5));
-        BOOST_TEST((std::get<wire::End>(end.value()).code == wire::EndCode::busy));
+        BOOST_TEST(std::get<wire::End>(end.value()).code == wire::EndCode::busy);
     });
 }
 
@@ -329,20 +330,20 @@ BOOST_DATA_TEST_CASE(syncs_travel_both_ways_over_the_dialled_link, plain_and_sea
     Bytes at_server;
     Bytes at_pool;
     server->on_sync([&](PeerId from, Endpoint, Bytes message) {
-        BOOST_TEST((from == peer_a));
+        BOOST_TEST(from == peer_a);
         at_server = std::move(message);
         BOOST_TEST(server->send_sync(from, Bytes(300'000, 9)));
     });
     pool->on_sync([&](PeerId from, Bytes message) {
-        BOOST_TEST((from == peer_b));
+        BOOST_TEST(from == peer_b);
         at_pool = std::move(message);
     });
     BOOST_TEST(!server->send_sync(peer_a, {1}));
     drive(io, [&]() -> Awaitable<void> {
         BOOST_TEST((co_await pool->send_sync(server->endpoint(), peer_b, Bytes{1, 2, 3})).has_value());
         co_await eventually([&] { return !at_pool.empty(); }, "the answer comes");
-        BOOST_TEST((at_server == Bytes{1, 2, 3}));
-        BOOST_TEST((at_pool == Bytes(300'000, 9)));
+        BOOST_TEST(at_server == (Bytes{1, 2, 3}));
+        BOOST_TEST(at_pool == Bytes(300'000, 9));
         BOOST_TEST(is(co_await pool->send_sync(server->endpoint(), peer_b, Bytes(17'000'000, 1)), errc::too_large));
     });
 }
@@ -410,7 +411,7 @@ BOOST_DATA_TEST_CASE(stream_limits_are_answered_busy, plain_and_sealed, sealed) 
             mine.push_back(stream.value());
         }
         auto end = co_await next_frame(mine[2]);
-        BOOST_TEST((std::get<wire::End>(end.value()).code == wire::EndCode::busy));
+        BOOST_TEST(std::get<wire::End>(end.value()).code == wire::EndCode::busy);
         BOOST_TEST(kept.size() == 4);
     });
 }
@@ -497,9 +498,9 @@ BOOST_DATA_TEST_CASE(shared_bytes_reach_a_sink_and_a_reader_in_order, plain_and_
         stream->read_into(sink);
         const auto end = co_await next_frame(stream);
         BOOST_TEST_REQUIRE(end.has_value());
-        BOOST_TEST((std::get<wire::End>(end.value()).code == wire::EndCode::ok));
-        BOOST_TEST((sink->bytes == *bytes));
-        BOOST_TEST((co_await read_all(co_await open()) == *bytes));
+        BOOST_TEST(std::get<wire::End>(end.value()).code == wire::EndCode::ok);
+        BOOST_TEST(sink->bytes == *bytes);
+        BOOST_TEST(co_await read_all(co_await open()) == *bytes);
     });
 }
 
@@ -515,9 +516,9 @@ BOOST_DATA_TEST_CASE(sinks_and_a_reader_share_a_link_frame_by_frame, plain_and_s
             sinks.push_back(std::make_shared<OddSink>());
             streams.back()->read_into(sinks.back());
         }
-        BOOST_TEST((co_await read_all(co_await open()) == *bytes));
+        BOOST_TEST(co_await read_all(co_await open()) == *bytes);
         for (const auto& stream : streams) BOOST_TEST((co_await next_frame(stream)).has_value());
-        for (const auto& sink : sinks) BOOST_TEST((sink->bytes == *bytes));
+        for (const auto& sink : sinks) BOOST_TEST(sink->bytes == *bytes);
         BOOST_TEST(pool->stats().links_opened == 1U);
     });
 }
@@ -542,7 +543,7 @@ BOOST_DATA_TEST_CASE(sink_that_has_enough_ends_only_its_stream, plain_and_sealed
         };
         left->read_into(std::move(other));
         BOOST_TEST(is(co_await next_frame(left), errc::cancelled));
-        BOOST_TEST((co_await read_all(co_await open()) == *bytes));
+        BOOST_TEST(co_await read_all(co_await open()) == *bytes);
         BOOST_TEST(pool->stats().links_opened == 1U);
     });
 }

@@ -2,6 +2,7 @@
 
 #include "io/errc.h"
 #include "support.h"
+#include "support/print.h"
 
 using namespace exa::io;
 using namespace exa::io::test;
@@ -12,8 +13,8 @@ BOOST_AUTO_TEST_SUITE(net)
 BOOST_AUTO_TEST_CASE(endpoints_survive_asio_and_back) {
     for (const char* text : {"127.0.0.1:80", "255.255.255.255:65535", "[::1]:80", "[2001:db8::7]:1", "0.0.0.0:0"}) {
         const Endpoint endpoint = *exa::parse_endpoint(text);
-        BOOST_TEST((from_asio(to_asio_tcp(endpoint)) == endpoint), text);
-        BOOST_TEST((from_asio(to_asio_udp(endpoint)) == endpoint), text);
+        BOOST_TEST(from_asio(to_asio_tcp(endpoint)) == endpoint, text);
+        BOOST_TEST(from_asio(to_asio_udp(endpoint)) == endpoint, text);
         BOOST_TEST(to_asio_tcp(endpoint).address().is_v4() == endpoint.is_v4());
     }
 }
@@ -26,7 +27,7 @@ BOOST_AUTO_TEST_CASE(shared_port_is_not_free_although_it_could_be_shared) {
     BOOST_TEST(listen_tcp(io, "http", bound, true).has_value());
     const auto taken = check_tcp_port_free(io, "http", bound);
     BOOST_TEST_REQUIRE(!taken.has_value());
-    BOOST_TEST((taken.error().code == make_error_code(errc::port_taken)));
+    BOOST_TEST(taken.error().code == make_error_code(errc::port_taken));
     BOOST_TEST(check_tcp_port_free(io, "http", any_port).has_value());
 }
 

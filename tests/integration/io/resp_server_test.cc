@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "support.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::io;
@@ -88,7 +89,7 @@ BOOST_AUTO_TEST_CASE(requests_that_come_together_are_answered_in_order_also_from
         const std::string expected = "+OK\r\n" + bulk(value) + "+PONG\r\n$-1\r\n";
         co_await asio::async_write(socket, asio::buffer(text), as_result);
         const std::string answer = co_await receive(socket, expected.size());
-        BOOST_TEST((answer == expected));
+        BOOST_TEST(answer == expected);
         BOOST_TEST(server->stats().requests == 4u);
     });
 }

@@ -13,6 +13,7 @@
 
 #include "io/errc.h"
 #include "store_support.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::io;
@@ -232,7 +233,7 @@ BOOST_AUTO_TEST_CASE(a_lookup_tells_stamps_and_removals_and_holds_what_is_there)
     BOOST_TEST(items[0].bytes > 0u);
     BOOST_TEST(items[1].bytes == 0u);
     BOOST_TEST(items[1].stamp == 6u);
-    BOOST_TEST((items[2].key == key_of(3)));
+    BOOST_TEST(items[2].key == key_of(3));
     BOOST_TEST(items[2].bytes == 0u);
     BOOST_TEST(store->stats().leases == 1u);
 }
@@ -358,7 +359,7 @@ BOOST_AUTO_TEST_CASE(a_directory_belongs_to_one_store_at_a_time) {
     auto store = opened(config);
     const auto second = SegmentStore::open(config, sealer, at(0), no_log);
     BOOST_REQUIRE(second.has_error());
-    BOOST_TEST((second.error().code == errc::store_locked));
+    BOOST_TEST(second.error().code == errc::store_locked);
     BOOST_TEST(second.error().message().starts_with(config.directory.string()));
     store.reset();
     opened(config);
@@ -368,10 +369,10 @@ BOOST_AUTO_TEST_CASE(a_directory_that_cannot_be_and_limits_that_cannot_hold_are_
     const TemporaryDirectory directory;
     StoreConfig config = config_in(directory);
     config.capacity_bytes = 1000;
-    BOOST_TEST((SegmentStore::open(config, sealer, at(0), no_log).error().code == errc::store_config));
+    BOOST_TEST(SegmentStore::open(config, sealer, at(0), no_log).error().code == errc::store_config);
     config = config_in(directory);
     std::ofstream(config.directory) << "a file";
-    BOOST_TEST((SegmentStore::open(config, sealer, at(0), no_log).error().code == errc::store_unusable));
+    BOOST_TEST(SegmentStore::open(config, sealer, at(0), no_log).error().code == errc::store_unusable);
 }
 
 BOOST_AUTO_TEST_CASE(a_damaged_index_is_put_aside_and_the_store_begins_empty) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "support.h"
+#include "support/print.h"
 
 using namespace exa::io;
 using namespace exa::io::test;
@@ -81,7 +82,7 @@ BOOST_AUTO_TEST_CASE(a_read_that_fills_its_buffer_may_be_followed_at_once) {
     BOOST_TEST(read(owner.socket, 3) == "def");
     std::string more(3, '\0');
     BOOST_TEST(owner.socket.may_read());
-    BOOST_TEST((owner.socket.read(more).code == asio::error::would_block));
+    BOOST_TEST(owner.socket.read(more).code == asio::error::would_block);
     BOOST_TEST(!owner.socket.may_read());
 }
 
@@ -96,7 +97,7 @@ BOOST_AUTO_TEST_CASE(end_that_came_with_the_last_bytes_is_read_after_them) {
     BOOST_TEST(read(owner.socket, 100) == "bye");
     BOOST_TEST(owner.socket.may_read());
     std::string more(3, '\0');
-    BOOST_TEST((owner.socket.read(more).code == asio::error::eof));
+    BOOST_TEST(owner.socket.read(more).code == asio::error::eof);
 }
 
 BOOST_AUTO_TEST_CASE(a_full_socket_is_writable_again_when_the_other_side_has_read) {
@@ -109,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_full_socket_is_writable_again_when_the_other_side_has_rea
     while (true) {
         const auto done = owner.socket.write(buffers);
         if (done.code) {
-            BOOST_TEST((done.code == asio::error::would_block));
+            BOOST_TEST(done.code == asio::error::would_block);
             break;
         }
         sent += done.bytes;

@@ -4,6 +4,7 @@
 #include "io/errc.h"
 #include "io/udp/socket.h"
 #include "support.h"
+#include "support/print.h"
 
 using namespace exa::io;
 using namespace exa::io::test;
@@ -43,9 +44,9 @@ BOOST_AUTO_TEST_CASE(datagrams_arrive_whole_with_their_sender) {
         BOOST_TEST(a.send(b.endpoint(), Bytes{1, 2, 3}));
         BOOST_TEST(a.send(b.endpoint(), Bytes(1'400, 7)));
         co_await eventually([&] { return received.size() == 2; }, "both arrive");
-        BOOST_TEST((received[0].bytes == Bytes{1, 2, 3}));
-        BOOST_TEST((received[1].bytes == Bytes(1'400, 7)));
-        BOOST_TEST((received[0].from == a.endpoint()));
+        BOOST_TEST(received[0].bytes == (Bytes{1, 2, 3}));
+        BOOST_TEST(received[1].bytes == Bytes(1'400, 7));
+        BOOST_TEST(received[0].from == a.endpoint());
         BOOST_TEST(b.stats().received == 2);
         BOOST_TEST(b.stats().bytes_received == 1'403);
         BOOST_TEST(a.stats().sent == 2);
@@ -86,7 +87,7 @@ BOOST_AUTO_TEST_CASE(unspecified_ipv6_address_talks_to_both_families) {
         BOOST_TEST(dual.send(six.endpoint(), Bytes{66}));
         co_await eventually([&] { return received.size() == 3; }, "all arrive");
         for (const auto& datagram : received)
-            if (datagram.bytes == Bytes{4}) BOOST_TEST((datagram.from == four.endpoint()));
+            if (datagram.bytes == Bytes{4}) BOOST_TEST(datagram.from == four.endpoint());
     });
 }
 
@@ -96,11 +97,11 @@ BOOST_AUTO_TEST_CASE(taken_port_and_foreign_address_are_told_apart) {
     BOOST_TEST_REQUIRE(a.bind(any_port, ignore()).has_value());
     const auto taken = b.bind(a.endpoint(), ignore());
     BOOST_TEST_REQUIRE(!taken.has_value());
-    BOOST_TEST((taken.error().code == make_error_code(errc::port_taken)));
+    BOOST_TEST(taken.error().code == make_error_code(errc::port_taken));
     BOOST_TEST(taken.error().message().find(to_string(a.endpoint())) != std::string::npos);
     // TEST-NET-1 (RFC 5737) is nobody's.
     const auto foreign = b.bind(*exa::parse_endpoint("192.0.2.1:0"), ignore());
-    BOOST_TEST((foreign.error().code == make_error_code(errc::address_unusable)));
+    BOOST_TEST(foreign.error().code == make_error_code(errc::address_unusable));
     // A failed bind leaves the socket as it was.
     BOOST_TEST(b.bind(any_port, ignore()).has_value());
 }

@@ -10,6 +10,7 @@
 
 #include "io/errc.h"
 #include "support.h"
+#include "support/print.h"
 
 using namespace exa::io;
 using namespace exa::io::test;
@@ -284,7 +285,7 @@ BOOST_AUTO_TEST_CASE(answers_that_come_byte_by_byte_are_kept_apart) {
         co_await eventually([&] { return heard[0].end && heard[1].end; }, "both ends");
         BOOST_TEST((heard[0].succeeded() && heard[1].succeeded()));
         const std::set<std::string> bodies{heard[0].body, heard[1].body};
-        BOOST_TEST((bodies == std::set<std::string>{"firstone", "secondtwo"}));
+        BOOST_TEST(bodies == (std::set<std::string>{"firstone", "secondtwo"}));
         BOOST_TEST(upstreams->idle() == 2U);
     });
 }

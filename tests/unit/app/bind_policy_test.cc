@@ -6,6 +6,7 @@
 #include "app/shared/errc.h"
 #include "io/crypto/openssl_crypto.h"
 #include "membership/key_file.h"
+#include "support/print.h"
 
 BOOST_AUTO_TEST_SUITE(bind_policy)
 
@@ -42,7 +43,7 @@ BOOST_AUTO_TEST_CASE(peers_talk_in_plaintext_on_loopback_only) {
     BOOST_TEST(check_encryption(config, {}, listening("[::1]")).has_value());
     const auto refused = check_encryption(config, {}, listening("10.0.0.1"));
     BOOST_REQUIRE(!refused.has_value());
-    BOOST_TEST((refused.error().code == app::errc::usage));
+    BOOST_TEST(refused.error().code == app::errc::usage);
     BOOST_TEST(refused.error().detail.find("listen.gossip: 10.0.0.1:1") == 0u);
     // One that others can reach is enough.
     Addresses mixed = listening("127.0.0.1");

@@ -7,6 +7,7 @@
 #include "app/shared/errc.h"
 #include "io/log/log.h"
 #include "scratch.h"
+#include "support/print.h"
 #include "unit/app/kv/fakes.h"
 
 using namespace exa;
@@ -61,7 +62,7 @@ BOOST_AUTO_TEST_CASE(a_directory_that_cannot_be_used_is_named) {
     std::ofstream(f.directory) << "a file";
     const auto refused = f.start();
     BOOST_TEST_REQUIRE(!refused.has_value());
-    BOOST_TEST((refused.error().code == app::errc::data_dir));
+    BOOST_TEST(refused.error().code == app::errc::data_dir);
     BOOST_TEST(refused.error().detail.find("kv.directory: " + f.directory) != std::string::npos);
 }
 
@@ -69,7 +70,7 @@ BOOST_AUTO_TEST_CASE(a_second_process_does_not_share_a_directory) {
     const Fixture f;
     const auto first = f.start();
     BOOST_TEST_REQUIRE(first.has_value());
-    BOOST_TEST((f.start().error().code == app::errc::data_dir));
+    BOOST_TEST(f.start().error().code == app::errc::data_dir);
 }
 
 BOOST_AUTO_TEST_CASE(without_room_on_disk_there_is_memory_and_off_is_nothing) {
@@ -78,7 +79,7 @@ BOOST_AUTO_TEST_CASE(without_room_on_disk_there_is_memory_and_off_is_nothing) {
     BOOST_TEST(!f.start().value()->stats().disk.has_value());
     BOOST_TEST(!std::filesystem::exists(f.directory));
     f.config.kv.enabled = false;
-    BOOST_TEST((f.start().value() == nullptr));
+    BOOST_TEST(f.start().value() == nullptr);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

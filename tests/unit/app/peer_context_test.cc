@@ -7,6 +7,7 @@
 #include "app/shared/errc.h"
 #include "membership/key_file.h"
 #include "scratch.h"
+#include "support/print.h"
 
 BOOST_AUTO_TEST_SUITE(peer_context)
 
@@ -48,8 +49,8 @@ BOOST_AUTO_TEST_CASE(each_start_is_a_new_life_of_the_same_peer) {
         const auto base = PeerContext::open(scratch.config());
         BOOST_REQUIRE(base.has_value());
         if (life == 1) id = base.value()->identity.peer;
-        BOOST_TEST((base.value()->identity.peer == id));
-        BOOST_TEST((base.value()->identity.generation == Generation{life}));
+        BOOST_TEST(base.value()->identity.peer == id);
+        BOOST_TEST(base.value()->identity.generation == Generation{life});
         BOOST_TEST(base.value()->identity.name == "here");
         BOOST_TEST(!base.value()->keys.is_sealed());
         BOOST_TEST(base.value()->sealing.keys == nullptr);
@@ -60,7 +61,7 @@ BOOST_AUTO_TEST_CASE(two_lives_at_a_time_are_refused) {
     const Scratch scratch;
     const auto first = PeerContext::open(scratch.config());
     BOOST_REQUIRE(first.has_value());
-    BOOST_TEST((refusal(scratch.config()).code == errc::data_dir_locked));
+    BOOST_TEST(refusal(scratch.config()).code == errc::data_dir_locked);
 }
 
 BOOST_AUTO_TEST_CASE(cluster_key_seals_the_peer_and_stays_when_its_file_is_gone) {
@@ -92,9 +93,9 @@ BOOST_AUTO_TEST_CASE(root_secret_without_a_file_is_the_clusters_name) {
     const Scratch scratch;
     PeerConfig config = scratch.config();
     const Bytes one = PeerContext::open(config).value()->root_secret;
-    BOOST_TEST((PeerContext::open(config).value()->root_secret == one));
+    BOOST_TEST(PeerContext::open(config).value()->root_secret == one);
     config.cluster = "another";
-    BOOST_TEST((PeerContext::open(config).value()->root_secret != one));
+    BOOST_TEST(PeerContext::open(config).value()->root_secret != one);
 }
 
 BOOST_AUTO_TEST_CASE(bad_address_names_its_key_before_a_generation_is_used_up) {
@@ -102,7 +103,7 @@ BOOST_AUTO_TEST_CASE(bad_address_names_its_key_before_a_generation_is_used_up) {
     PeerConfig config = scratch.config();
     config.listen.link = "no port";
     const Error refused = refusal(config);
-    BOOST_TEST((refused.code == errc::usage));
+    BOOST_TEST(refused.code == errc::usage);
     BOOST_TEST(says(refused, "listen.link"));
     BOOST_TEST(!std::filesystem::exists(scratch.path / "data"));
 }

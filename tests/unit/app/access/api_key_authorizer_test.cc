@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/crypto/openssl_crypto.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::app;
@@ -75,7 +76,7 @@ BOOST_AUTO_TEST_CASE(a_key_says_the_tenant_and_its_priority) {
     const auto caller = authorizer.check(with_key(1), *find_route("POST", "/v1/completions").route);
     BOOST_TEST_REQUIRE(caller.has_value());
     BOOST_TEST(caller.value().tenant == "acme");
-    BOOST_TEST((caller.value().priority == wire::Priority::high));
+    BOOST_TEST(caller.value().priority == wire::Priority::high);
 }
 
 BOOST_AUTO_TEST_CASE(without_a_key_of_the_file_everything_but_probes_is_401) {

@@ -5,6 +5,7 @@
 
 #include "app/shared/errc.h"
 #include "io/crypto/openssl_crypto.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::app;
@@ -38,13 +39,13 @@ BOOST_AUTO_TEST_CASE(tenants_and_keys_read_as_they_are_written) {
     BOOST_TEST_REQUIRE(file.value().tenants.size() == 2U);
     const Tenant& acme = file.value().tenants[0];
     BOOST_TEST(acme.name == "acme");
-    BOOST_TEST((acme.limits == router::TenantLimits{600, 100'000, 20'000'000, 30}));
-    BOOST_TEST((acme.priority == wire::Priority::low));
+    BOOST_TEST(acme.limits == (router::TenantLimits{600, 100'000, 20'000'000, 30}));
+    BOOST_TEST(acme.priority == wire::Priority::low);
     const Tenant& beta = file.value().tenants[1];
-    BOOST_TEST((beta.limits == router::TenantLimits{}));
-    BOOST_TEST((beta.priority == wire::Priority::normal));
+    BOOST_TEST(beta.limits == router::TenantLimits{});
+    BOOST_TEST(beta.priority == wire::Priority::normal);
     BOOST_TEST_REQUIRE(file.value().keys.size() == 2U);
-    BOOST_TEST((file.value().keys[0].id == ApiKeyId{0xa}));
+    BOOST_TEST(file.value().keys[0].id == ApiKeyId{0xa});
     BOOST_TEST(file.value().keys[0].admin);
     BOOST_TEST(file.value().keys[0].tenant.empty());
     BOOST_TEST(file.value().keys[1].tenant == "acme");
@@ -101,7 +102,7 @@ BOOST_AUTO_TEST_CASE(an_added_key_leaves_the_rest_of_the_text_alone) {
         const auto file = parse_api_key_file(more);
         BOOST_TEST_REQUIRE(file.has_value());
         BOOST_TEST(file.value().keys.back().tenant == tenant);
-        BOOST_TEST((file.value().keys.back().hash == key.hash));
+        BOOST_TEST(file.value().keys.back().hash == key.hash);
         text = more;
     }
     BOOST_TEST(parse_api_key_file(text).value().tenants.size() == 4U);
@@ -128,7 +129,7 @@ BOOST_AUTO_TEST_CASE(keys_that_stand_close_together_are_told_apart) {
         BOOST_TEST_REQUIRE(left.has_value());
         const auto file = parse_api_key_file(left.value()).value();
         BOOST_TEST(file.tenants.size() == 1U);
-        BOOST_TEST((file.keys.at(0).id.value == (0xaU ^ 0xbU ^ id)));
+        BOOST_TEST(file.keys.at(0).id.value == (0xaU ^ 0xbU ^ id));
     }
 }
 
@@ -137,7 +138,7 @@ BOOST_AUTO_TEST_CASE(a_key_that_is_written_otherwise_is_left_to_its_author) {
     BOOST_TEST_REQUIRE(failure(inline_key) == "");
     const auto left = without_api_key(inline_key, ApiKeyId{0xa});
     BOOST_TEST_REQUIRE(!left.has_value());
-    BOOST_TEST((left.error().code == errc::usage));
+    BOOST_TEST(left.error().code == errc::usage);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "io/crypto/openssl_crypto.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::app;
@@ -29,8 +30,8 @@ BOOST_AUTO_TEST_CASE(a_key_reads_as_it_was_written) {
     BOOST_TEST(text.size() == 80U);
     const auto read = parse_api_key(text);
     BOOST_TEST_REQUIRE(read.has_value());
-    BOOST_TEST((read->id == sample().id));
-    BOOST_TEST((read->secret == sample().secret));
+    BOOST_TEST(read->id == sample().id);
+    BOOST_TEST(read->secret == sample().secret);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_key_is_none_and_does_no_harm) {
@@ -58,7 +59,7 @@ BOOST_AUTO_TEST_CASE(a_hash_reads_as_it_was_written_and_tells_nothing_of_the_key
     const std::string text = format_api_key_hash(hash);
     BOOST_TEST(text.starts_with("sha256:01020300"));
     BOOST_TEST(text.find("abab") == text.npos);
-    BOOST_TEST((parse_api_key_hash(text) == hash));
+    BOOST_TEST(parse_api_key_hash(text) == hash);
     BOOST_TEST(!parse_api_key_hash(text.substr(1)).has_value());
     BOOST_TEST(!parse_api_key_hash(text.substr(0, text.size() - 2)).has_value());
     BOOST_TEST(!parse_api_key_hash(format_api_key(sample())).has_value());
@@ -66,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_hash_reads_as_it_was_written_and_tells_nothing_of_the_key
 
 BOOST_AUTO_TEST_CASE(ids_are_eight_digits_in_lower_case) {
     BOOST_TEST(to_string(ApiKeyId{0xa}) == "0000000a");
-    BOOST_TEST((parse_api_key_id("0000000a") == ApiKeyId{0xa}));
+    BOOST_TEST(parse_api_key_id("0000000a") == ApiKeyId{0xa});
     for (const char* text : {"", "a", "0000000A", "0000000g", "00000000a"})
         BOOST_TEST(!parse_api_key_id(text).has_value(), text);
 }

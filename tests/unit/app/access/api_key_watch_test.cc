@@ -9,6 +9,7 @@
 #include "app/shared/errc.h"
 #include "app/shared/text_file.h"
 #include "scratch.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::app;
@@ -38,12 +39,12 @@ BOOST_AUTO_TEST_CASE(a_file_is_read_once_for_every_change) {
 BOOST_AUTO_TEST_CASE(a_file_that_is_bad_or_gone_is_told_once_and_read_when_it_is_mended) {
     const Scratch scratch;
     ApiKeyWatch watch(scratch.file);
-    BOOST_TEST((watch.poll().value().error().code == errc::data_dir));
+    BOOST_TEST(watch.poll().value().error().code == errc::data_dir);
     BOOST_TEST(!watch.poll().has_value());
     scratch.write("[tenants.a]\nrequests = 1\n");
     const auto bad = watch.poll();
     BOOST_TEST_REQUIRE(bad.has_value());
-    BOOST_TEST((bad->error().code == errc::usage));
+    BOOST_TEST(bad->error().code == errc::usage);
     BOOST_TEST(bad->error().detail == scratch.file + ": line 2: unknown key 'tenants.a.requests'");
     BOOST_TEST(!watch.poll().has_value());
     scratch.write("[tenants.a]\n");

@@ -1,4 +1,5 @@
 #include "app/access/authorizer.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -26,7 +27,7 @@ BOOST_AUTO_TEST_CASE(the_open_gate_lets_everybody_use_the_api_without_a_tenant) 
     const auto caller = authorizer.check(from("192.0.2.1:5000"), *find_route("POST", "/v1/completions").route);
     BOOST_TEST_REQUIRE(caller.has_value());
     BOOST_TEST(caller.value().tenant.empty());
-    BOOST_TEST((caller.value().priority == wire::Priority::normal));
+    BOOST_TEST(caller.value().priority == wire::Priority::normal);
     BOOST_TEST(authorizer.admit(caller.value(), "any", 1'000'000).has_value());
     BOOST_TEST(authorizer.may_use(caller.value(), "any"));
 }

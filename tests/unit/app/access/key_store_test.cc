@@ -11,6 +11,7 @@
 #include "io/crypto/openssl_crypto.h"
 #include "membership/key_file.h"
 #include "scratch.h"
+#include "support/print.h"
 
 namespace {
 
@@ -49,12 +50,12 @@ BOOST_AUTO_TEST_CASE(keys_of_the_operators_file_are_stored_for_the_owner_alone_a
     const DataDir directory = DataDir::open(scratch.path, PeerId{1}).value();
     const KeyStore store(directory, crypto);
     const auto ring = store.load(file).value();
-    BOOST_TEST((ring.primary()->id == id(1)));
+    BOOST_TEST(ring.primary()->id == id(1));
     struct stat status{};
     BOOST_TEST(::stat((scratch.path / "keys").c_str(), &status) == 0);
     BOOST_TEST((status.st_mode & 0777) == 0600U);
     std::filesystem::remove(file);
-    BOOST_TEST((store.load("").value() == ring));
+    BOOST_TEST(store.load("").value() == ring);
 }
 
 BOOST_AUTO_TEST_CASE(a_rotation_outlives_a_restart_with_the_old_file) {
@@ -68,8 +69,8 @@ BOOST_AUTO_TEST_CASE(a_rotation_outlives_a_restart_with_the_old_file) {
     ring.remove(id(1));
     BOOST_TEST(store.store(ring).has_value());
     const auto again = store.load(file).value();
-    BOOST_TEST((again == ring));
-    BOOST_TEST((again.find(id(1)) == nullptr));
+    BOOST_TEST(again == ring);
+    BOOST_TEST(again.find(id(1)) == nullptr);
 }
 
 BOOST_AUTO_TEST_CASE(a_damaged_ring_stops_the_peer_and_is_left_as_it_is) {
@@ -81,7 +82,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_ring_stops_the_peer_and_is_left_as_it_is) {
     scratch.write("keys", "exaserve-keys 1\nprimary 00000000 0\n");
     const auto refused = store.load(file);
     BOOST_TEST_REQUIRE(refused.has_error());
-    BOOST_TEST((refused.error().code == app::errc::data_dir));
+    BOOST_TEST(refused.error().code == app::errc::data_dir);
     BOOST_TEST(std::filesystem::file_size(scratch.path / "keys") == 35U);
 }
 
@@ -93,7 +94,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_missing_or_holds_no_key_is_named) {
     for (const std::string& path : {file, file + ".none", scratch.write("huge", std::string(70'000, '#'))}) {
         const auto refused = store.load(path);
         BOOST_TEST_REQUIRE(refused.has_error());
-        BOOST_TEST((refused.error().code == app::errc::usage));
+        BOOST_TEST(refused.error().code == app::errc::usage);
         BOOST_TEST(refused.error().detail.find(path) != std::string::npos, refused.error().detail);
     }
 }

@@ -1,4 +1,5 @@
 #include "app/access/tenant_use.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -10,8 +11,8 @@ BOOST_AUTO_TEST_CASE(use_reads_as_it_was_written_without_those_who_used_nothing)
     const TenantUse acme{"acme", {20'423, 18'000}};
     const TenantUse beta{"beta.two", {20'424, UINT64_MAX}};
     const std::string text = format_tenant_use({acme, {"idle", {}}, beta});
-    BOOST_TEST((parse_tenant_use(text) == std::vector{acme, beta}));
-    BOOST_TEST((parse_tenant_use(format_tenant_use({})) == std::vector<TenantUse>{}));
+    BOOST_TEST(parse_tenant_use(text) == (std::vector{acme, beta}));
+    BOOST_TEST(parse_tenant_use(format_tenant_use({})) == std::vector<TenantUse>{});
 }
 
 BOOST_AUTO_TEST_CASE(what_is_damaged_is_not_read_by_halves) {

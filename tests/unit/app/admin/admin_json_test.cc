@@ -1,4 +1,5 @@
 #include "app/admin/admin_json.h"
+#include "support/print.h"
 
 #include <algorithm>
 #include <boost/json/parse.hpp>
@@ -85,23 +86,23 @@ BOOST_AUTO_TEST_SUITE(admin_json)
 
 BOOST_AUTO_TEST_CASE(a_member_is_described_in_full) {
     const auto value = app::members_json(now, facts(), view({Liveness::alive, Liveness::dead}));
-    BOOST_TEST((value.at("cluster") == "test"));
-    BOOST_TEST((value.at("self") == "0000000000000001"));
-    BOOST_TEST((value.at("view") == 42));
+    BOOST_TEST(value.at("cluster") == "test");
+    BOOST_TEST(value.at("self") == "0000000000000001");
+    BOOST_TEST(value.at("view") == 42);
     BOOST_TEST_REQUIRE(value.at("members").as_array().size() == 2u);
     const auto& second = value.at("members").at(1);
-    BOOST_TEST((second.at("id") == "0000000000000002"));
-    BOOST_TEST((second.at("name") == "peer-2"));
-    BOOST_TEST((second.at("liveness") == "dead"));
-    BOOST_TEST((second.at("state") == "serving"));
-    BOOST_TEST((second.at("generation") == 7));
-    BOOST_TEST((second.at("incarnation") == 2));
-    BOOST_TEST((second.at("since_seconds") == 5.0));
-    BOOST_TEST((second.at("gossip") == "[::1]:7946"));
-    BOOST_TEST((second.at("http") == "127.0.0.1:8000"));
-    BOOST_TEST((second.at("rack") == "rack-2"));
-    BOOST_TEST((second.at("replicas") == 2));
-    BOOST_TEST((second.at("replicas_ready") == 1));
+    BOOST_TEST(second.at("id") == "0000000000000002");
+    BOOST_TEST(second.at("name") == "peer-2");
+    BOOST_TEST(second.at("liveness") == "dead");
+    BOOST_TEST(second.at("state") == "serving");
+    BOOST_TEST(second.at("generation") == 7);
+    BOOST_TEST(second.at("incarnation") == 2);
+    BOOST_TEST(second.at("since_seconds") == 5.0);
+    BOOST_TEST(second.at("gossip") == "[::1]:7946");
+    BOOST_TEST(second.at("http") == "127.0.0.1:8000");
+    BOOST_TEST(second.at("rack") == "rack-2");
+    BOOST_TEST(second.at("replicas") == 2);
+    BOOST_TEST(second.at("replicas_ready") == 1);
 }
 
 // Names come from other peers, and from whoever speaks like one.
@@ -121,16 +122,16 @@ BOOST_AUTO_TEST_CASE(status_counts_replicas_of_peers_that_are_present) {
     const auto value = app::status_json(
         facts(), view({Liveness::alive, Liveness::suspect, Liveness::dead, Liveness::lost, Liveness::left}));
     for (const char* liveness : {"alive", "suspect", "dead", "lost", "left"})
-        BOOST_TEST((value.at("peers").at(liveness) == 1), liveness);
-    BOOST_TEST((value.at("replicas") == 4));
-    BOOST_TEST((value.at("replicas_ready") == 2));
+        BOOST_TEST(value.at("peers").at(liveness) == 1, liveness);
+    BOOST_TEST(value.at("replicas") == 4);
+    BOOST_TEST(value.at("replicas_ready") == 2);
     BOOST_TEST(
         (value.at("models") == json::value{json::object{{"model", "small"}, {"replicas", 4}, {"replicas_ready", 2}}}));
-    BOOST_TEST((value.at("self").at("name") == "peer-1"));
-    BOOST_TEST((value.at("uptime_seconds") == 9.0));
-    BOOST_TEST((value.at("requests") == json::value{{"total", 11}, {"failed", 2}, {"in_flight", 1}}));
-    BOOST_TEST((value.at("gossip_ignored") == 4));
-    BOOST_TEST((value.at("links_refused") == 5));
+    BOOST_TEST(value.at("self").at("name") == "peer-1");
+    BOOST_TEST(value.at("uptime_seconds") == 9.0);
+    BOOST_TEST(value.at("requests") == (json::value{{"total", 11}, {"failed", 2}, {"in_flight", 1}}));
+    BOOST_TEST(value.at("gossip_ignored") == 4);
+    BOOST_TEST(value.at("links_refused") == 5);
     BOOST_TEST(value.at("alarms").as_array().empty());
 }
 
@@ -138,43 +139,43 @@ BOOST_AUTO_TEST_CASE(status_says_whose_certificate_the_door_shows_and_what_is_wr
     auto known = facts();
     BOOST_TEST(app::status_json(known, view({Liveness::alive})).at("https").is_null());
     known.https = app::CertificateView{{"CN=a", 1, 2}, ""};
-    BOOST_TEST((app::status_json(known, view({Liveness::alive})).at("https") ==
-                json::value{{"subject", "CN=a"}, {"not_after_unix", 2}, {"failure", nullptr}}));
+    BOOST_TEST(app::status_json(known, view({Liveness::alive})).at("https") ==
+               (json::value{{"subject", "CN=a"}, {"not_after_unix", 2}, {"failure", nullptr}}));
     known.https->failure = "no key";
-    BOOST_TEST((app::status_json(known, view({Liveness::alive})).at("https").at("failure") == "no key"));
+    BOOST_TEST(app::status_json(known, view({Liveness::alive})).at("https").at("failure") == "no key");
     const auto api_keys = [&] { return app::status_json(known, view({Liveness::alive})).at("api_keys"); };
     BOOST_TEST(api_keys().is_null());
     known.api_keys_failure = "";
     BOOST_TEST(api_keys().at("failure").is_null());
     known.api_keys_failure = "line 3";
-    BOOST_TEST((api_keys().at("failure") == "line 3"));
+    BOOST_TEST(api_keys().at("failure") == "line 3");
 }
 
 BOOST_AUTO_TEST_CASE(status_names_the_alarms_and_accepting_losses_counts_the_dead) {
     auto seen = view({Liveness::alive, Liveness::dead, Liveness::dead});
-    BOOST_TEST((app::confirm_dead_json(seen) == json::value{{"held", false}, {"dead", 2}}));
+    BOOST_TEST(app::confirm_dead_json(seen) == (json::value{{"held", false}, {"dead", 2}}));
     seen.alarms = {.losses_held = true, .udp_blocked = true};
     BOOST_TEST(
         (app::status_json(facts(), seen).at("alarms") == json::value(json::array{"losses_held", "udp_blocked"})));
-    BOOST_TEST((app::confirm_dead_json(seen) == json::value{{"held", true}, {"dead", 2}}));
+    BOOST_TEST(app::confirm_dead_json(seen) == (json::value{{"held", true}, {"dead", 2}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_load_that_was_never_reported_is_null) {
     const auto value = app::replicas_json(now, view({Liveness::alive}));
     BOOST_TEST_REQUIRE(value.at("replicas").as_array().size() == 2u);
     const auto& first = value.at("replicas").at(0);
-    BOOST_TEST((first.at("state") == "ready"));
-    BOOST_TEST((first.at("in_flight_limit") == 8));
-    BOOST_TEST((first.at("load").at("in_flight") == 3));
-    BOOST_TEST((first.at("load").at("age_seconds") == 2.0));
-    BOOST_TEST((value.at("replicas").at(1).at("state") == "loading"));
+    BOOST_TEST(first.at("state") == "ready");
+    BOOST_TEST(first.at("in_flight_limit") == 8);
+    BOOST_TEST(first.at("load").at("in_flight") == 3);
+    BOOST_TEST(first.at("load").at("age_seconds") == 2.0);
+    BOOST_TEST(value.at("replicas").at(1).at("state") == "loading");
     BOOST_TEST(value.at("replicas").at(1).at("load").is_null());
 }
 
 BOOST_AUTO_TEST_CASE(replicas_of_peers_that_are_gone_are_not_listed) {
     const auto value = app::replicas_json(now, view({Liveness::alive, Liveness::dead, Liveness::lost, Liveness::left}));
     BOOST_TEST(value.at("replicas").as_array().size() == 4u);
-    BOOST_TEST((value.at("replicas").at(2).at("liveness") == "dead"));
+    BOOST_TEST(value.at("replicas").at(2).at("liveness") == "dead");
 }
 
 BOOST_AUTO_TEST_CASE(a_ring_shows_ready_replicas_whose_shares_add_up) {
@@ -186,11 +187,11 @@ BOOST_AUTO_TEST_CASE(a_ring_shows_ready_replicas_whose_shares_add_up) {
     BOOST_TEST_REQUIRE(members.size() == 2u);
     double share = 0;
     for (const json::value& each : members) {
-        BOOST_TEST((each.at("points") == 64));
+        BOOST_TEST(each.at("points") == 64);
         share += each.at("share").as_double();
     }
     BOOST_TEST(share == 1.0, boost::test_tools::tolerance(1e-9));
-    BOOST_TEST((members[1].at("peer_name") == "peer-2"));
+    BOOST_TEST(members[1].at("peer_name") == "peer-2");
     BOOST_TEST(value.at("pools").at(0).at("digest").as_string().size() == 16u);
 }
 
@@ -222,19 +223,19 @@ BOOST_AUTO_TEST_CASE(a_route_names_the_owner_and_where_the_request_goes) {
     add(owner, "peer-1", 8);
     add(next, "peer-2", 1);
     const auto value = app::route_json("alice", explanation);
-    BOOST_TEST((value.at("session") == "alice"));
-    BOOST_TEST((value.at("position") == "00000000000000ab"));
-    BOOST_TEST((value.at("owner") == to_string(owner).c_str()));
-    BOOST_TEST((value.at("replica") == to_string(next).c_str()));
-    BOOST_TEST((value.at("peer") == "0000000000000002"));
-    BOOST_TEST((value.at("peer_name") == "peer-2"));
+    BOOST_TEST(value.at("session") == "alice");
+    BOOST_TEST(value.at("position") == "00000000000000ab");
+    BOOST_TEST(value.at("owner") == to_string(owner).c_str());
+    BOOST_TEST(value.at("replica") == to_string(next).c_str());
+    BOOST_TEST(value.at("peer") == "0000000000000002");
+    BOOST_TEST(value.at("peer_name") == "peer-2");
     BOOST_TEST(value.at("spilled_to").is_null());
     BOOST_TEST(value.at("candidates").as_array().size() == 2u);
-    BOOST_TEST((value.at("candidates").at(0).at("load") == 8));
-    BOOST_TEST((value.at("candidates").at(0).at("load_score") == 12.0));
-    BOOST_TEST((value.at("candidates").at(0).at("queued") == 3));
-    BOOST_TEST((value.at("candidates").at(0).at("distance") == "region"));
-    BOOST_TEST((value.at("candidates").at(1).at("chosen") == true));
+    BOOST_TEST(value.at("candidates").at(0).at("load") == 8);
+    BOOST_TEST(value.at("candidates").at(0).at("load_score") == 12.0);
+    BOOST_TEST(value.at("candidates").at(0).at("queued") == 3);
+    BOOST_TEST(value.at("candidates").at(0).at("distance") == "region");
+    BOOST_TEST(value.at("candidates").at(1).at("chosen") == true);
 }
 
 BOOST_AUTO_TEST_CASE(a_route_to_nowhere_has_no_replica) {
@@ -245,7 +246,7 @@ BOOST_AUTO_TEST_CASE(a_route_to_nowhere_has_no_replica) {
 
 BOOST_AUTO_TEST_CASE(join_takes_hosts_and_ports) {
     const auto seeds = app::parse_join(R"({"seeds":["node-1:7946","[::1]:7946"]})").value();
-    BOOST_TEST((seeds == std::vector<std::string>{"node-1:7946", "[::1]:7946"}));
+    BOOST_TEST(seeds == (std::vector<std::string>{"node-1:7946", "[::1]:7946"}));
     BOOST_TEST(json::serialize(app::join_json(seeds)) == R"({"seeds":["node-1:7946","[::1]:7946"]})");
 }
 

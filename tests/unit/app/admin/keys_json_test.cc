@@ -7,6 +7,7 @@
 
 #include "base/base64.h"
 #include "node/errc.h"
+#include "support/print.h"
 
 namespace {
 
@@ -73,9 +74,9 @@ BOOST_AUTO_TEST_CASE(commands_are_read_whole) {
     const auto fresh = app::parse_key_command(R"({"action":"add"})").value();
     BOOST_TEST(!std::get<app::AddKey>(fresh).secret);
     const auto given = app::parse_key_command(R"({"action":"add","secret":")" + to_base64(secret()) + R"("})").value();
-    BOOST_TEST((std::get<app::AddKey>(given).secret == secret()));
+    BOOST_TEST(std::get<app::AddKey>(given).secret == secret());
     const auto use = app::parse_key_command(R"({"action":"use","id":"0000000a"})").value();
-    BOOST_TEST((std::get<app::UseKey>(use).id == KeyId{10}));
+    BOOST_TEST(std::get<app::UseKey>(use).id == KeyId{10});
     BOOST_TEST(!std::get<app::UseKey>(use).insist);
     const auto remove = app::parse_key_command(R"({"action":"remove","id":"0000000a","force":true})").value();
     BOOST_TEST(std::get<app::RemoveKey>(remove).insist);

@@ -6,6 +6,7 @@
 #include <future>
 
 #include "kv/tenant.h"
+#include "support/print.h"
 #include "unit/app/kv/fakes.h"
 
 using namespace exa;
@@ -128,7 +129,7 @@ BOOST_AUTO_TEST_CASE(what_a_session_or_a_replica_has_answered_is_located) {
     BOOST_TEST(of_session.at("segments").at(1).at("key").as_string() == key);
     BOOST_TEST(f.text(R"({"action":"locate","session":"00000000000000ac"})") == R"({"segments":[]})");
     const auto of_replica = f.run(R"({"action":"locate","replica":")" + to_string(replica) + R"("})").value();
-    BOOST_TEST((of_replica.at("segments") == of_session.at("segments")));
+    BOOST_TEST(of_replica.at("segments") == of_session.at("segments"));
     BOOST_TEST(of_replica.at("next").is_null());
 }
 

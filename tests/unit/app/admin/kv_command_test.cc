@@ -4,6 +4,7 @@
 #include <string>
 #include <variant>
 
+#include "support/print.h"
 #include "unit/app/kv/fakes.h"
 
 using namespace exa;
@@ -36,20 +37,20 @@ bool is_refused(const std::string& body) {
 BOOST_AUTO_TEST_SUITE(kv_command)
 
 BOOST_AUTO_TEST_CASE(each_action_has_its_command) {
-    BOOST_TEST((parsed<LocateKey>(command("locate")).key == key_of(1)));
-    BOOST_TEST((parsed<LocateKeys>(R"({"action":"locate","keys":[")" + key + "\"]}").keys == keys_of({1})));
-    BOOST_TEST((parsed<GetSegment>(command("get")).key == key_of(1)));
-    BOOST_TEST((parsed<PutValue>(command("put", R"(,"payload":"aGVsbG8=")")).payload.size() == 5u));
-    BOOST_TEST((parsed<DeleteSegment>(command("delete")).key == key_of(1)));
+    BOOST_TEST(parsed<LocateKey>(command("locate")).key == key_of(1));
+    BOOST_TEST((parsed<LocateKeys>(R"({"action":"locate","keys":[")" + key + "\"]}").keys) == keys_of({1}));
+    BOOST_TEST(parsed<GetSegment>(command("get")).key == key_of(1));
+    BOOST_TEST((parsed<PutValue>(command("put", R"(,"payload":"aGVsbG8=")")).payload.size()) == 5u);
+    BOOST_TEST(parsed<DeleteSegment>(command("delete")).key == key_of(1));
     BOOST_TEST(!parsed<VerifyDisk>(R"({"action":"verify"})").after.has_value());
-    BOOST_TEST((parsed<VerifyDisk>(R"({"action":"verify","after":")" + key + "\"}").after == key_of(1)));
+    BOOST_TEST((parsed<VerifyDisk>(R"({"action":"verify","after":")" + key + "\"}").after) == key_of(1));
     parsed<ListQuotas>(R"({"action":"quota","all":true})");
     BOOST_TEST(parsed<ShowQuota>(R"({"action":"quota","tenant":"acme"})").tenant == "acme");
     BOOST_TEST(parsed<SetQuota>(R"({"action":"quota","gib":0})").gib == 0u);
     const auto migrate =
         parsed<MigrateSegments>(R"({"action":"migrate","to":"0000000000000007","keys":[")" + key + "\"]}");
-    BOOST_TEST((migrate.to == PeerId{7}));
-    BOOST_TEST((migrate.keys == keys_of({1})));
+    BOOST_TEST(migrate.to == PeerId{7});
+    BOOST_TEST(migrate.keys == keys_of({1}));
 }
 
 BOOST_AUTO_TEST_CASE(a_locate_asks_by_request_session_replica_or_value) {
@@ -59,9 +60,9 @@ BOOST_AUTO_TEST_CASE(a_locate_asks_by_request_session_replica_or_value) {
     BOOST_TEST(parsed<LocateSession>(R"({"action":"locate","session":"00000000000000ab"})").position == 0xabu);
     const ReplicaId replica{PeerId{1}, DeploymentId{2}, 3};
     const std::string by_replica = R"({"action":"locate","replica":")" + to_string(replica) + "\"";
-    BOOST_TEST((parsed<LocateReplica>(by_replica + "}").replica == replica));
+    BOOST_TEST(parsed<LocateReplica>(by_replica + "}").replica == replica);
     const auto page = parsed<LocateReplica>(by_replica + R"(,"after":"00000000000000ac-1097"})");
-    BOOST_TEST((page.from == KvSessions::Place{0xac, 1097}));
+    BOOST_TEST(page.from == (KvSessions::Place{0xac, 1097}));
     BOOST_TEST(to_text(page.from) == "00000000000000ac-1097");
     const auto value = parsed<LocateValue>(R"({"action":"locate","value":"k","tenant":"acme"})");
     BOOST_TEST(value.user_key == "k");

@@ -16,6 +16,7 @@
 
 #include "engine/null_replica.h"
 #include "io/errc.h"
+#include "support/print.h"
 #include "unit/app/kv/fakes.h"
 #include "unit/engine/chain_model.h"
 
@@ -181,9 +182,9 @@ BOOST_AUTO_TEST_CASE(a_stream_is_a_head_then_contiguous_tokens_then_an_end) {
     BOOST_TEST(std::get<wire::Head>(bench.next(*reply)).content_type == "text/event-stream");
     const auto [pieces, end] = bench.rest(*reply);
     BOOST_TEST(tokens_of(pieces) == 300U);
-    BOOST_TEST((end.code == wire::EndCode::ok));
+    BOOST_TEST(end.code == wire::EndCode::ok);
     BOOST_TEST(pieces.back().bytes.ends_with("data: [DONE]\n\n"));
-    BOOST_TEST((reply->poll()->error().code == io::errc::closed));
+    BOOST_TEST(reply->poll()->error().code == io::errc::closed);
     BOOST_TEST(bench.stats->completion_tokens == 300U);
     BOOST_TEST(bench.stats->cancelled == 0U);
 }
@@ -239,10 +240,10 @@ BOOST_AUTO_TEST_CASE(a_full_replica_is_an_end_without_a_head_and_cancel_makes_ro
     Bench bench(null_engine(std::chrono::seconds(1)));
     const auto first = bench.open(completion(4000, true));
     const auto second = bench.open(completion(1, true));
-    BOOST_TEST((std::get<wire::End>(second->poll()->value()).code == wire::EndCode::busy));
+    BOOST_TEST(std::get<wire::End>(second->poll()->value()).code == wire::EndCode::busy);
     BOOST_TEST(bench.stats->refused_busy == 1U);
     first->cancel();
-    BOOST_TEST((first->poll()->error().code == io::errc::cancelled));
+    BOOST_TEST(first->poll()->error().code == io::errc::cancelled);
     BOOST_TEST(bench.stats->cancelled == 1U);
     bench.settle();
     const auto third = bench.open(completion(1, true));
@@ -261,7 +262,7 @@ BOOST_AUTO_TEST_CASE(a_clients_mistake_is_an_answer) {
     const auto reply = bench.open(open_of(wire::RequestKind::chat, R"({"model":"null"})"));
     BOOST_TEST(std::get<wire::Head>(reply->poll()->value()).status == 400);
     BOOST_TEST(std::get<wire::Data>(reply->poll()->value()).bytes.starts_with(R"({"error":)"));
-    BOOST_TEST((std::get<wire::End>(reply->poll()->value()).code == wire::EndCode::ok));
+    BOOST_TEST(std::get<wire::End>(reply->poll()->value()).code == wire::EndCode::ok);
     BOOST_TEST(bench.stats->client_errors == 1U);
     BOOST_TEST(bench.backend->load().in_flight == 0U);
 }
@@ -269,7 +270,7 @@ BOOST_AUTO_TEST_CASE(a_clients_mistake_is_an_answer) {
 BOOST_AUTO_TEST_CASE(what_the_engine_cannot_do_is_not_supported) {
     Bench bench;
     const auto reply = bench.open(open_of(wire::RequestKind::unknown, R"({"model":"null","input":"x"})"));
-    BOOST_TEST((std::get<wire::End>(reply->poll()->value()).code == wire::EndCode::not_supported));
+    BOOST_TEST(std::get<wire::End>(reply->poll()->value()).code == wire::EndCode::not_supported);
 }
 
 BOOST_AUTO_TEST_CASE(stop_ends_a_running_answer_so_that_it_can_go_on_elsewhere) {
@@ -278,9 +279,9 @@ BOOST_AUTO_TEST_CASE(stop_ends_a_running_answer_so_that_it_can_go_on_elsewhere) 
     bench.next(*reply);
     bench.backend->stop();
     const wire::End end = bench.rest(*reply).second;
-    BOOST_TEST((end.code == wire::EndCode::cancelled));
+    BOOST_TEST(end.code == wire::EndCode::cancelled);
     const auto late = bench.open(completion(1, true));
-    BOOST_TEST((std::get<wire::End>(late->poll()->value()).code == wire::EndCode::busy));
+    BOOST_TEST(std::get<wire::End>(late->poll()->value()).code == wire::EndCode::busy);
 }
 
 BOOST_AUTO_TEST_CASE(choices_stream_beside_one_another_through_one_permit) {
@@ -290,14 +291,14 @@ BOOST_AUTO_TEST_CASE(choices_stream_beside_one_another_through_one_permit) {
     Got got;
     const auto [pieces, end] = bench.rest(*reply);
     for (const wire::Data& piece : pieces) got.add(piece);
-    BOOST_TEST((end.code == wire::EndCode::ok));
+    BOOST_TEST(end.code == wire::EndCode::ok);
     BOOST_TEST_REQUIRE(got.tokens.size() == 4U);
     std::size_t tokens = 0;
     for (std::size_t i = 0; i < 4; ++i) {
         tokens += got.tokens[i].size();
         BOOST_TEST(got.tokens[i].size() > 4U);
         BOOST_TEST(got.bytes[i].find("\"index\":" + std::to_string(i)) != std::string::npos);
-        for (std::size_t j = 0; j < i; ++j) BOOST_TEST((got.tokens[i] != got.tokens[j]));
+        for (std::size_t j = 0; j < i; ++j) BOOST_TEST(got.tokens[i] != got.tokens[j]);
     }
     BOOST_TEST(pieces.back().bytes.ends_with("data: [DONE]\n\n"));
     BOOST_TEST(bench.stats->completion_tokens == tokens);
@@ -336,11 +337,11 @@ BOOST_AUTO_TEST_CASE(choices_go_on_wherever_their_stream_was_cut) {
             const auto rest = bench.open(again);
             const ReplyPart first = bench.next(*rest);
             if (!std::holds_alternative<wire::Head>(first)) {
-                BOOST_TEST((std::get<wire::End>(first).code == wire::EndCode::ok));
+                BOOST_TEST(std::get<wire::End>(first).code == wire::EndCode::ok);
             } else {
                 for (const wire::Data& piece : bench.rest(*rest).first) got.add(piece);
             }
-            BOOST_TEST((got.tokens == whole.tokens));
+            BOOST_TEST(got.tokens == whole.tokens);
             BOOST_TEST(got.without_end() == whole.without_end(), boost::test_tools::per_element());
         }
     }
@@ -383,7 +384,7 @@ BOOST_AUTO_TEST_CASE(an_event_that_fits_no_frame_is_an_error_of_its_stream_alone
     const auto [pieces, end] = bench.rest(*reply);
     BOOST_TEST_REQUIRE(pieces.size() == 1U);
     BOOST_TEST(pieces[0].bytes.starts_with("event: error\n"));
-    BOOST_TEST((end.code == wire::EndCode::ok));
+    BOOST_TEST(end.code == wire::EndCode::ok);
     bench.settle();
 }
 
@@ -394,7 +395,7 @@ BOOST_AUTO_TEST_CASE(more_resumed_choices_than_were_asked_for_are_left_alone) {
     open.choices = {{1}, {2, 3}, {0xFFFFFFFF}};
     const auto reply = bench.open(open);
     bench.next(*reply);
-    BOOST_TEST((bench.rest(*reply).second.code == wire::EndCode::ok));
+    BOOST_TEST(bench.rest(*reply).second.code == wire::EndCode::ok);
 }
 
 BOOST_AUTO_TEST_CASE(a_resumed_token_that_is_none_fails_the_answer) {
@@ -403,7 +404,7 @@ BOOST_AUTO_TEST_CASE(a_resumed_token_that_is_none_fails_the_answer) {
     open.resumed = true;
     open.choices = {{0xFFFFFFFF}};
     const auto reply = bench.open(open);
-    BOOST_TEST((std::get<wire::End>(bench.next(*reply)).code == wire::EndCode::failed));
+    BOOST_TEST(std::get<wire::End>(bench.next(*reply)).code == wire::EndCode::failed);
 }
 
 BOOST_AUTO_TEST_CASE(a_response_is_one_choice_of_another_shape) {
@@ -427,7 +428,7 @@ BOOST_AUTO_TEST_CASE(a_response_is_one_choice_of_another_shape) {
     open.choices.front().clear();
     for (const wire::Data& piece : pieces)
         open.choices.front().insert(open.choices.front().end(), piece.tokens.begin(), piece.tokens.end());
-    BOOST_TEST((std::get<wire::End>(bench.next(*bench.open(open))).code == wire::EndCode::ok));
+    BOOST_TEST(std::get<wire::End>(bench.next(*bench.open(open))).code == wire::EndCode::ok);
 }
 
 BOOST_AUTO_TEST_CASE(embeddings_are_unit_vectors_of_their_own_inputs) {
@@ -445,9 +446,9 @@ BOOST_AUTO_TEST_CASE(embeddings_are_unit_vectors_of_their_own_inputs) {
     };
     const auto three = vectors(R"(["one","two","one"])");
     BOOST_TEST_REQUIRE(three.size() == 3U);
-    BOOST_TEST((three[0] == three[2]));
-    BOOST_TEST((three[0] != three[1]));
-    BOOST_TEST((vectors(R"("two")").front() == three[1]));
+    BOOST_TEST(three[0] == three[2]);
+    BOOST_TEST(three[0] != three[1]);
+    BOOST_TEST((vectors(R"("two")").front()) == three[1]);
     double squares = 0;
     for (const double number : three[0]) squares += number * number;
     BOOST_TEST(std::abs(squares - 1) < 1e-5);
@@ -462,9 +463,9 @@ BOOST_AUTO_TEST_CASE(embeddings_that_take_long_show_that_they_go_on) {
     BOOST_TEST(std::get<wire::Head>(bench.next(*reply)).status == 200);
     // One permit: one after another, and the reader is there in between.
     const auto [pieces, end] = bench.rest(*reply);
-    BOOST_TEST((end.code == wire::EndCode::ok));
+    BOOST_TEST(end.code == wire::EndCode::ok);
     BOOST_TEST_REQUIRE(pieces.size() == 2U);
-    BOOST_TEST((pieces[0] == wire::Data{}));
+    BOOST_TEST(pieces[0] == wire::Data{});
     BOOST_TEST(!pieces[1].bytes.empty());
 }
 

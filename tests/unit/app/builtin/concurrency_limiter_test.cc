@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/errc.h"
+#include "support/print.h"
 
 BOOST_AUTO_TEST_SUITE(concurrency_limiter)
 
@@ -54,7 +55,7 @@ BOOST_AUTO_TEST_CASE(permit_is_free_when_its_last_copy_is_gone) {
     Bench bench(1);
     std::optional<Permit> first = bench.limiter->take().value();
     std::optional<Permit> copy = first;
-    BOOST_TEST((bench.limiter->take().error().code == engine::errc::busy));
+    BOOST_TEST(bench.limiter->take().error().code == engine::errc::busy);
     first.reset();
     BOOST_TEST(bench.limiter->counts().taken == 1U);
     copy.reset();
@@ -72,7 +73,7 @@ BOOST_AUTO_TEST_CASE(freed_permit_goes_to_who_waits_and_nobody_overtakes) {
     BOOST_TEST(bench.order == std::vector<std::string>{"a"});
     BOOST_TEST(!bench.limiter->take().has_value());
     bench.free_permits();
-    BOOST_TEST((bench.order == std::vector<std::string>{"a", "b"}));
+    BOOST_TEST(bench.order == (std::vector<std::string>{"a", "b"}));
     BOOST_TEST(bench.limiter->counts().taken == 1U);
 }
 
@@ -99,13 +100,13 @@ BOOST_AUTO_TEST_CASE(wait_ends_at_its_deadline) {
     Bench bench(1);
     const Permit held = bench.limiter->take().value();
     std::ignore = bench.limiter->wait(terms(bench.now + seconds(1)), bench.hear("a"));
-    BOOST_TEST((bench.limiter->next_deadline() == bench.now + seconds(1)));
+    BOOST_TEST(bench.limiter->next_deadline() == bench.now + seconds(1));
     bench.limiter->expire();
     BOOST_TEST(bench.errors.empty());
     bench.now += seconds(1);
     bench.limiter->expire();
     BOOST_REQUIRE(bench.errors.size() == 1U);
-    BOOST_TEST((bench.errors.front() == engine::errc::deadline));
+    BOOST_TEST(bench.errors.front() == engine::errc::deadline);
 }
 
 BOOST_AUTO_TEST_CASE(who_left_gets_no_permit) {
@@ -125,7 +126,7 @@ BOOST_AUTO_TEST_CASE(who_is_displaced_hears_busy) {
         std::ignore = bench.limiter->wait({.tenant = "a", .tokens = 10}, bench.hear(name));
     std::ignore = bench.limiter->wait({.tenant = "b", .tokens = 10}, bench.hear("b"));
     BOOST_TEST(bench.order == std::vector<std::string>{"a2"});
-    BOOST_TEST((bench.errors.front() == engine::errc::busy));
+    BOOST_TEST(bench.errors.front() == engine::errc::busy);
     BOOST_TEST(!bench.limiter->wait({.tenant = "b", .tokens = 10}, bench.hear("b")).has_value());
 }
 
@@ -134,7 +135,7 @@ BOOST_AUTO_TEST_CASE(closed_gate_ends_all_waits) {
     std::optional<Permit> held = bench.limiter->take().value();
     std::ignore = bench.limiter->wait(terms(), bench.hear("a"));
     bench.limiter->close();
-    BOOST_TEST((bench.errors.front() == engine::errc::busy));
+    BOOST_TEST(bench.errors.front() == engine::errc::busy);
     BOOST_TEST(!bench.limiter->wait(terms(), bench.hear("b")).has_value());
     held.reset();
     BOOST_TEST(bench.permits.empty());

@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "engine/batch_replica.h"
+#include "support/print.h"
 #include "unit/app/kv/fakes.h"
 #include "unit/engine/chain_model.h"
 
@@ -75,7 +76,7 @@ BOOST_AUTO_TEST_CASE(what_one_replica_computed_another_has_from_the_disk) {
     auto other = std::make_unique<FakeDisk>();
     for (const auto& key : kv::segment_chain(crypto, key_of(99), request.prompt, segment)) {
         const auto stored = disk.get({}, key);
-        BOOST_TEST_REQUIRE((stored != nullptr));
+        BOOST_TEST_REQUIRE(stored != nullptr);
         const auto head = kv::parse_segment(stored->view()).value();
         BOOST_TEST(head.tenant == 5U);
         BOOST_TEST(head.tokens == segment);

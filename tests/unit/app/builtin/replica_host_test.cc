@@ -15,6 +15,7 @@
 
 #include "engine/batch_replica.h"
 #include "engine/errc.h"
+#include "support/print.h"
 #include "unit/app/kv/fakes.h"
 #include "unit/engine/chain_model.h"
 
@@ -131,7 +132,7 @@ BOOST_AUTO_TEST_CASE(tokens_arrive_in_order_and_the_count_returns_to_zero) {
     const auto heard = ears.wait_for_ends(1);
     BOOST_REQUIRE(heard.size() == 100U);
     for (std::uint32_t i = 0; i < 100; ++i) BOOST_TEST(heard[i].offset == i);
-    BOOST_TEST((heard.back().finish == FinishReason::length));
+    BOOST_TEST(heard.back().finish == FinishReason::length);
     while (host->load().in_flight != 0) std::this_thread::yield();
     BOOST_TEST(host->load().in_flight == 0U);
 }
@@ -144,7 +145,7 @@ BOOST_AUTO_TEST_CASE(limit_and_context_are_enforced_in_the_same_turn) {
     BOOST_TEST(host->submit(request(2, endless), ears.sink()).has_value());
     const auto third = host->submit(request(3, 1), ears.sink());
     BOOST_REQUIRE(!third.has_value());
-    BOOST_TEST((third.error().code == engine::errc::busy));
+    BOOST_TEST(third.error().code == engine::errc::busy);
     BOOST_TEST(host->load().in_flight == 2U);
     host->cancel(first.value());
     ears.wait_for_ends(1);
@@ -152,7 +153,7 @@ BOOST_AUTO_TEST_CASE(limit_and_context_are_enforced_in_the_same_turn) {
     BOOST_TEST(host->submit(request(3, 1), ears.sink()).has_value());
     const auto long_one = host->submit(request(4, 4'000'000), ears.sink());
     BOOST_REQUIRE(!long_one.has_value());
-    BOOST_TEST((long_one.error().code == engine::errc::prompt_too_long));
+    BOOST_TEST(long_one.error().code == engine::errc::prompt_too_long);
 }
 
 BOOST_AUTO_TEST_CASE(cancelled_request_hears_one_end_and_nothing_behind_it) {
@@ -163,7 +164,7 @@ BOOST_AUTO_TEST_CASE(cancelled_request_hears_one_end_and_nothing_behind_it) {
     host->cancel(id.value());
     host->cancel(id.value());
     const auto heard = ears.wait_for_ends(1);
-    BOOST_TEST((heard.back().finish == FinishReason::cancelled));
+    BOOST_TEST(heard.back().finish == FinishReason::cancelled);
     BOOST_TEST(host->submit(request(1, 5), ears.sink()).has_value());
     BOOST_TEST(ears.wait_for_ends(2).size() == heard.size() + 5);
 }
@@ -174,7 +175,7 @@ BOOST_AUTO_TEST_CASE(request_that_the_engine_refuses_fails_once) {
     BOOST_TEST(host->submit(request(666, 5), ears.sink()).has_value());
     const auto heard = ears.wait_for_ends(1);
     BOOST_REQUIRE(heard.size() == 1U);
-    BOOST_TEST((heard.front().finish == FinishReason::failed));
+    BOOST_TEST(heard.front().finish == FinishReason::failed);
     while (host->load().in_flight != 0) std::this_thread::yield();
 }
 
@@ -199,10 +200,10 @@ BOOST_AUTO_TEST_CASE(stopped_host_answers_busy_and_keeps_no_sink) {
     host->stop();
     host->stop();
     BOOST_TEST(held.use_count() == references);
-    BOOST_TEST((ears.wait_for_ends(1).back().finish == FinishReason::cancelled));
+    BOOST_TEST(ears.wait_for_ends(1).back().finish == FinishReason::cancelled);
     const auto late = host->submit(request(2, 1), sink);
     BOOST_REQUIRE(!late.has_value());
-    BOOST_TEST((late.error().code == engine::errc::busy));
+    BOOST_TEST(late.error().code == engine::errc::busy);
     BOOST_TEST(host->load().in_flight == 0U);
 }
 
@@ -214,8 +215,8 @@ BOOST_AUTO_TEST_CASE(a_permit_is_free_when_its_last_holder_lets_go) {
     ears.wait_for_ends(1);
     // Held for the next, which needs no other.
     BOOST_TEST(host->submit(request(2, endless), ears.sink()).has_value());
-    BOOST_TEST((host->submit(request(3, 1), ears.sink()).error().code == engine::errc::busy));
-    BOOST_TEST((host->take_permit().error().code == engine::errc::busy));
+    BOOST_TEST(host->submit(request(3, 1), ears.sink()).error().code == engine::errc::busy);
+    BOOST_TEST(host->take_permit().error().code == engine::errc::busy);
     BOOST_TEST(host->submit(request(4, 5), ears.sink(), std::move(permit)).has_value());
     ears.wait_for_ends(2);
     while (host->load().in_flight != 1) std::this_thread::yield();
@@ -236,8 +237,8 @@ BOOST_AUTO_TEST_CASE(wait_for_a_permit_ends_at_its_deadline_though_nothing_runs)
     BOOST_TEST(host->load().queued == 1U);
     hands.at = 30'000;
     auto error = told.get_future();
-    BOOST_REQUIRE((error.wait_for(std::chrono::seconds(20)) == std::future_status::ready));
-    BOOST_TEST((error.get() == engine::errc::deadline));
+    BOOST_TEST_REQUIRE(error.wait_for(std::chrono::seconds(20)) == std::future_status::ready);
+    BOOST_TEST(error.get() == engine::errc::deadline);
     BOOST_TEST(host->load().queued == 0U);
 }
 

@@ -11,6 +11,7 @@
 
 #include "engine/errc.h"
 #include "engine/null_replica.h"
+#include "support/print.h"
 
 BOOST_AUTO_TEST_SUITE(sequences)
 
@@ -79,7 +80,7 @@ BOOST_AUTO_TEST_CASE(many_go_through_one_permit) {
     BOOST_TEST(all->start(bench.hear(), {}, nullptr).has_value());
     bench.run_until([&] { return bench.finishes.size() == 20; });
     BOOST_TEST(bench.most_in_flight <= 1U);
-    for (const auto& [index, finish] : bench.finishes) BOOST_TEST((finish == FinishReason::length));
+    for (const auto& [index, finish] : bench.finishes) BOOST_TEST(finish == FinishReason::length);
     BOOST_TEST(!all->busy());
     while (bench.host->load().in_flight != 0) bench.context.poll();
 }
@@ -105,7 +106,7 @@ BOOST_AUTO_TEST_CASE(without_a_permit_nothing_begins) {
     Bench bench(1);
     const auto permit = bench.host->take_permit();
     const auto all = bench.make(3, 3);
-    BOOST_TEST((all->start(bench.hear(), {}, nullptr).error().code == engine::errc::busy));
+    BOOST_TEST(all->start(bench.hear(), {}, nullptr).error().code == engine::errc::busy);
     bench.context.poll();
     BOOST_TEST(bench.order.empty());
 }
@@ -132,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_cancelled_one_leaves_its_permit_to_the_next) {
     bench.run_until([&] { return !bench.order.empty(); });
     all->cancel(0);
     bench.run_until([&] { return bench.order.back() == 1; });
-    BOOST_TEST((bench.finishes.at(0) == FinishReason::cancelled));
+    BOOST_TEST(bench.finishes.at(0) == FinishReason::cancelled);
     all->cancel();
     while (bench.host->load().in_flight != 0) bench.context.poll();
 }
@@ -151,7 +152,7 @@ BOOST_AUTO_TEST_CASE(a_replica_that_stops_ends_those_that_wait) {
     bench.run_until([&] { return !bench.order.empty(); });
     bench.host->stop();
     bench.run_until([&] { return bench.finishes.size() == 2; });
-    for (const auto& [index, finish] : bench.finishes) BOOST_TEST((finish == FinishReason::cancelled));
+    for (const auto& [index, finish] : bench.finishes) BOOST_TEST(finish == FinishReason::cancelled);
     BOOST_TEST(!all->busy());
 }
 
@@ -179,7 +180,7 @@ BOOST_AUTO_TEST_CASE(who_waited_in_vain_hears_why_and_nothing_else) {
             .has_value());
     bench.host->stop();
     bench.run_until([&] { return why.has_value(); });
-    BOOST_TEST((*why == engine::errc::busy));
+    BOOST_TEST(*why == engine::errc::busy);
     BOOST_TEST(!all->busy());
     BOOST_TEST(bench.order.empty());
 }

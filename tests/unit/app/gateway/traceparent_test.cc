@@ -1,4 +1,5 @@
 #include "app/gateway/traceparent.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 #include <string>
@@ -15,7 +16,7 @@ const std::string valid = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-
 BOOST_AUTO_TEST_SUITE(traceparent)
 
 BOOST_AUTO_TEST_CASE(valid_one_names_its_trace) {
-    BOOST_TEST((trace_id(valid) == "4bf92f3577b34da6a3ce929d0e0e4736"));
+    BOOST_TEST(trace_id(valid) == "4bf92f3577b34da6a3ce929d0e0e4736");
     BOOST_TEST(trace_id("cc" + valid.substr(2) + "-what-the-future-will-be-like").has_value());
     BOOST_TEST(trace_id("cc" + valid.substr(2)).has_value());
 }
@@ -45,8 +46,8 @@ BOOST_AUTO_TEST_CASE(state_goes_with_its_parent_only) {
     BOOST_TEST(trace_fields({{"traceparent", "00-x"}, {"tracestate", "a=b"}}).empty());
     const auto fields = trace_fields({{"TraceParent", valid}, {"tracestate", "a=b"}, {"TraceState", "c=d"}});
     BOOST_TEST_REQUIRE(fields.size() == 2U);
-    BOOST_TEST((fields[0] == wire::HeaderField{"traceparent", valid}));
-    BOOST_TEST((fields[1] == wire::HeaderField{"tracestate", "a=b,c=d"}));
+    BOOST_TEST(fields[0] == (wire::HeaderField{"traceparent", valid}));
+    BOOST_TEST(fields[1] == (wire::HeaderField{"tracestate", "a=b,c=d"}));
     BOOST_TEST(trace_fields({{"traceparent", valid}, {"tracestate", std::string(513, 'a')}}).size() == 1U);
     BOOST_TEST(trace_fields({{"traceparent", valid}, {"tracestate", "a=\x80"}}).size() == 1U);
 }

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 #include <vector>
 
+#include "support/print.h"
 #include "unit/app/kv/fakes.h"
 
 using namespace exa;
@@ -85,8 +86,8 @@ BOOST_AUTO_TEST_CASE(segments_of_the_disk_and_of_peers_come_together_in_order) {
     Basket basket;
     f.chains.load(keys_of({1, 2, 3, 4}), basket.sink(), {});
     peers.called.get_future().get();
-    BOOST_TEST((peers.asked == keys_of({2, 3, 4})));
-    BOOST_TEST((peers.holdings == std::vector<bool>{false, true, false}));
+    BOOST_TEST(peers.asked == keys_of({2, 3, 4}));
+    BOOST_TEST(peers.holdings == (std::vector<bool>{false, true, false}));
     BOOST_TEST(peers.sink({0, sealed(2), false}));
     BOOST_TEST(peers.sink({2, sealed(4), true}));
     peers.sink({3, nullptr, false});

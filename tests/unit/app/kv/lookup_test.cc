@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/print.h"
 #include "unit/app/kv/fakes.h"
 
 using namespace exa;
@@ -134,7 +135,7 @@ BOOST_AUTO_TEST_CASE(a_value_in_memory_counts_unless_the_disk_has_a_later_versio
     values.segment = value_of(1, 5);
     BOOST_TEST(f.lookup.find_value(key_of(1)) == nullptr);
     f.values.set(&values);
-    BOOST_TEST((f.lookup.find_value(key_of(1)) == values.segment));
+    BOOST_TEST(f.lookup.find_value(key_of(1)) == values.segment);
     disk.keep(value_of(1, 6));
     BOOST_TEST(f.lookup.find_value(key_of(1)) == nullptr);
     f.values.set(nullptr);

@@ -1,4 +1,5 @@
 #include "app/kv/memory.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 #include <memory>
@@ -25,11 +26,11 @@ BOOST_AUTO_TEST_SUITE(kv_memory)
 BOOST_AUTO_TEST_CASE(the_least_recently_used_goes_when_room_is_needed) {
     KvMemory memory(300);
     for (std::uint8_t n = 1; n <= 3; ++n) memory.put(key(n), segment(100));
-    BOOST_TEST((memory.find(key(1)) != nullptr));
+    BOOST_TEST(memory.find(key(1)) != nullptr);
     memory.put(key(4), segment(50));
-    BOOST_TEST((memory.find(key(2)) == nullptr));
-    BOOST_TEST((memory.find(key(1)) != nullptr));
-    BOOST_TEST((memory.find(key(3)) != nullptr));
+    BOOST_TEST(memory.find(key(2)) == nullptr);
+    BOOST_TEST(memory.find(key(1)) != nullptr);
+    BOOST_TEST(memory.find(key(3)) != nullptr);
     BOOST_TEST(memory.usage().bytes == 250U);
     BOOST_TEST(memory.usage().segments == 3U);
 }
@@ -39,7 +40,7 @@ BOOST_AUTO_TEST_CASE(a_second_under_a_key_takes_the_place_of_the_first) {
     memory.put(key(1), segment(100));
     const auto second = segment(200);
     memory.put(key(1), second);
-    BOOST_TEST((memory.find(key(1)) == second));
+    BOOST_TEST(memory.find(key(1)) == second);
     BOOST_TEST(memory.usage().bytes == 200U);
     BOOST_TEST(memory.erase(key(1)));
     BOOST_TEST(!memory.erase(key(1)));
@@ -50,8 +51,8 @@ BOOST_AUTO_TEST_CASE(what_is_larger_than_all_of_it_is_not_kept_and_drives_nothin
     KvMemory memory(300);
     memory.put(key(1), segment(100));
     memory.put(key(2), segment(301));
-    BOOST_TEST((memory.find(key(2)) == nullptr));
-    BOOST_TEST((memory.find(key(1)) != nullptr));
+    BOOST_TEST(memory.find(key(2)) == nullptr);
+    BOOST_TEST(memory.find(key(1)) != nullptr);
     KvMemory none(0);
     none.put(key(1), segment(1));
     BOOST_TEST(none.usage().segments == 0U);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "io/clock/system_clock.h"
+#include "support/print.h"
 #include "unit/app/kv/fakes.h"
 
 using namespace exa;
@@ -183,16 +184,16 @@ BOOST_AUTO_TEST_CASE(what_neither_memory_nor_disk_has_peers_are_asked_for_and_it
     f.disk->keep(sealed(1));
     BOOST_TEST(f.load({1, 2, 3, 4}) == (std::vector<int>{1, 2, 3}), boost::test_tools::per_element());
     BOOST_TEST_REQUIRE(peers.asked.size() == 1U);
-    BOOST_TEST((peers.asked.front() == keys_of({2, 3, 4})));
+    BOOST_TEST(peers.asked.front() == keys_of({2, 3, 4}));
     f.disk->wait_for_puts(2);
-    BOOST_TEST((f.disk->get({}, key_of(3)) != nullptr));
+    BOOST_TEST(f.disk->get({}, key_of(3)) != nullptr);
     BOOST_TEST(f.service->stats().hits_peers == 2U);
     BOOST_TEST(f.service->stats().misses == 1U);
     // They are told of what was made here, and of nothing else.
     f.offer(9);
     f.disk->wait_for_puts(3);
     f.service.reset();
-    BOOST_TEST((peers.stored == keys_of({9})));
+    BOOST_TEST(peers.stored == keys_of({9}));
 }
 
 BOOST_AUTO_TEST_CASE(the_end_stores_what_is_queued_and_ends_every_load) {
@@ -243,8 +244,8 @@ BOOST_AUTO_TEST_CASE(what_is_bad_on_the_disk_is_to_be_recovered_whoever_finds_it
     f.disk->keep(rotten(3));
     const io::ScrubReport report = f.service->scrub(std::nullopt, 10);
     BOOST_TEST(report.checked == 3U);
-    BOOST_TEST((report.lost == keys_of({2, 3})));
-    BOOST_TEST((peers.recovered == keys_of({2, 3})));
+    BOOST_TEST(report.lost == keys_of({2, 3}));
+    BOOST_TEST(peers.recovered == keys_of({2, 3}));
     const KvStats stats = f.service->stats();
     BOOST_TEST(stats.scrubbed == 3U);
     BOOST_TEST(stats.scrub_dropped == 2U);
@@ -256,7 +257,7 @@ BOOST_AUTO_TEST_CASE(what_is_bad_on_the_disk_is_to_be_recovered_whoever_finds_it
         f.service->fetch(key_of(n), [&](kv::SealedSegment segment) { got.set_value(std::move(segment)); });
         BOOST_TEST((got.get_future().get() != nullptr) == (n == 1));
     }
-    BOOST_TEST((peers.recovered == keys_of({4})));
+    BOOST_TEST(peers.recovered == keys_of({4}));
     f.service->stop();
 }
 
@@ -271,7 +272,7 @@ BOOST_AUTO_TEST_CASE(without_a_disk_memory_is_all_there_is) {
     BOOST_TEST(service.has(head.key));
     BOOST_TEST(!service.stats().disk.has_value());
     BOOST_TEST(service.erase(head.key));
-    BOOST_TEST((service.get(head.key) == nullptr));
+    BOOST_TEST(service.get(head.key) == nullptr);
 }
 
 BOOST_AUTO_TEST_CASE(what_ages_on_the_disk_goes_to_the_cold_tier_and_peers_can_fetch_it_from_there) {
@@ -323,8 +324,8 @@ BOOST_AUTO_TEST_CASE(what_others_read_from_the_cold_tier_and_what_was_read_here_
     const kv::FetchTerms terms{TimePoint{std::chrono::seconds{7}}, std::chrono::milliseconds{5}};
     f.service->load(keys_of({1, 2, 3}), basket.sink(), terms);
     BOOST_TEST(basket.wait().size() == 3U);
-    BOOST_TEST((peers.asked_on.deadline == terms.deadline));
-    BOOST_TEST((peers.asked_on.compute == terms.compute));
+    BOOST_TEST(peers.asked_on.deadline == terms.deadline);
+    BOOST_TEST(peers.asked_on.compute == terms.compute);
     BOOST_TEST(f.service->stats().hits_peers == 1U);
     BOOST_TEST(f.service->stats().hits_cold == 2U);
 }

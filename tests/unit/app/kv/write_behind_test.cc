@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/print.h"
 #include "unit/app/kv/fakes.h"
 
 using namespace exa;
@@ -102,7 +103,7 @@ BOOST_AUTO_TEST_CASE(peers_hear_of_what_was_made_here_and_stored_only) {
     disk.full = true;
     f.offer(3);
     f.writer.stop();
-    BOOST_TEST((peers.stored == keys_of({1})));
+    BOOST_TEST(peers.stored == keys_of({1}));
     BOOST_TEST(f.counters.refused == 1u);
 }
 

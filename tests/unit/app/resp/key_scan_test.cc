@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "support/print.h"
 #include "unit/app/resp/parts.h"
 
 using namespace exa;
@@ -61,7 +62,7 @@ BOOST_AUTO_TEST_CASE(a_pattern_and_the_tenant_choose) {
     FakeDisk disk;
     Fixture f(&disk);
     for (const char* key : {"a1", "a2", "b1"}) disk.keep(f.sealed_parts(key, {"v"}, 5).front());
-    BOOST_TEST((f.all(1, "a*") == std::set<std::string>{"a1", "a2"}));
+    BOOST_TEST(f.all(1, "a*") == (std::set<std::string>{"a1", "a2"}));
     BOOST_TEST(f.all(10, {}, 4).empty());
 }
 
@@ -83,7 +84,7 @@ BOOST_AUTO_TEST_CASE(a_value_and_its_twin_are_in_one_page) {
 BOOST_AUTO_TEST_CASE(without_a_disk_memory_is_listed) {
     Fixture f;
     f.write("a", "1");
-    BOOST_TEST((f.all(10) == std::set<std::string>{"a"}));
+    BOOST_TEST(f.all(10) == std::set<std::string>{"a"});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

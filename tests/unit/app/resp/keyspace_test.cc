@@ -11,6 +11,7 @@
 
 #include "app/resp/value.h"
 #include "kv/tenant.h"
+#include "support/print.h"
 #include "unit/app/kv/fakes.h"
 
 using namespace exa;
@@ -195,7 +196,7 @@ BOOST_FIXTURE_TEST_CASE(a_value_in_parts_is_brought_whole_or_not_at_all, Pair) {
     std::string value(20'000'000, 'x');
     for (std::size_t i = 0; i < value.size(); i += 7) value[i] = static_cast<char>(i / 7);
     BOOST_TEST(other.set_large("a", value));
-    BOOST_TEST((mine.get("a") == value));
+    BOOST_TEST(mine.get("a") == value);
     other.restart();
     peer.keyspace = other.keyspace.get();
     const auto part = std::ranges::min(peer.disk.list(std::nullopt, 10), {}, &io::StoredInfo::bytes).key;
@@ -267,7 +268,7 @@ BOOST_FIXTURE_TEST_CASE(removing_what_only_an_owner_has_leaves_a_tombstone_for_i
     BOOST_REQUIRE(peer.told.size() == 1u);
     const auto removal = disk.find(std::get<0>(peer.told[0]));
     BOOST_REQUIRE(removal.has_value());
-    BOOST_TEST((removal->kind == kv::SegmentKind::tombstone));
+    BOOST_TEST(removal->kind == kv::SegmentKind::tombstone);
 }
 
 BOOST_FIXTURE_TEST_CASE(an_owner_that_says_nothing_is_a_miss_and_a_removal_leaves_a_tombstone_for_it, Pair) {
@@ -315,7 +316,7 @@ BOOST_AUTO_TEST_CASE(what_waits_for_the_disk_is_given_to_others_sealed_and_is_li
     BOOST_TEST(fixture.keyspace->find(b)->bytes == 0u);
     BOOST_TEST(!fixture.keyspace->find(key_of(1)).has_value());
     BOOST_TEST(sealer.verify(a, fixture.keyspace->get(a)->view()).value().stamp == fixture.keyspace->find(a)->stamp);
-    BOOST_TEST((sealer.verify(b, fixture.keyspace->get(b)->view()).value().kind == kv::SegmentKind::tombstone));
+    BOOST_TEST(sealer.verify(b, fixture.keyspace->get(b)->view()).value().kind == kv::SegmentKind::tombstone);
     BOOST_TEST(fixture.keyspace->get(key_of(1)) == nullptr);
     BOOST_TEST(fixture.run(fixture.operation(Verb::scan, {})).keys == std::vector<std::string>{"a"});
     auto none = fixture.operation(Verb::scan, {});
@@ -378,9 +379,9 @@ BOOST_AUTO_TEST_CASE(large_values_come_in_parts_and_come_back_whole_or_not_at_al
     std::string value(20'000'000, 'x');
     for (std::size_t i = 0; i < value.size(); i += 7) value[i] = static_cast<char>(i / 7);
     BOOST_TEST(fixture.set_large("a", value));
-    BOOST_TEST((fixture.get("a") == value));
+    BOOST_TEST(fixture.get("a") == value);
     fixture.restart();
-    BOOST_TEST((fixture.get("a") == value));
+    BOOST_TEST(fixture.get("a") == value);
     BOOST_TEST(fixture.number(Verb::length, {"a"}) == 20'000'000);
     fixture.restart();
     // One part goes, as an eviction takes it.
@@ -501,7 +502,7 @@ BOOST_AUTO_TEST_CASE(scanning_finds_every_stored_key_once) {
         found.insert(outcome.keys.begin(), outcome.keys.end());
     } while (outcome.cursor != 0);
     BOOST_TEST(found.size() == 25u);
-    BOOST_TEST((std::set(found.begin(), found.end()).size() == 25u));
+    BOOST_TEST(std::set(found.begin(), found.end()).size() == 25u);
     BOOST_TEST(!found.contains("key 3"));
     BOOST_TEST(found.contains("key large"));
 }

@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "support/print.h"
 #include "unit/app/resp/parts.h"
 
 using namespace exa;
@@ -21,7 +22,7 @@ BOOST_AUTO_TEST_CASE(a_write_is_later_than_all_that_is_known_of) {
     BOOST_TEST(third.stamp > second.stamp + 1000);
     const auto removal = f.cache.remove(user_key_of("b"), 3, third.stamp + 5000);
     BOOST_TEST(removal.stamp > third.stamp + 5000);
-    BOOST_TEST((first.keys.at(0) == user_key_of("a")));
+    BOOST_TEST(first.keys.at(0) == user_key_of("a"));
 }
 
 BOOST_AUTO_TEST_CASE(a_version_older_than_the_one_asked_for_is_no_hit) {
@@ -105,7 +106,7 @@ BOOST_AUTO_TEST_CASE(the_later_of_disk_and_memory_is_known) {
     const auto older = f.cache.known({{key, written.stamp - 1, 500}, true});
     BOOST_TEST(older.item.stamp == written.stamp);
     const kv::KnownValue later{{key, written.stamp + 1, 500}, true};
-    BOOST_TEST((f.cache.known(later) == later));
+    BOOST_TEST(f.cache.known(later) == later);
     BOOST_TEST(!f.cache.find_item(key).has_value());
 }
 
@@ -116,7 +117,7 @@ BOOST_AUTO_TEST_CASE(own_keys_are_listed_for_their_tenant_until_owners_have_them
     const auto written = f.write("a", "1");
     kv::SegmentKey last;
     last.bytes.fill(0xff);
-    BOOST_TEST((f.cache.list_own(3, {}, last) == std::vector{user_key_of("a")}));
+    BOOST_TEST(f.cache.list_own(3, {}, last) == std::vector{user_key_of("a")});
     BOOST_TEST(f.cache.list_own(4, {}, last).empty());
     f.cache.handle_stored(written.keys[0], written.stamp, true);
     BOOST_TEST(f.cache.list_own(3, {}, last).size() == 1u);

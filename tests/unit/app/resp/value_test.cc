@@ -4,6 +4,7 @@
 #include <set>
 
 #include "io/crypto/openssl_crypto.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::app;
@@ -51,7 +52,7 @@ BOOST_AUTO_TEST_CASE(bytes_and_keys_are_the_form_on_the_disk) {
 BOOST_AUTO_TEST_CASE(twins_and_parts_have_one_place_and_keys_of_their_own) {
     const kv::SegmentKey bytes = resp_key(crypto, Digest{}, "model@1@0@abc@halfkv_bytes");
     const kv::SegmentKey metadata = resp_key(crypto, Digest{}, "model@1@0@abc@halfmetadata");
-    BOOST_TEST((bytes != metadata));
+    BOOST_TEST(bytes != metadata);
     BOOST_TEST(kv::placement(bytes) == kv::placement(metadata));
     BOOST_TEST(kv::placement(bytes) != kv::placement(resp_key(crypto, Digest{}, "model@1@0@abd@halfkv_bytes")));
     std::set<kv::SegmentKey> parts;
@@ -60,8 +61,8 @@ BOOST_AUTO_TEST_CASE(twins_and_parts_have_one_place_and_keys_of_their_own) {
         BOOST_TEST(kv::placement(key) == kv::placement(bytes));
         BOOST_TEST(parts.insert(key).second);
     }
-    BOOST_TEST((resp_part_key(crypto, bytes, 7, 0) == bytes));
-    BOOST_TEST((resp_part_key(crypto, bytes, 8, 1) != resp_part_key(crypto, bytes, 7, 1)));
+    BOOST_TEST(resp_part_key(crypto, bytes, 7, 0) == bytes);
+    BOOST_TEST(resp_part_key(crypto, bytes, 8, 1) != resp_part_key(crypto, bytes, 7, 1));
     // An ending alone is a stem.
     BOOST_TEST(resp_stem("metadata") == "metadata");
     BOOST_TEST(resp_stem("kv_bytes2") == "kv_bytes2");

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 #include <optional>
 
+#include "support/print.h"
 #include "unit/app/resp/parts.h"
 
 using namespace exa;
@@ -57,7 +58,7 @@ BOOST_AUTO_TEST_CASE(others_are_told_what_is_here_and_their_verdict_counts) {
     later.stamp = written.stamp + 7;
     later.holders = {PeerId{2}};
     peers.found({later});
-    BOOST_TEST((f.verdict == later));
+    BOOST_TEST(f.verdict == later);
     BOOST_TEST(!f.cache.find_item(user_key_of("a")).has_value());
     BOOST_TEST(f.counters.searches == 1u);
     BOOST_TEST(f.counters.unsure == 1u);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "app/resp/value.h"
+#include "support/print.h"
 #include "unit/app/kv/fakes.h"
 
 using namespace exa;
@@ -46,7 +47,7 @@ BOOST_AUTO_TEST_CASE(a_sealed_version_reads_as_it_was_written) {
     BOOST_REQUIRE(read.has_value());
     BOOST_TEST(read->stamp == 7u);
     BOOST_TEST(read->tag == 3u);
-    BOOST_TEST((read->keys == written.keys));
+    BOOST_TEST(read->keys == written.keys);
     BOOST_TEST(!is_resp_whole(*read));
     BOOST_TEST(add_resp_part(*read, written.parts[1]));
     BOOST_TEST(is_resp_whole(*read));

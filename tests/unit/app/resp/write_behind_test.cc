@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <string>
 
+#include "support/print.h"
 #include "unit/app/resp/parts.h"
 
 using namespace exa;
@@ -96,8 +97,8 @@ BOOST_AUTO_TEST_CASE(owners_are_offered_every_part_sealed_the_first_last) {
     f.writer.stop();
     const auto offered = peers.offered();
     BOOST_TEST_REQUIRE(offered.size() == 2u);
-    BOOST_TEST((offered[0] == std::pair{version.keys[1], true}));
-    BOOST_TEST((offered[1] == std::pair{version.keys[0], true}));
+    BOOST_TEST(offered[0] == (std::pair{version.keys[1], true}));
+    BOOST_TEST(offered[1] == (std::pair{version.keys[0], true}));
 }
 
 BOOST_AUTO_TEST_CASE(what_the_disk_refuses_takes_the_older_version_with_it) {

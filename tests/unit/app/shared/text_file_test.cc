@@ -9,6 +9,7 @@
 
 #include "app/shared/errc.h"
 #include "scratch.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::app;
@@ -41,11 +42,11 @@ BOOST_AUTO_TEST_CASE(a_new_file_is_the_owners_and_a_replaced_one_keeps_its_mode)
 BOOST_AUTO_TEST_CASE(what_cannot_be_read_or_written_is_an_error_that_names_it) {
     const Scratch scratch;
     const std::string path = scratch.path / "file";
-    BOOST_TEST((read_text_file(path, 10).error().code == errc::data_dir));
+    BOOST_TEST(read_text_file(path, 10).error().code == errc::data_dir);
     BOOST_TEST(read_text_file(path, 10).error().detail.find(path) != std::string::npos);
     std::ofstream(path) << "long";
-    BOOST_TEST((read_text_file(path, 3).error().code == errc::data_dir));
-    BOOST_TEST((replace_text_file(scratch.path / "no" / "file", "x").error().code == errc::data_dir));
+    BOOST_TEST(read_text_file(path, 3).error().code == errc::data_dir);
+    BOOST_TEST(replace_text_file(scratch.path / "no" / "file", "x").error().code == errc::data_dir);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
