@@ -31,7 +31,7 @@ def option(peer, name):
 
 
 def test_show_tells_values_and_where_they_come_from(started):
-    peer, file = started
+    peer, _ = started
     assert option(peer, "router.queue_wait_ms") == {
         "name": "router.queue_wait_ms", "value": "100", "source": "file", "default": "2000", "live": True}
     assert option(peer, "model.engine")["source"] == "flag"

@@ -97,7 +97,8 @@ void describe_load(CLI::App& command, BenchOptions& options) {
     command.add_option("--trace-speed", config.trace_speed, "2 plays the trace in half its time")
         ->type_name("X")
         ->needs(trace);
-    command.add_option("--duration", options.duration_s, "Measured time after the warm-up; default: 30, with chaos 300")
+    command
+        .add_option("--duration", options.duration_s, "Measured time after the warm-up; default: 30, with chaos 300")
         ->type_name("SECONDS");
     command.add_option("--warmup", options.warmup_s, "Load before the measured time; default 3, 0 with --requests")
         ->type_name("SECONDS");
