@@ -13,7 +13,7 @@ Result<void> check_encryption(const PeerConfig& config, const membership::KeyRin
     if (config.security.allow_plaintext && ring.is_sealed())
         return error(errc::usage,
                      fmt::format("security.allow_plaintext: this peer has keys ({}); remove them to leave the "
-                                 "sealed cluster",
+                                 "encrypted cluster",
                                  config.security.cluster_key_file.empty() ? config.data_dir + "/keys"
                                                                           : "security.cluster_key_file"));
     if (ring.is_sealed() || config.security.allow_plaintext) return success();

@@ -394,7 +394,7 @@ void Peer::run() {
                {"gossip", to_string(advertise_.gossip)},
                {"link", to_string(advertise_.link)},
                {"rack", config_.rack},
-               {"sealed", base_.keys.is_sealed() ? "with key " + to_string(base_.keys.primary()->id) : "no"},
+               {"encrypted", base_.keys.is_sealed() ? "with key " + to_string(base_.keys.primary()->id) : "no"},
                {"api_keys", access_.keys() != nullptr ? config_.security.api_keys_file : "no"}});
     start_warm_up();
     shutdown_.maintain([this](bool hangup) {

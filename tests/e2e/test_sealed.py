@@ -31,7 +31,7 @@ def keys(peer, *arguments: str):
 
 
 def everyone(cluster, key: str, what: str) -> bool:
-    """Whether every peer sees every peer hold ("held_by") or use ("sealed_with_by") the key."""
+    """Whether every peer sees every peer hold ("held_by") or use ("used_by") the key."""
     for peer in cluster.peers:
         entries = [entry for entry in keys(peer, "list")["keys"] if entry["id"] == key]
         if not entries or entries[0][what] != len(cluster.peers):
@@ -46,7 +46,7 @@ def rotate(cluster, at: int = 0) -> tuple[str, str]:
     new = keys(peer, "add")["id"]
     wait_for(lambda: everyone(cluster, new, "held_by"), 20, "all hold the new key")
     keys(peer, "use", new)
-    wait_for(lambda: everyone(cluster, new, "sealed_with_by"), 20, "all use the new key")
+    wait_for(lambda: everyone(cluster, new, "used_by"), 20, "all use the new key")
     keys(peer, "remove", old)
     wait_for(lambda: all([key["id"] for key in keys(one, "list")["keys"]] == [new] for one in cluster.peers), 20,
              "the old key is gone everywhere")
@@ -87,7 +87,7 @@ def test_a_key_that_is_generated_as_json_is_one_that_peers_take(tmp_path):
 
 def test_a_sealed_cluster_answers_and_says_that_it_is_sealed(sealed):
     status = sealed.peers[1].admin("status")["seal"]
-    assert status["sealed"] and status["stored"] and not status["alarms"]
+    assert status["encrypted"] and status["stored"] and not status["alarms"]
     listed = keys(sealed.peers[2], "list")
     assert [key["id"] for key in listed["keys"]] == [status["primary"]]
     assert listed["keys"][0]["held_by"] == 3
@@ -143,7 +143,7 @@ def test_orders_that_could_cut_peers_off_are_refused_with_names(sealed):
     sealed.peers[2].start()
     wait_for(lambda: everyone(sealed, new, "held_by"), 30, "the returned peer holds the key")
     assert keys(peer, "use", new)["warning"] is None
-    wait_for(lambda: everyone(sealed, new, "sealed_with_by"), 20, "all use it")
+    wait_for(lambda: everyone(sealed, new, "used_by"), 20, "all use it")
 
 
 def test_a_kill_in_the_middle_of_a_rotation_loses_no_key(sealed):
@@ -156,7 +156,7 @@ def test_a_kill_in_the_middle_of_a_rotation_loses_no_key(sealed):
     sealed.peers[0].kill()
     sealed.peers[0].start()
     sealed.wait_ready(30)
-    wait_for(lambda: everyone(sealed, new, "sealed_with_by"), 30, "all use the new key, also who was killed")
+    wait_for(lambda: everyone(sealed, new, "used_by"), 30, "all use the new key, also who was killed")
 
 
 def test_a_peer_with_another_key_or_none_is_kept_out_and_both_sides_say_why(sealed, tmp_path, tiny_model, key_file):
@@ -182,7 +182,7 @@ def test_a_joiner_with_the_old_key_gets_in_while_it_is_installed_and_learns_the_
     new = keys(peer, "add")["id"]
     wait_for(lambda: everyone(sealed, new, "held_by"), 20, "all hold the new key")
     keys(peer, "use", new)
-    wait_for(lambda: everyone(sealed, new, "sealed_with_by"), 20, "all use the new key")
+    wait_for(lambda: everyone(sealed, new, "used_by"), 20, "all use the new key")
     seeds = f"--seeds=127.0.0.1:{peer.gossip_port}"
     with Stranger(tmp_path / "late", tiny_model, [seeds, f"--security-cluster-key-file={file}"]) as late:
         wait_for(lambda: late.sees(4, 3), 30, "the late one joined")

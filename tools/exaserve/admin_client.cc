@@ -41,7 +41,7 @@ struct Mark {
 
 constexpr std::array marks = {
     Mark{"GET", "members", "members"}, Mark{"GET", "status", "self"},       Mark{"GET", "replicas", "replicas"},
-    Mark{"GET", "ring", "pools"},      Mark{"GET", "route", "candidates"},  Mark{"GET", "keys", "sealed"},
+    Mark{"GET", "ring", "pools"},      Mark{"GET", "route", "candidates"},  Mark{"GET", "keys", "encrypted"},
     Mark{"GET", "kv", "enabled"},      Mark{"POST", "join", "seeds"},       Mark{"POST", "leave", "state"},
     Mark{"POST", "keys", "id"},        Mark{"POST", "confirm-dead", "held"}};
 

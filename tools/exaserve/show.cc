@@ -142,7 +142,8 @@ std::string status_text(const json::value& reply, Style style) {
                                " links that were not ours");
     for (const json::value& alarm : list(reply, "alarms")) out += line("alarm", alarm_text(alarm.as_string()));
     const json::value& seal = at(reply, "seal");
-    if (!seal.is_null()) out += line("sealed", at(seal, "sealed") == true ? "with key " + text(seal, "primary") : "no");
+    if (!seal.is_null())
+        out += line("encrypted", at(seal, "encrypted") == true ? "with key " + text(seal, "primary") : "no");
     for (const json::value& alarm : list(seal, "alarms")) {
         const std::string key = at(alarm, "key").is_null() ? "" : " (" + text(alarm, "key") + ")";
         out += line("alarm", text(alarm, "name") + key + ": " + text(alarm, "packets") + " packets, the last " +
@@ -236,16 +237,16 @@ std::string replicas_text(const json::value& reply, Style style) {
 }
 
 std::string keys_text(const json::value& reply, Style style) {
-    if (at(reply, "sealed") == false) return "not sealed: peers speak in plain text\n";
+    if (at(reply, "encrypted") == false) return "not encrypted: peers exchange plaintext\n";
     const std::string peers = std::to_string(list(reply, "peers").size());
-    Table table({{"KEY"}, {"HELD BY", Align::right}, {"SEALED WITH BY", Align::right}, {"MISSING ON"}});
+    Table table({{"KEY"}, {"HELD BY", Align::right}, {"USED BY", Align::right}, {"MISSING ON"}});
     for (const json::value& key : list(reply, "keys")) {
         std::string missing;
         for (const json::value& name : list(key, "missing_on")) missing += (missing.empty() ? "" : ", ") + text(name);
         table.add_row({text(key, "id") + (at(key, "primary") == true ? " *" : ""), text(key, "held_by") + "/" + peers,
-                       text(key, "sealed_with_by") + "/" + peers, missing.empty() ? "-" : missing});
+                       text(key, "used_by") + "/" + peers, missing.empty() ? "-" : missing});
     }
-    return table.render(style) + "\n* what the peer that was asked seals with\n";
+    return table.render(style) + "\n* the key that the asked peer encrypts with\n";
 }
 
 std::string field_text(const json::value& reply, std::string_view name) {

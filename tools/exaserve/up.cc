@@ -364,7 +364,7 @@ void describe(CLI::App& command, UpOptions& options) {
         ->expected(1)
         ->take_all();
     add_admin_key(command, options.admin_key);
-    command.add_flag("--sealed", options.sealed,
+    command.add_flag("--encrypted", options.sealed,
                      "Encrypt gossip and links with RUN_DIR/cluster.key, which is created if it is missing");
     command.add_flag("--follow", options.follow,
                      "Copy the peers' logs to standard error, each line with its peer's name");

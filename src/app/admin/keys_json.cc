@@ -48,7 +48,7 @@ json::object key_json(KeyId id, const ControlView& view) {
             {"primary", id == view.seal->primary},
             {"held_by", held},
             {"missing_on", std::move(missing)},
-            {"sealed_with_by", sealing}};
+            {"used_by", sealing}};
 }
 
 openai::ApiResult<KeyCommand> parse_add(const openai::Fields& fields) {
@@ -100,7 +100,7 @@ json::value keys_json(const ControlView& view) {
                                      {"primary", id_or_null(member->record->primary_key)},
                                      {"keys", ids_json(member->record->keys)}});
     }
-    return json::object{{"sealed", view.seal->sealed},
+    return json::object{{"encrypted", view.seal->sealed},
                         {"primary", id_or_null(view.seal->primary)},
                         {"keys", std::move(keys)},
                         {"peers", std::move(peers)}};
@@ -115,14 +115,14 @@ json::value seal_json(TimePoint now, const SealView& seal) {
                                       {"key", id_or_null(alarm.key)},
                                       {"last_seconds", std::chrono::duration<double>(now - alarm.last).count()}});
     const node::SealCounters& counters = seal.counters;
-    return json::object{{"sealed", seal.sealed},
+    return json::object{{"encrypted", seal.sealed},
                         {"primary", id_or_null(seal.primary)},
                         {"keys", ids_json(seal.installed)},
                         {"stored", seal.stored},
                         {"alarms", std::move(alarms)},
                         {"dropped",
-                         {{"plain", counters.plain},
-                          {"sealed", counters.sealed},
+                         {{"plaintext", counters.plain},
+                          {"encrypted", counters.sealed},
                           {"unknown_key", counters.unknown_key},
                           {"not_authentic", counters.not_authentic},
                           {"replayed", counters.replayed}}}};

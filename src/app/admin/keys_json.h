@@ -17,12 +17,12 @@
 
 namespace exa::app {
 
-// {"sealed","primary","keys":[{"id","primary","held_by","missing_on":[names],"sealed_with_by"}],
+// {"encrypted","primary","keys":[{"id","primary","held_by","missing_on":[names],"used_by"}],
 //  "peers":[{"name","liveness","primary","keys":[ids]}]}, the keys with the newest first; of peers that have not left.
 boost::json::value keys_json(const ControlView& view);
 
-// {"sealed","primary","keys":[ids],"stored","alarms":[{"name","packets","from","key","last_seconds"}],
-//  "dropped":{"plain","sealed","unknown_key","not_authentic","replayed"}}: what `status` says of the seal.
+// {"encrypted","primary","keys":[ids],"stored","alarms":[{"name","packets","from","key","last_seconds"}],
+//  "dropped":{"plaintext","encrypted","unknown_key","not_authentic","replayed"}}: what `status` says of the seal.
 boost::json::value seal_json(TimePoint now, const SealView& seal);
 
 openai::ApiResult<KeyCommand> parse_key_command(std::string_view body);

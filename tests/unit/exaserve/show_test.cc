@@ -100,14 +100,14 @@ BOOST_AUTO_TEST_CASE(answers_of_another_shape_are_shown_without_failing) {
 }
 
 BOOST_AUTO_TEST_CASE(keys_show_who_lacks_them) {
-    const std::string text = keys_text(reply(R"({"sealed":true,"primary":"0000000a","keys":[
-        {"id":"0000000a","primary":true,"held_by":1,"missing_on":["b","c"],"sealed_with_by":1}],
+    const std::string text = keys_text(reply(R"({"encrypted":true,"primary":"0000000a","keys":[
+        {"id":"0000000a","primary":true,"held_by":1,"missing_on":["b","c"],"used_by":1}],
         "peers":[{},{},{}]})"),
                                        Style::plain);
     BOOST_TEST(has(text, "0000000a *"), text);
     BOOST_TEST(has(text, "1/3"), text);
     BOOST_TEST(has(text, "b, c"), text);
-    BOOST_TEST(has(keys_text(reply(R"({"sealed":false})"), Style::plain), "not sealed"));
+    BOOST_TEST(has(keys_text(reply(R"({"encrypted":false})"), Style::plain), "not encrypted"));
 }
 
 BOOST_AUTO_TEST_CASE(status_shows_the_certificate_and_why_the_next_is_not_used) {
@@ -122,13 +122,14 @@ BOOST_AUTO_TEST_CASE(status_shows_the_certificate_and_why_the_next_is_not_used) 
 }
 
 BOOST_AUTO_TEST_CASE(status_shows_the_seal_and_its_alarms) {
-    const std::string text = status_text(reply(R"({"seal":{"sealed":true,"primary":"0000000a","stored":false,"alarms":[
+    const std::string text =
+        status_text(reply(R"({"seal":{"encrypted":true,"primary":"0000000a","stored":false,"alarms":[
         {"name":"receives plaintext gossip","packets":3,"from":"10.0.0.1:7946","key":null,"last_seconds":2}]}})"),
-                                         Style::plain);
-    BOOST_TEST(has(text, "sealed          with key 0000000a"), text);
+                    Style::plain);
+    BOOST_TEST(has(text, "encrypted       with key 0000000a"), text);
     BOOST_TEST(has(text, "receives plaintext gossip: 3 packets"), text);
     BOOST_TEST(has(text, "cannot be stored"), text);
-    BOOST_TEST(has(status_text(reply(R"({"seal":{"sealed":false}})"), Style::plain), "sealed          no"));
+    BOOST_TEST(has(status_text(reply(R"({"seal":{"encrypted":false}})"), Style::plain), "encrypted       no"));
 }
 
 BOOST_AUTO_TEST_CASE(the_kv_cache_is_shown_by_tier) {

@@ -52,9 +52,9 @@ BOOST_AUTO_TEST_SUITE(keys_json)
 
 BOOST_AUTO_TEST_CASE(keys_say_who_holds_them_who_does_not_and_who_seals_with_them) {
     BOOST_TEST(boost::json::serialize(app::keys_json(sample())) ==
-               R"({"sealed":true,"primary":"00000001","keys":[)"
-               R"({"id":"00000002","primary":false,"held_by":1,"missing_on":["b"],"sealed_with_by":0},)"
-               R"({"id":"00000001","primary":true,"held_by":2,"missing_on":[],"sealed_with_by":2}],"peers":[)"
+               R"({"encrypted":true,"primary":"00000001","keys":[)"
+               R"({"id":"00000002","primary":false,"held_by":1,"missing_on":["b"],"used_by":0},)"
+               R"({"id":"00000001","primary":true,"held_by":2,"missing_on":[],"used_by":2}],"peers":[)"
                R"({"name":"a","liveness":"alive","primary":"00000001","keys":["00000001","00000002"]},)"
                R"({"name":"b","liveness":"lost","primary":"00000001","keys":["00000001"]}]})");
 }
@@ -64,9 +64,9 @@ BOOST_AUTO_TEST_CASE(a_peer_without_keys_says_so_and_shows_its_alarms) {
     seal.alarms = {{membership::EventKind::heard_encrypted, 7, *parse_endpoint("10.0.0.1:7946"), {}, TimePoint{}}};
     seal.counters.sealed = 7;
     BOOST_TEST(boost::json::serialize(app::seal_json(TimePoint{std::chrono::seconds{2}}, seal)) ==
-               R"({"sealed":false,"primary":null,"keys":[],"stored":true,"alarms":[)"
+               R"({"encrypted":false,"primary":null,"keys":[],"stored":true,"alarms":[)"
                R"({"name":"receives encrypted gossip but has no key","packets":7,"from":"10.0.0.1:7946","key":null,)"
-               R"("last_seconds":2E0}],"dropped":{"plain":0,"sealed":7,"unknown_key":0,"not_authentic":0,)"
+               R"("last_seconds":2E0}],"dropped":{"plaintext":0,"encrypted":7,"unknown_key":0,"not_authentic":0,)"
                R"("replayed":0}})");
 }
 
