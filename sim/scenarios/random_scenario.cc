@@ -142,7 +142,8 @@ std::string random_scenario(std::uint64_t number, RandomMix mix) {
             writer.chance(0.3) ? writer.between(0, 0.3) : 0, writer.chance(0.3) ? writer.between(0, 0.5) : 0);
     if (kv)
         text += fmt::format(
-            "\n[kv]\nrate = {:.1f}\nfrom_s = 8\nchats = {}\ntenants = {}\nmodels = {}\nshared = {:.2f}\nturn_segments "
+            "\n[kv]\nrate = {:.1f}\nfrom_s = 8\nconversations = {}\ntenants = {}\nmodels = {}\nshared = "
+            "{:.2f}\nturn_segments "
             "= "
             "{}\nsegment_bytes = {}\ncapacity_segments = {}\n",
             writer.between(1, 10), 5 + writer.below(100), 1 + writer.below(3), 1 + writer.below(3), writer.unit(),
