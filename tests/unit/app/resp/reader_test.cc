@@ -14,7 +14,7 @@ namespace {
 
 struct Fixture : RespPartsFixture {
     explicit Fixture(io::SegmentStore* disk = nullptr, KvPeers* peers = nullptr)
-        : RespPartsFixture(disk, peers),
+        : RespPartsFixture(disk, peers, 64 << 20),
           versions(deps, cache, guard, counters),
           workers(disk == nullptr ? 0 : 1),
           reader(deps, cache, versions, workers, guard, counters) {}
@@ -42,6 +42,9 @@ struct Fixture : RespPartsFixture {
     WorkQueue workers;
     RespReader reader;
 };
+
+// What a part holds that is not the last one.
+const std::string full(resp_part_bytes_max, 'x');
 
 kv::ValueVerdict with_peer(std::uint64_t stamp, std::uint32_t bytes = 0) {
     kv::ValueVerdict verdict;
@@ -76,9 +79,9 @@ BOOST_AUTO_TEST_CASE(a_value_in_memory_is_answered_within_the_call) {
 BOOST_AUTO_TEST_CASE(what_was_read_from_the_disk_stays_in_memory) {
     FakeDisk disk;
     Fixture f(&disk);
-    for (const auto& part : f.sealed_parts("a", {"1", "2", "3"}, 5)) disk.keep(part);
-    BOOST_TEST(f.text("a") == "123");
-    BOOST_TEST(f.text("a") == "123");
+    for (const auto& part : f.sealed_parts("a", {full, full, "3"}, 5)) disk.keep(part);
+    BOOST_TEST((f.text("a") == full + full + "3"));
+    BOOST_TEST((f.text("a") == full + full + "3"));
     BOOST_TEST(f.counters.hits_disk == 1u);
     BOOST_TEST(f.counters.hits_memory == 1u);
 }
@@ -86,14 +89,16 @@ BOOST_AUTO_TEST_CASE(what_was_read_from_the_disk_stays_in_memory) {
 BOOST_AUTO_TEST_CASE(a_value_that_lacks_a_part_is_a_miss) {
     FakeDisk disk;
     Fixture f(&disk);
-    const auto parts = f.sealed_parts("a", {"1", "2", "3"}, 5);
+    const auto parts = f.sealed_parts("a", {full, full, "3"}, 5);
     disk.keep(parts[0]);
     disk.keep(parts[2]);
     BOOST_TEST(f.text("a") == "(none)");
     // A part of another write does not fit either.
-    disk.keep(f.sealed_parts("a", {"1", "2", "3"}, 6)[1]);
+    disk.keep(f.sealed_parts("a", {full, full, "3"}, 6)[1]);
     BOOST_TEST(f.text("a") == "(none)");
     BOOST_TEST(f.counters.misses == 2u);
+    disk.keep(parts[1]);
+    BOOST_TEST(f.text("a").size() == 2 * full.size() + 1);
 }
 
 BOOST_AUTO_TEST_CASE(values_from_memory_disk_and_peers_are_one_answer) {
