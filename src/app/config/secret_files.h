@@ -16,7 +16,7 @@ struct ExposedFile {
     std::string key;  // of the configuration
     std::string path;
     std::string mode;  // "0644"
-    std::string fix;  // a command
+    std::string fix;   // a command
 };
 
 enum class Secrecy : std::uint8_t {
