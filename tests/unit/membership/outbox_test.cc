@@ -132,8 +132,8 @@ BOOST_AUTO_TEST_CASE(link_messages_say_where_links_are_accepted_and_for_which_in
     Outbox outbox(start);
     wire::Sync ping;
     ping.kind = wire::SyncKind::ping;
-    outbox.send(bench.roster, contents().header, {PeerId{101}, ping});
-    outbox.send(bench.roster, contents().header, {PeerId{300}, ping});
+    outbox.send(bench.config, bench.roster, contents().header, {PeerId{101}, ping});
+    outbox.send(bench.config, bench.roster, contents().header, {PeerId{300}, ping});
     const auto known = outbox.poll_sync();
     BOOST_TEST(known->link == endpoint(101));
     BOOST_TEST(known->generation == Generation{1});
