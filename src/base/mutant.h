@@ -12,7 +12,7 @@ enum class Mutant : std::uint8_t {
     lost_refutation,           // a suspect's refutation never leaves it
     no_indirect_probe,         // no member is asked for an indirect probe, nor is the link probed
     deaf_to_bad_news,          // suspicions and deaths are not passed on
-    silent_joiner,             // records of joiners are not passed on
+    silent_joiner,             // records of others are not passed on
     wrong_incarnation,         // deaths name an incarnation that never existed
     no_anti_entropy,           // peers never compare digests
     acks_lost,                 // probes are never acknowledged

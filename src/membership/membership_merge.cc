@@ -111,7 +111,7 @@ void Membership::merge_record(const Source& source, const wire::RecordDelta& del
             pulls_.arrived(id);
             if (!roster_.find(id)->is_live()) return;
             if (config_.mutant == Mutant::eager_undertaker) return mark_dead(source.now, id, delta.incarnation, self());
-            if (config_.mutant != Mutant::silent_joiner) outbox_.updates().add_record(id, base);
+            outbox_.updates().add_record(id, base);
             if (was_in_view) emit({EventKind::updated, id});
             if (is_renamed) check_name(id);
             spread(source.now);
@@ -145,8 +145,7 @@ void Membership::merge_new_instance(const Source& source, const wire::RecordDelt
     if (state == wire::MemberState::suspect) suspect(source.now, id, peer.incarnation, source.from);
     check_name(id);
     // Everyone else knows already what a newcomer hears in its first comparison.
-    const bool is_silent = config_.mutant == Mutant::silent_joiner;
-    if (!is_silent && (bootstrap_.is_joined() || !source.compared)) outbox_.updates().add_record(id, 0);
+    if (bootstrap_.is_joined() || !source.compared) outbox_.updates().add_record(id, 0);
     spread(source.now);
 }
 

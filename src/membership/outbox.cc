@@ -36,9 +36,14 @@ bool push_bounded(std::deque<T>& queue, T item, std::size_t most) {
     return is_full;
 }
 
-// Mutant::future_generation.
-void date_ahead(std::vector<wire::Fact>& facts) {
-    for (wire::Fact& fact : facts) ++fact.generation.value;
+// Of a packet or a link message that is about to leave.
+template <class Message>
+void break_on_purpose(Mutant mutant, Message& message) {
+    const PeerId self = message.header.sender;
+    if (mutant == Mutant::future_generation)
+        for (wire::Fact& fact : message.facts) ++fact.generation.value;
+    if (mutant == Mutant::silent_joiner)
+        std::erase_if(message.records, [self](const auto& record) { return record.peer != self; });
 }
 
 }  // namespace
@@ -85,7 +90,7 @@ void Outbox::send(const Step& step, const Contents& contents, PacketOut out) {
     for (const auto& record : packet.records) room -= std::min(room, wire::size_bound(record));
     const std::uint32_t budget = retransmits(step.config, step.roster.live_count());
     updates_.fill(step.now, step.roster, contents.loads, budget, room, packet);
-    if (step.config.mutant == Mutant::future_generation) date_ahead(packet.facts);
+    break_on_purpose(step.config.mutant, packet);
     auto bytes = wire::encode(packet);
     EXA_CHECK(bytes.has_value());
     if (step.config.mutant == Mutant::packet_too_long) bytes.value().resize(wire::datagram_bytes_max + 1);
@@ -96,7 +101,7 @@ void Outbox::send(const Step& step, const Contents& contents, PacketOut out) {
 
 void Outbox::send(const Config& config, const Roster& roster, const wire::Header& header, SyncOut out) {
     out.sync.header = header;
-    if (config.mutant == Mutant::future_generation) date_ahead(out.sync.facts);
+    break_on_purpose(config.mutant, out.sync);
     auto bytes = wire::encode(out.sync);
     EXA_CHECK(bytes.has_value());
     const Peer* peer = roster.find(out.to);
