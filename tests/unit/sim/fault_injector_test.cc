@@ -39,7 +39,7 @@ struct World {
     io::OpenSslCrypto crypto;
     Cluster cluster{scenario.cluster, 1, crypto};
     Oracles oracles{scenario, cluster};
-    FaultInjector injector{scenario, cluster, oracles, Mutant::none};
+    FaultInjector injector{scenario, cluster, oracles};
 };
 
 }  // namespace
