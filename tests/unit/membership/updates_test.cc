@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(loads_go_to_whoever_knows_nothing_of_the_peer_or_asks_for_a
 BOOST_AUTO_TEST_CASE(a_long_answer_is_cut_into_messages_that_encode_and_all_but_the_last_say_more) {
     Roster peers(start, record(me.value), 1, 1000);
     std::vector<Pull> lacking;
-    for (std::uint64_t id = 101; id < 161; ++id) {
+    for (std::uint64_t id = 101; id < 301; ++id) {
         peers.apply(start, whole(record(id, 1, 100)));
         lacking.push_back({PeerId{id}, {}, 0});
     }
