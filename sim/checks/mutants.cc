@@ -27,7 +27,7 @@ constexpr std::array infos = std::to_array<MutantInfo>({
     {Mutant::busy_is_failure, "busy-is-failure", "a busy answer counts as a failure of the replica", "load-spike"},
     {Mutant::client_error_is_failure, "client-error-is-failure", "a client's error counts as one of the replica",
      "client-errors"},
-    {Mutant::receiver_trusts_entry, "receiver-trusts-entry", "a replica does not look whether it serves that model",
+    {Mutant::receiver_trusts_ingress, "receiver-trusts-ingress", "a replica does not look whether it serves that model",
      "model-swap"},
     {Mutant::resume_repeats, "resume-repeats", "a stream that moves repeats a token, and its entry does not look",
      "kill-streams"},
@@ -38,7 +38,8 @@ constexpr std::array infos = std::to_array<MutantInfo>({
     {Mutant::early_publish, "early-publish", "a segment is acknowledged before it is on the disk", "disk-stall"},
     {Mutant::values_unasked, "values-unasked", "what a peer has of a value is taken for the last version", "kv-values"},
     {Mutant::lost_repair, "lost-repair", "offers of a repair are never made", "rack-loss-during-repair"},
-    {Mutant::places_leak, "places-leak", "a place given back while the batch is full is sometimes lost", "load-spike"},
+    {Mutant::permits_leak, "permits-leak", "a place given back while the batch is full is sometimes lost",
+     "load-spike"},
 });
 
 }  // namespace

@@ -138,7 +138,7 @@ void Cluster::call_handler(const Event& event) {
 }
 
 void Cluster::handle(const Event& event) {
-    // A timer that was armed anew since is no event at all.
+    // A timer that was armed again since is no event at all.
     if (event.kind == EventKind::timer) {
         const Peer& peer = peers_[event.host];
         if (event.boot != peer.boot || event.at != peer.armed_for) return;

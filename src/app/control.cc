@@ -36,7 +36,7 @@ using membership::EventKind;
 // Names in seeds are looked up again this often until the peer has joined: DNS may learn of new peers.
 constexpr std::chrono::seconds resolve_again{10};
 // Between two lines about gossip of other clusters, which anyone may send.
-constexpr std::chrono::minutes stranger_quiet{10};
+constexpr std::chrono::minutes foreign_gossip_quiet{10};
 constexpr std::chrono::seconds load_period{1};
 constexpr std::size_t seeds_max = 128;
 
@@ -106,38 +106,38 @@ EventText text_of(EventKind kind) {
 }  // namespace
 
 struct Control::State {
-    explicit State(ControlParts given)
-        : parts(std::move(given)),
-          links(context, {}, parts.identity, parts.log, {&parts.crypto, parts.first_keys}),
+    explicit State(ControlDeps given)
+        : deps(std::move(given)),
+          links(context, {}, deps.identity, deps.log, {&deps.crypto, deps.first_keys}),
           socket(context) {
         links.on_sync([this](PeerId from, Bytes message) { take_sync(from, message); });
         links.on_broken([this](PeerId peer, Generation generation) {
-            node->handle_link_broken(parts.clock.now(), peer, generation);
+            node->handle_link_broken(deps.clock.now(), peer, generation);
             pump();
         });
     }
 
     void take_packet(const Endpoint& from, ByteView bytes) {
-        if (const auto taken = node->handle_packet(parts.clock.now(), from, bytes); !taken) {
+        if (const auto taken = node->handle_packet(deps.clock.now(), from, bytes); !taken) {
             ++gossip_refused;
-            if (taken.error().code == wire::errc::wrong_cluster) tell_of_stranger(from);
+            if (taken.error().code == wire::errc::wrong_cluster) log_foreign_gossip(from);
         }
         pump();
     }
 
     // Somebody takes this peer for one of his cluster: he was ordered to join the wrong one, or has the wrong name.
-    void tell_of_stranger(const Endpoint& from) {
+    void log_foreign_gossip(const Endpoint& from) {
         const auto now = std::chrono::steady_clock::now();
-        if (stranger_told && now - *stranger_told < stranger_quiet) return;
-        stranger_told = now;
-        parts.log.warn("membership", "hears gossip of a cluster with another name, and ignores it",
-                       {{"from", to_string(from)}});
+        if (foreign_gossip_logged && now - *foreign_gossip_logged < foreign_gossip_quiet) return;
+        foreign_gossip_logged = now;
+        deps.log.warn("membership", "hears gossip of a cluster with another name, and ignores it",
+                      {{"from", to_string(from)}});
     }
 
     void take_sync(PeerId from, ByteView bytes) {
-        if (const auto taken = node->handle_sync(parts.clock.now(), from, bytes); !taken)
-            parts.log.debug("membership", "a link message was ignored",
-                            {{"from", to_string(from)}, {"error", taken.error().message()}});
+        if (const auto taken = node->handle_sync(deps.clock.now(), from, bytes); !taken)
+            deps.log.debug("membership", "a link message was ignored",
+                           {{"from", to_string(from)}, {"error", taken.error().message()}});
         pump();
     }
 
@@ -152,8 +152,8 @@ struct Control::State {
     }
 
     void publish_soon() {
-        const TimePoint now = parts.clock.now();
-        const auto due = publish_schedule.handle_change(now, urgent, parts.view.was_read());
+        const TimePoint now = deps.clock.now();
+        const auto due = publish_schedule.handle_change(now, urgent, deps.view.was_read());
         if (!due) return;
         if (*due <= now) {
             asio::post(context, [this] { publish(); });
@@ -170,11 +170,11 @@ struct Control::State {
         const PeerId to = message.to;
         const auto sent = co_await links.send_sync(message.link, to, std::move(message.bytes));
         if (sent || sent.error().code == io::errc::closed) co_return;
-        parts.log.debug("membership", "no link for a message",
-                        {{"to", to_string(to)}, {"error", sent.error().message()}});
+        deps.log.debug("membership", "no link for a message",
+                       {{"to", to_string(to)}, {"error", sent.error().message()}});
         // One that is short of descriptors itself must not suspect everybody.
         if (sent.error().code == io::errc::system) co_return;
-        node->handle_link_broken(parts.clock.now(), to, message.generation);
+        node->handle_link_broken(deps.clock.now(), to, message.generation);
         pump();
     }
 
@@ -182,11 +182,11 @@ struct Control::State {
         if (event.kind == EventKind::keys_changed) store_keys();
         const EventText text = text_of(event.kind);
         urgent = urgent || node::is_urgent(event.kind);
-        parts.log.write(text.level, "membership", text.text,
-                        {{"remote_peer", to_string(event.peer)},
-                         {"generation", std::to_string(event.generation.value)},
-                         {"other", to_string(event.other)}});
-        if (event.refuse && parts.on_refused) std::exchange(parts.on_refused, nullptr)(text.text);
+        deps.log.write(text.level, "membership", text.text,
+                       {{"remote_peer", to_string(event.peer)},
+                        {"generation", std::to_string(event.generation.value)},
+                        {"other", to_string(event.other)}});
+        if (event.refuse && deps.on_refused) std::exchange(deps.on_refused, nullptr)(text.text);
         if (event.kind == EventKind::joined_cluster) joined = true;
         if (event.kind == EventKind::left_cluster) left = true;
     }
@@ -195,15 +195,15 @@ struct Control::State {
     // again with every measurement.
     void store_keys() {
         const membership::KeyRing ring = node->keys();
-        const auto stored = parts.keys.store(ring);
+        const auto stored = deps.keys.store(ring);
         if (stored)
-            node->keys_stored(parts.clock.now(), ring);
+            node->keys_stored(deps.clock.now(), ring);
         else
-            parts.log.error("keys", "the key ring cannot be stored", {{"error", stored.error().message()}});
+            deps.log.error("keys", "the key ring cannot be stored", {{"error", stored.error().message()}});
         auto keys = std::make_shared<const LinkKeys>(ring.link_keys());
         links.set_keys(keys);
-        parts.on_keys(std::move(keys));
-        keys_news = urgent = true;
+        deps.on_keys(std::move(keys));
+        keys_changed = urgent = true;
     }
 
     std::shared_ptr<const SealView> seal_view() const {
@@ -213,7 +213,7 @@ struct Control::State {
         view->primary = ring.is_sealed() ? ring.primary()->id : KeyId{};
         view->installed = ring.newest_first();
         view->stored = ring == node->stored_keys();
-        view->alarms = node->seal().alarms(parts.clock.now());
+        view->alarms = node->seal().alarms(deps.clock.now());
         view->counters = node->seal().counters();
         return view;
     }
@@ -224,7 +224,7 @@ struct Control::State {
             secret = *command.secret;
         else
             io::fill_random(secret);
-        const ClusterKey key = cluster_key(parts.crypto, secret);
+        const ClusterKey key = cluster_key(deps.crypto, secret);
         EXA_TRY(node->add_key(now, key));
         return KeyChange{key.id, {}};
     }
@@ -238,25 +238,25 @@ struct Control::State {
     }
 
     Result<KeyChange> change_keys(const KeyCommand& command) {
-        const TimePoint now = parts.clock.now();
+        const TimePoint now = deps.clock.now();
         EXA_TRY(KeyChange change, std::visit([&](const auto& given) { return change_key(now, given); }, command));
         static constexpr std::array texts = {"a key was added", "a key is the primary one now", "a key was removed"};
-        parts.log.write(change.warning.empty() ? LogLevel::info : LogLevel::warn, "keys", texts[command.index()],
-                        {{"key", to_string(change.id)}, {"insisted_against", change.warning}});
+        deps.log.write(change.warning.empty() ? LogLevel::info : LogLevel::warn, "keys", texts[command.index()],
+                       {{"key", to_string(change.id)}, {"insisted_against", change.warning}});
         pump();
         return change;
     }
 
     void publish() {
         publish_timer.cancel();
-        publish_schedule.handle_published(parts.clock.now());
+        publish_schedule.handle_published(deps.clock.now());
         urgent = false;
         auto members = node->members();
         const auto& before = published;
         if (before && before->members == members && before->draining == draining &&
-            before->gossip_refused == gossip_refused && !keys_news)
+            before->gossip_refused == gossip_refused && !keys_changed)
             return;
-        keys_news = false;
+        keys_changed = false;
         auto next = std::make_shared<ControlView>();
         next->members = std::move(members);
         next->routing = node->routing();
@@ -265,7 +265,7 @@ struct Control::State {
         next->draining = draining;
         next->seal = seal_view();
         published = next;
-        parts.view.store(std::move(next));
+        deps.view.store(std::move(next));
     }
 
     void arm() {
@@ -276,13 +276,13 @@ struct Control::State {
         timer.async_wait([this](const boost::system::error_code& cancelled) {
             if (cancelled) return;
             armed_for = time_never;
-            node->handle_timeout(parts.clock.now());
+            node->handle_timeout(deps.clock.now());
             pump();
         });
     }
 
-    // Whether an order to join did anything shows in the members only.
-    asio::awaitable<void> tell_of_silence(const std::vector<Endpoint> asked, std::uint64_t order) {
+    // Whether a request to join did anything shows in the members only.
+    asio::awaitable<void> log_silent_seeds(const std::vector<Endpoint> asked, std::uint64_t request) {
         asio::steady_timer pause(context, resolve_again);
         co_await pause.async_wait(asio::as_tuple(asio::use_awaitable));
         const auto members = node->members();
@@ -290,11 +290,11 @@ struct Control::State {
             return std::ranges::find(asked, member->record->gossip) != asked.end() &&
                    member->record->id != members->self;
         });
-        if (order != join_order || has_answered || asked.empty()) co_return;
-        parts.log.warn("membership",
-                       "no seed of the join command has answered: they are down, in a cluster with another name, or "
-                       "encrypt with other keys",
-                       {{"seeds", std::to_string(asked.size())}});
+        if (request != join_request || has_answered || asked.empty()) co_return;
+        deps.log.warn("membership",
+                      "no seed of the join command has answered: they are down, in a cluster with another name, or "
+                      "encrypt with other keys",
+                      {{"seeds", std::to_string(asked.size())}});
     }
 
     // Looks all seeds up until this peer has joined; numbers are their own answer.
@@ -302,31 +302,31 @@ struct Control::State {
         for (std::string& seed : more)
             if (seeds.size() < seeds_max && std::ranges::find(seeds, seed) == seeds.end())
                 seeds.push_back(std::move(seed));
-        const std::uint64_t order = ++join_order;
+        const std::uint64_t request = ++join_request;
         // Also a peer that stands alone.
         const bool had_joined = joined;
-        while (order == join_order) {
+        while (request == join_request) {
             io::Resolved resolved = co_await io::resolve_all(seeds, 0, std::chrono::seconds(5));
-            if (order != join_order) co_return;
+            if (request != join_request) co_return;
             for (const Error& failure : resolved.failures)
-                parts.log.warn("membership", "a seed cannot be looked up", {{"error", failure.message()}});
+                deps.log.warn("membership", "a seed cannot be looked up", {{"error", failure.message()}});
             const std::vector<Endpoint> asked = resolved.endpoints;
-            node->join(parts.clock.now(), std::move(resolved.endpoints));
+            node->join(deps.clock.now(), std::move(resolved.endpoints));
             pump();
             if (joined && resolved.failures.empty()) {
-                if (had_joined) co_await tell_of_silence(asked, order);
+                if (had_joined) co_await log_silent_seeds(asked, request);
                 co_return;
             }
             asio::steady_timer pause(context, resolve_again);
             co_await pause.async_wait(asio::as_tuple(asio::use_awaitable));
             if (joined) co_return;
             // Peers of a sealed cluster answer nobody who holds none of their keys, so silence is all that shows here.
-            parts.log.warn("membership",
-                           node->keys().is_sealed() ? "no seed has answered: it is down, of a cluster with another "
-                                                      "name, or holds none of the keys of this peer"
-                                                    : "no seed has answered: it is down, of a cluster with another "
-                                                      "name, or its cluster is sealed and this peer has no key",
-                           {{"seeds", std::to_string(seeds.size())}});
+            deps.log.warn("membership",
+                          node->keys().is_sealed() ? "no seed has answered: it is down, of a cluster with another "
+                                                     "name, or holds none of the keys of this peer"
+                                                   : "no seed has answered: it is down, of a cluster with another "
+                                                     "name, or its cluster is sealed and this peer has no key",
+                          {{"seeds", std::to_string(seeds.size())}});
         }
     }
 
@@ -335,9 +335,9 @@ struct Control::State {
         asio::steady_timer pause(context);
         while (true) {
             std::vector<wire::LoadReport> loads;
-            const auto replicas = parts.replicas->all();
+            const auto replicas = deps.replicas->all();
             for (const auto& replica : *replicas) loads.push_back(replica->backend->load());
-            node->set_loads(parts.clock.now(), loads);
+            node->set_loads(deps.clock.now(), loads);
             if (!(node->keys() == node->stored_keys())) store_keys();
             pump();
             pause.expires_after(load_period);
@@ -345,16 +345,16 @@ struct Control::State {
         }
     }
 
-    template <class Order>
-    void post(Order order) {
-        asio::post(context, [this, order = std::move(order)]() mutable {
-            order(*node, parts.clock.now());
+    template <class Command>
+    void post(Command command) {
+        asio::post(context, [this, command = std::move(command)]() mutable {
+            command(*node, deps.clock.now());
             urgent = true;
             pump();
         });
     }
 
-    ControlParts parts;
+    ControlDeps deps;
     asio::io_context context{1};
     io::LinkPool links;
     io::UdpSocket socket;
@@ -362,14 +362,14 @@ struct Control::State {
     TimePoint armed_for = time_never;
     std::unique_ptr<node::Node> node;
     std::uint64_t gossip_refused = 0;
-    std::optional<std::chrono::steady_clock::time_point> stranger_told;
+    std::optional<std::chrono::steady_clock::time_point> foreign_gossip_logged;
     std::atomic<std::size_t> syncs_waiting = 0;
     std::vector<std::string> seeds;
-    std::uint64_t join_order = 0;
+    std::uint64_t join_request = 0;
     bool joined = false;
     bool draining = false;
     node::PublishSchedule publish_schedule;
-    bool keys_news = false;
+    bool keys_changed = false;
     bool urgent = false;
     asio::steady_timer publish_timer{context};
     std::shared_ptr<const ControlView> published;
@@ -380,7 +380,7 @@ struct Control::State {
     std::jthread thread;
 };
 
-Control::Control(ControlParts parts) : state_(std::make_unique<State>(std::move(parts))) {}
+Control::Control(ControlDeps deps) : state_(std::make_unique<State>(std::move(deps))) {}
 
 Control::~Control() {
     state_->context.stop();

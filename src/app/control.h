@@ -1,6 +1,5 @@
-// Control: the one strand that owns the node object. Packets, timers and orders go in, datagrams and link messages come
-// out, and new views are published for the data plane: bad news and what our owner ordered in the turn it came, the
-// rest a few milliseconds later with all that came meanwhile.
+// Control: the one strand that owns the node object. Packets, timers and commands go in; datagrams and link messages
+// come out, and new views are published for the data plane (node/publish_schedule.h says when).
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -21,7 +20,7 @@
 
 namespace exa::app {
 
-struct ControlParts {
+struct ControlDeps {
     io::LinkIdentity identity;
     std::shared_ptr<LocalReplicas> replicas;
     SharedView& view;  // outlives this object, like the two below
@@ -39,7 +38,7 @@ struct ControlParts {
 
 class Control {
   public:
-    explicit Control(ControlParts parts);
+    explicit Control(ControlDeps deps);
     // Stops the strand. Nobody is told: leave() first for that.
     ~Control();
     Control(const Control&) = delete;

@@ -145,13 +145,13 @@ class PlaneStop {
     const std::vector<std::unique_ptr<DataPlane>>& planes_;
 };
 
-IngressConfig entry_config(const PeerConfig& config) {
-    IngressConfig entry;
-    entry.hash_only = config.http.routing == RoutingMode::hash;
-    entry.request.first_byte_timeout = config.http.first_byte_timeout;
-    entry.request.idle_timeout = config.http.stream_idle_timeout;
-    entry.warm_up_secret = fmt::format("{:016x}{:016x}", io::random_u64(), io::random_u64());
-    return entry;
+IngressConfig ingress_config(const PeerConfig& config) {
+    IngressConfig ingress;
+    ingress.hash_only = config.http.routing == RoutingMode::hash;
+    ingress.request.first_byte_timeout = config.http.first_byte_timeout;
+    ingress.request.idle_timeout = config.http.stream_idle_timeout;
+    ingress.warm_up_secret = fmt::format("{:016x}{:016x}", io::random_u64(), io::random_u64());
+    return ingress;
 }
 
 // The replicas that the configuration asks for, in state `warming`.
@@ -178,7 +178,7 @@ Result<std::shared_ptr<LocalReplicas>> start_replicas(const PeerConfig& config, 
 class Peer {
   public:
     Peer(const PeerConfig& config, LiveConfig& live, ShutdownSignal& shutdown, std::string_view software,
-         const PeerContext& base, AccessControl& access, IngressConfig entry, std::shared_ptr<LocalReplicas> replicas,
+         const PeerContext& base, AccessControl& access, IngressConfig ingress, std::shared_ptr<LocalReplicas> replicas,
          std::shared_ptr<KvService> kv, Log& log);
 
     // All ports; nothing is answered yet. errc::cannot_bind.
@@ -208,7 +208,7 @@ class Peer {
     const std::string software_;
     const PeerContext& base_;
     AccessControl& access_;
-    const IngressConfig entry_;
+    const IngressConfig ingress_;
     const std::shared_ptr<LocalReplicas> replicas_;
     const std::shared_ptr<KvService> kv_;  // null: none
     Log& log_;
@@ -250,15 +250,15 @@ std::unique_ptr<KvReplicatorThread> make_replicator(const PeerContext& base, KvS
 }
 
 Peer::Peer(const PeerConfig& config, LiveConfig& live, ShutdownSignal& shutdown, std::string_view software,
-           const PeerContext& base, AccessControl& access, IngressConfig entry, std::shared_ptr<LocalReplicas> replicas,
-           std::shared_ptr<KvService> kv, Log& log)
+           const PeerContext& base, AccessControl& access, IngressConfig ingress,
+           std::shared_ptr<LocalReplicas> replicas, std::shared_ptr<KvService> kv, Log& log)
     : config_(config),
       live_(live),
       shutdown_(shutdown),
       software_(software),
       base_(base),
       access_(access),
-      entry_(std::move(entry)),
+      ingress_(std::move(ingress)),
       replicas_(std::move(replicas)),
       kv_(std::move(kv)),
       log_(log),
@@ -295,7 +295,7 @@ Control Peer::make_control() {
 DataPlaneShared Peer::make_shared_parts() {
     return {.identity = base_.identity,
             .router = config_.router,
-            .ingress = entry_,
+            .ingress = ingress_,
             .http = config_.http_server,
             .replicas = replicas_,
             .view = view_,
@@ -414,7 +414,7 @@ void Peer::start_warm_up() {
     const Certificates* certificates = access_.certificates();
     warm_up_ = std::make_unique<WarmUp>(
         WarmUpConfig{.url = (certificates != nullptr ? "https://" : "http://") + to_string(advertise_.http),
-                     .secret = entry_.warm_up_secret,
+                     .secret = ingress_.warm_up_secret,
                      .trust = [certificates] { return certificates != nullptr ? certificates->trust() : nullptr; }},
         replicas_->all(), [this](ReplicaId id) { set_ready(id, true); }, log_);
 }
@@ -471,11 +471,11 @@ Result<void> run_peer(const ConfigInputs& inputs, std::string_view software) {
     EXA_TRY(const std::shared_ptr<KvService> kv,
             start_kv(config, base->identity.peer, base->sealer, base->clock, *log));
     EXA_TRY(const std::shared_ptr<LocalReplicas> replicas, start_replicas(config, *base, kv, *log));
-    const IngressConfig entry = entry_config(config);
+    const IngressConfig ingress = ingress_config(config);
     EXA_TRY(const std::unique_ptr<AccessControl> access,
-            AccessControl::create(config, *base, entry.warm_up_secret, *log));
+            AccessControl::create(config, *base, ingress.warm_up_secret, *log));
 
-    Peer peer(config, live, shutdown, software, *base, *access, entry, replicas, kv, *log);
+    Peer peer(config, live, shutdown, software, *base, *access, ingress, replicas, kv, *log);
     live.on_change([&](const PeerConfig& changed) {
         log->set_level(changed.log.level);
         peer.set_limits(changed);

@@ -1,7 +1,8 @@
 // Warm-up: from a loaded model to ready replicas.
 //
-// A replica is ready when real generations have come out of the door that the peer advertises, through the same HTTP,
-// routing and engine that clients use. Until then it is warming, and it warms for as long as the door does not answer.
+// A replica is ready when real generations have come out of the gateway that the peer advertises, through the same
+// HTTP, routing and engine that clients use. Until then it is warming, and it warms for as long as the door does not
+// answer.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,7 @@ LocalReplicas::List make_replicas(const PeerConfig& config, const LoadedModel& m
 struct WarmUpConfig {
     std::string url;     // URL of the advertised HTTP address
     std::string secret;  // IngressConfig::warm_up_secret
-    // Whom to trust of an HTTPS door, asked for each call.
+    // Whom to trust of an HTTPS gateway, asked for each call.
     std::function<std::shared_ptr<const io::TlsSettings>()> trust = nullptr;
     std::uint32_t generations = 3;
     std::chrono::milliseconds retry = std::chrono::milliseconds(500);

@@ -24,7 +24,7 @@ enum class Mutant : std::uint8_t {
     control_behind_data,       // membership's messages queue behind data
     busy_is_failure,           // a busy answer counts as a failure of the replica
     client_error_is_failure,   // so does a client's error
-    receiver_trusts_entry,     // a receiver does not check which model was asked for
+    receiver_trusts_ingress,   // a receiver does not check which model was asked for
     resume_repeats,            // a stream resumes one token early, and its ingress does not check
     models_share_keys,         // a segment key leaves out the fingerprint of what computed it
     tenants_share_salt,        // a segment key leaves out the tenant's salt
@@ -32,7 +32,7 @@ enum class Mutant : std::uint8_t {
     early_publish,             // a segment is acknowledged before it is on disk
     lost_repair,               // offers of a repair count as made without being sent
     values_unasked,            // a peer answers with its own copy of a value without asking the owners
-    places_leak,               // a permit released while the replica is full is sometimes lost
+    permits_leak,              // a permit released while the replica is full is sometimes lost
 };
 
 }  // namespace exa

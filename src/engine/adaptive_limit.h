@@ -2,9 +2,9 @@
 //
 // More of them make better use of the machine, and every one's next token later. Nobody can say beforehand how many a
 // machine takes, since it depends on the model, the lengths of prompts and who else uses the machine. So the limit is
-// moved as TCP moves its window (Chiu and Jain 1989): one more as long as all places are taken and tokens come in time,
-// a quarter less when they come late or a request had to give its memory back. Before it was late for the first time
-// the limit doubles, so that a fast replica is not held back by where it starts.
+// moved as TCP moves its window (Chiu and Jain 1989): one more as long as all permits are taken and tokens come in
+// time, a quarter less when they come late or a request had to give its memory back. Before it was late for the first
+// time the limit doubles, so that a fast replica is not held back by where it starts.
 //
 // It is looked at once in a window of tokens, long enough that what was changed last shows in it.
 #pragma once

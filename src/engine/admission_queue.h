@@ -1,4 +1,4 @@
-// AdmissionQueue: requests that wait for a place of a replica, and which of them is next.
+// AdmissionQueue: requests that wait for a permit of a replica, and which of them is next.
 //
 // A higher priority goes first, but who is passed over `passed_over_max` times by higher ones goes before them once.
 // Within a priority tenants take turns by deficit round robin (Shreedhar and Varghese 1995): over any time in which two

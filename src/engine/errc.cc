@@ -17,7 +17,7 @@ const char* message_of(errc code) {
         case errc::model_failed:
             return "the model gave no usable result";
         case errc::deadline:
-            return "no place of the replica became free in time";
+            return "the replica had no free permit in time";
     }
     return nullptr;
 }

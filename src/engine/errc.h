@@ -11,7 +11,7 @@ enum class errc : std::uint8_t {
     prompt_too_long,  // prompt and answer do not fit the context
     invalid_request,  // the detail names the field and its range
     model_failed,     // the forward pass gave no usable result
-    deadline,         // it waited for a place as long as it might
+    deadline,         // it waited for a permit as long as it may
 };
 
 std::error_code make_error_code(errc code);

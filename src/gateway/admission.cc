@@ -24,7 +24,7 @@ Result<engine::AdmissionQueue::Pushed> Admission::wait(TimePoint now, engine::Wa
 
 void Admission::release() {
     EXA_CHECK(taken_ > 0);
-    if (mutant_ == Mutant::places_leak && taken_ == limit_ && ++lost_ % leak_every == 0) return;
+    if (mutant_ == Mutant::permits_leak && taken_ == limit_ && ++lost_ % leak_every == 0) return;
     --taken_;
 }
 

@@ -2,7 +2,7 @@
 // requests wait for one.
 //
 // A released permit goes to the next in the queue before any newcomer can take it, so nobody overtakes those that wait.
-// The limit is the replica's own, and enforced (DESIGN, routing invariant Q4): it never grants more permits than that.
+// The limit is the replica's own, and enforced (Q4, docs/simulator.md): it never grants more permits than that.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ class Admission {
     std::uint32_t limit_;
     const Mutant mutant_;
     std::uint32_t taken_ = 0;
-    std::uint32_t lost_ = 0;  // by Mutant::places_leak
+    std::uint32_t lost_ = 0;  // by Mutant::permits_leak
     engine::AdmissionQueue queue_;
 };
 

@@ -9,7 +9,7 @@ std::optional<wire::EndCode> check(const wire::Open& open, const wire::ReplicaRe
     if (record == nullptr) return wire::EndCode::not_found;
     const bool fits = record->model == open.model && (open.version.empty() || record->version == open.version) &&
                       (record->tenant_pool.empty() || record->tenant_pool == open.tenant);
-    if (!fits && mutant != Mutant::receiver_trusts_entry) return wire::EndCode::wrong_version;
+    if (!fits && mutant != Mutant::receiver_trusts_ingress) return wire::EndCode::wrong_version;
     switch (state) {
         case wire::ReplicaState::ready:
         case wire::ReplicaState::degraded:

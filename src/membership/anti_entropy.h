@@ -35,7 +35,7 @@ class AntiEntropy {
 
     // When.
     void schedule(const Step& step);
-    // Much is on its way that nobody will send again, so the waits grow anew from a short one.
+    // Much is on its way that nobody will send again, so the waits grow again from a short one.
     void hurry(const Step& step);
     // The waits have grown past that.
     bool is_calm(const Config& config) const { return sync_wait_ > config.probe_interval; }

@@ -1,6 +1,6 @@
 // LossHold: keeps the dead from becoming lost when so many are dead at once that it looks like a partition.
 //
-// What a lost peer held is created anew elsewhere. A partition looks like the loss of the other side from both sides,
+// What a lost peer held is created again elsewhere. A partition looks like the loss of the other side from both sides,
 // and then everything would be created twice. So while more than a third of all peers are dead, none becomes lost,
 // until the cluster heals or an operator says that it is no partition.
 #pragma once
@@ -11,7 +11,7 @@ namespace exa::membership {
 
 class LossHold {
   public:
-    // Counts the dead anew. True while none of them may become lost; one that was replaced always may.
+    // Counts the dead again. True while none of them may become lost; one that was replaced always may.
     bool update(const Roster& roster);
     bool is_held() const { return held_; }
     // The dead that are held become lost in their time, however many they are.

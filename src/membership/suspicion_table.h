@@ -47,7 +47,7 @@ class SuspicionTable {
     Effects ask_last(const Step& step, PeerId peer);
     // This process was late: an answer may wait unread. Verdicts that are due are put off for long enough to read it,
     // and the suspects are asked again. Each is put off once: a process that is always late has read what came before
-    // by the time it looks again, and must not keep the dead for ever.
+    // by the time it looks again, and must not keep the dead for good.
     Effects postpone(const Step& step);
 
     // Racks. True when the death of this live peer is to be deferred.

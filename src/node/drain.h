@@ -1,4 +1,4 @@
-// Drain: the last part of a peer's life, from the order to leave to the moment when its process may end.
+// Drain: the last part of a peer's life, from the command to leave to the moment when its process may end.
 //
 //   finishing ─> (moving) ─> closing ─> giving_away ─> leaving ─> done
 //
@@ -20,7 +20,7 @@
 namespace exa::node {
 
 struct DrainConfig {
-    Duration limit = std::chrono::seconds(30);      // from the order to the deadline
+    Duration limit = std::chrono::seconds(30);      // from the command to the deadline
     Duration move_time = std::chrono::seconds(5);   // after the deadline, for answers that move
     Duration close_time = std::chrono::seconds(2);  // the least that the gateway has to close
     Duration leave_time = std::chrono::seconds(3);  // for the cluster to hear of it

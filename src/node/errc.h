@@ -1,4 +1,4 @@
-// Why an order of an operator about keys was refused. In every case nothing changed.
+// Why a command about keys was refused. In every case nothing changed.
 #pragma once
 
 #include <system_error>

@@ -55,7 +55,8 @@ class Node {
     void handle_link_broken(TimePoint now, PeerId peer, Generation generation);
     void handle_timeout(TimePoint now);
 
-    // -- orders ------------------------------------------------------------------------------------------------------
+    // -- commands
+    // ------------------------------------------------------------------------------------------------------
 
     // Gossip addresses to join through, in place of those given before; asked until one answers.
     void join(TimePoint now, std::vector<Endpoint> seeds);

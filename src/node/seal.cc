@@ -13,7 +13,7 @@ namespace {
 
 using membership::EventKind;
 
-// Only authenticated peers get in, so this is far above any cluster; beyond it the memory starts anew.
+// Only authenticated peers get in, so this is far above any cluster; beyond it the memory starts again.
 constexpr std::size_t heard_max = 16'384;
 
 constexpr std::array kinds = {EventKind::heard_plaintext, EventKind::heard_encrypted, EventKind::heard_foreign_key};
@@ -82,10 +82,10 @@ const ClusterKey& Seal::choose(PeerId to) {
         return splitmix64(state);
     }();
     const auto heard = heard_of_.find(to);
-    const bool is_stranger = to == PeerId{};
-    if (!is_stranger && (heard == heard_of_.end() || heard->second == primary_)) return primary;
+    const bool is_unknown = to == PeerId{};
+    if (!is_unknown && (heard == heard_of_.end() || heard->second == primary_)) return primary;
     if (chance % 2 == 0) return primary;
-    if (!is_stranger)
+    if (!is_unknown)
         if (const ClusterKey* theirs = find(keys_, heard->second)) return *theirs;
     return keys_[chance / 2 % keys_.size()];
 }

@@ -12,7 +12,7 @@ namespace exa::openai {
 
 enum class Shape : std::uint8_t { chat, completion };
 
-// The same for every chunk of an answer, and after a failover: the entry makes it.
+// The same for every chunk of an answer, and after a failover: the ingress makes it.
 struct AnswerHead {
     Shape shape = Shape::chat;
     std::string id;              // "chatcmpl-..." or "cmpl-..."
@@ -34,7 +34,7 @@ struct PromptUsage {
     std::uint32_t cached_tokens = 0;  // of them, found in a KV cache
 };
 
-// An error behind the first byte of a stream: one event, after which the stream ends without [DONE].
+// An error after the first byte of a stream: one event, after which the stream ends without [DONE].
 std::string error_event(const ApiError& error);
 
 // A name and 32 hexadecimal digits of two random numbers: "resp_0123...".

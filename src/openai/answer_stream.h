@@ -9,7 +9,7 @@
 // counts of all): a target that resumes produces what the first one would have, with the same id. The role's delta and
 // an echo ride with token 0, so no bytes of a choice were sent exactly when no token of it was. Logprobs ride with
 // their token, whose text may come later: they were sent exactly when the token was. Only an answer in one piece needs
-// those of replayed tokens, which are gone: such an answer with logprobs starts anew.
+// those of replayed tokens, which are gone: such an answer with logprobs starts again.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // Requests: what a body of POST /v1/chat/completions or /v1/completions asks for, checked.
 //
-// The target of a request parses it whole; the entry only scans and relays the original bytes. Unknown fields are
+// The target of a request parses it whole; the ingress only scans and relays the original bytes. Unknown fields are
 // accepted and left alone. A known field that this server cannot honour is a 400 that names it, never ignored: a client
 // must not get another answer than the one it asked for. `null` counts as absent.
 #pragma once

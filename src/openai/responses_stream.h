@@ -22,7 +22,7 @@
 
 namespace exa::openai {
 
-// The same for every event, and after a failover: the entry makes id and created.
+// The same for every event, and after a failover: the ingress makes id and created.
 struct ResponseHead {
     std::string id;            // "resp_..."
     std::int64_t created = 0;  // Unix seconds
@@ -67,7 +67,7 @@ class ResponsesStream {
     std::uint64_t next_sequence_ = 0;
 };
 
-// An error behind the first byte of a stream: one event, after which the stream ends. It has the flat members of the
+// An error after the first byte of a stream: one event, after which the stream ends. It has the flat members of the
 // API's error event and the `error` object by which clients know that the stream broke.
 std::string response_error_event(const ApiError& error, std::uint64_t sequence_number);
 

@@ -1,6 +1,6 @@
-// Scan: what an entry needs of a request to route it, found in the original bytes.
+// Scan: what an ingress needs of a request to route it, found in the original bytes.
 //
-// One pass, no values built, views instead of copies: the entry relays the bytes and leaves the judgement to the
+// One pass, no values built, views instead of copies: the ingress relays the bytes and leaves the judgement to the
 // target. The scan fails on what no target could take (text that is not one JSON object, a model that is not a string);
 // any other member of a wrong type counts as absent here and is a 400 there. Of equal keys the last one counts, null
 // counts as absent, as everywhere.

@@ -67,7 +67,7 @@ class Chooser {
         return least_bad();
     }
 
-    // Entries know little of one another's waiting requests. Of a few drawn at random, so that they do not all choose
+    // Ingresses know little of one another's waiting requests. Of a few drawn at random, so that they do not all choose
     // the same.
     std::optional<Choice> shortest_queue() {
         std::optional<std::uint32_t> best;

@@ -23,7 +23,7 @@ enum class Reason : std::uint8_t {
     warm_prefix,      // a replica that has seen this prompt's beginning, and is not above the mean
     least_loaded,     // the less loaded of two drawn at random
     last_resort,      // none was in good eligibility: the least bad of all
-    shortest_queue,   // all are at their limits, as far as is known: where the fewest wait for a place
+    shortest_queue,   // all are at their limits, as far as is known: where the fewest wait for a permit
 };
 
 std::string_view to_string(Reason reason);
@@ -36,9 +36,9 @@ struct Need {
     std::uint32_t level = 1;                     // of priority: 0 high, 1 normal, 2 low
     std::uint64_t numerics = 0;                  // hash, as in ReplicaTracker; 0: any
     std::span<const ReplicaId> tried{};          // by this request: never again, unless to wait there
-    std::uint32_t turned_away = 0;               // bit i: tried[i] had no place at once, so it may wait there
-    bool may_wait = false;                       // for a place, where all are taken
-    bool must_wait = false;                      // enough were asked for a place at once
+    std::uint32_t turned_away = 0;               // bit i: tried[i] had no permit at once, so it may wait there
+    bool may_wait = false;                       // for a permit, where all are taken
+    bool must_wait = false;                      // enough were asked for a permit at once
 };
 
 struct Choice {

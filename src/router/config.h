@@ -15,8 +15,8 @@ struct Config {
     std::uint32_t load_factor_percent = 125;
     std::uint32_t load_floor = 4;
 
-    // Replicas one request may be tried on, 1 .. attempts_limit. Who is turned away waits for a place on the last but
-    // one; the last is for when that one dies.
+    // Replicas one request may be tried on, 1 .. attempts_limit. A request that was turned away waits for a permit at
+    // the last but one; the last is for when that one dies.
     std::uint32_t attempts_max = 5;
 
     // Retries the whole dispatcher may make: every new request earns a part of one, up to a burst. It keeps a sick

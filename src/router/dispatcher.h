@@ -11,7 +11,7 @@
 //     +-> Reject
 //
 // Who is turned away goes elsewhere; only when every candidate is at its limit, by its own word or by what is known of
-// it, an attempt may wait at its replica for a place (Attempt::queue_wait). All of a request's waits share one
+// it, an attempt may wait at its replica for a permit (Attempt::queue_wait). All of a request's waits share one
 // deadline.
 //
 // An attempt's id names that attempt alone: a late report about an earlier one, or about a request that has ended,
@@ -76,7 +76,7 @@ struct Attempt {
     std::uint32_t number = 1;
     Reason reason = Reason::least_loaded;
     std::uint64_t position = 0;  // of the session on the ring
-    Duration queue_wait{0};      // how long it may wait there for a place; 0: it is to say busy at once
+    Duration queue_wait{0};      // how long it may wait there for a permit; 0: it is to say busy at once
     std::uint64_t numerics = 0;  // of the replica, a hash: equal ones go on with one another's tokens; 0: none declared
     // For the response header when the session is minted here; empty when the client brought one, or has seen the
     // header already.

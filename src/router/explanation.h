@@ -30,7 +30,7 @@ struct ExplainedCandidate {
     std::uint32_t load_score = 0;         // of all factors, in hundredths of a request
     std::uint32_t bound = 0;              // of its load_score, by the bounded-load rule; in requests
     std::uint32_t limit = 0;              // of its own; 0: unknown
-    std::uint32_t queued = 0;             // requests that wait there for a place
+    std::uint32_t queued = 0;             // requests that wait there for a permit
     std::uint32_t share_permille = 1000;  // of what it would get if it were not new
     Distance distance = Distance::rack;
     Eligibility eligibility = Eligibility::good;

@@ -83,7 +83,7 @@ class ReplicaTracker {
     std::uint32_t weight(std::uint32_t slot) const { return slots_[slot].weight; }
     // What it admits at present, as far as is known. 0: unknown.
     std::uint32_t limit(std::uint32_t slot) const { return slots_[slot].limit; }
-    // Requests that wait there for a place: those reported, and ours since.
+    // Requests that wait there for a permit: those reported, and ours since.
     std::uint32_t queued(std::uint32_t slot) const { return slots_[slot].queued; }
     const ReplicaId& id(std::uint32_t slot) const { return slots_[slot].id; }
     const Endpoint& link(std::uint32_t slot) const { return slots_[slot].link; }  // of its peer

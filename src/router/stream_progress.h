@@ -2,7 +2,7 @@
 // to go on from. An ingress keeps one a request; the simulator keeps the same.
 //
 // Every piece of an answer says where it begins. What does not follow on what is there is refused, so that no token is
-// lost or told twice whatever a replica sends. As long as the client has seen nothing, an answer may begin anew: on a
+// lost or told twice whatever a replica sends. As long as the client has seen nothing, an answer may begin again: on a
 // replica of other numerics, which would not go on with the same text, or when a replica itself begins at 0.
 #pragma once
 

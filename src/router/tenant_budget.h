@@ -1,8 +1,8 @@
 // TenantBudget: what one tenant may still ask of one ingress: requests and tokens a minute, tokens a day.
 //
 // Tokens are counted when they are known. A request comes in while any are left and takes those of its prompt, as the
-// entry estimates them; those of the answer are taken when it ends. What goes beyond the limit so is owed, and the next
-// requests wait for it: the mean over time keeps to the rate, and no request is too large to ever come in.
+// ingress estimates them; those of the answer are taken when it ends. What goes beyond the limit so is owed, and the
+// next requests wait for it: the mean over time keeps to the rate, and no request is too large to ever come in.
 #pragma once
 
 #include <cstdint>

@@ -73,7 +73,7 @@ struct Open {
     std::string target;                // path and query as the client wrote them: what an attached server is asked
     std::vector<HeaderField> headers;  // of the client, for an attached server
     Priority priority = Priority::normal;
-    Duration queue_wait{0};  // how long it may wait for a place; whole milliseconds travel; 0: busy at once
+    Duration queue_wait{0};  // how long it may wait for a permit; whole milliseconds travel; 0: busy at once
     bool operator==(const Open&) const = default;
 };
 
@@ -103,7 +103,7 @@ enum class EndCode : std::uint8_t {
     draining,       // admits nothing more: try another replica
     failed,
     cancelled,
-    deadline,      // it waited for a place as long as it might
+    deadline,      // it waited for a permit as long as it may
     too_long,      // the prompt exceeds the context
     not_supported  // by this replica's engine
 };

@@ -65,7 +65,7 @@ struct LoadReport {
     std::uint16_t kv_used_permille = 0;
     Duration age{0};
     std::uint16_t in_flight_limit = 0;  // what the replica admits at present; 0: as its record says
-    std::uint16_t queued = 0;           // requests that wait for a place
+    std::uint16_t queued = 0;           // requests that wait for a permit
     std::uint16_t ttft_p99_ms = 0;      // time to first token of recent answers; 0: unknown
     std::uint16_t tbt_p99_ms = 0;       // time between tokens of recent answers; 0: unknown
     bool operator==(const LoadReport&) const = default;

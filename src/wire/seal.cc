@@ -98,7 +98,7 @@ Aead& Sealer::subkey(const ClusterKey& key) {
 Result<Bytes> Sealer::seal(const ClusterKey& key, ByteView plain) {
     if (header_.counter >= counters_max_) return error(errc::seal_used_up);
     Aead& aead = subkey(key);
-    // One counter for all keys: a subkey that was dropped and derived anew goes on where it was.
+    // One counter for all keys: a subkey that was dropped and derived again goes on where it was.
     ++header_.counter;
     header_.key = key.id;
     Bytes packet(seal_header_bytes + plain.size() + aead_tag_size);

@@ -111,7 +111,7 @@ class AttachServer:
     def stream(self, connection: socket.socket, what: str) -> None:
         connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
         try:
-            for number in range(10**9 if what == "stream for ever" else 5):
+            for number in range(10**9 if what == "stream for good" else 5):
                 self.chunk(connection, EVENT % f"word {number} ")
                 time.sleep(0.02)
         except OSError:

@@ -63,7 +63,7 @@ def main(scheme: str, write_port: str, read_port: str, chunks: str) -> None:
             whole += int(torch.equal(chunk.tensor, tensor))
             chunk.ref_count_down()
     print(json.dumps({"chunks": len(keys), "bytes": written[0].nbytes, "whole": whole}), flush=True)
-    # Closing some of the connectors waits for ever on their own queues.
+    # Closing some of the connectors waits for good on their own queues.
     os._exit(0)
 
 

@@ -150,7 +150,7 @@ def test_connections_that_the_server_closes_between_requests_are_not_felt(attach
 
 
 def test_a_client_that_leaves_ends_the_servers_work(attached):
-    reply = attached.stream("stream for ever")
+    reply = attached.stream("stream for good")
     reply.read(100)
     reply.close()
     assert attached.servers[0].gone.wait(5)
@@ -182,7 +182,7 @@ def test_fields_that_are_too_large_to_pass_on_leave_a_trace(attached):
 
 def test_a_drain_lets_streams_end_and_then_says_why_not(tmp_path):
     with Attached(tmp_path, [AttachServer()], **{"drain-seconds": "1"}) as attached:
-        reply = attached.stream("stream for ever")
+        reply = attached.stream("stream for good")
         reply.read(100)
         attached.peer.terminate()
         last = reply.read().decode().split("\n\n")[-2]

@@ -90,7 +90,7 @@ std::optional<std::size_t> ApiKeyAuthorizer::find_key(const ApiKeyFile& file,
 
 openai::ApiResult<Caller> ApiKeyAuthorizer::check(const io::HttpRequest& request, const Route& route) {
     if (route.access == Access::anyone) return Caller{};
-    // The entry looks at the header again, and goes nowhere but to that replica.
+    // The ingress looks at the header again, and goes nowhere but to that replica.
     if (route.resource == Resource::answer && warm_up_target(request, warm_up_secret_)) return Caller{};
     const auto state = state_.load();
     const auto key = find_key(state->file, credential(request.headers));

@@ -37,7 +37,7 @@ class ApiKeyAuthorizer final : public Authorizer {
     // keep what they have used. Requests under way are not touched.
     void replace(ApiKeyFile file);
 
-    // Whose an API key is, when it is a client's; for doors that do not speak HTTP. Thread-safe.
+    // Whose an API key is, when it is a client's; for ports that do not speak HTTP. Thread-safe.
     std::optional<std::string> tenant_of_key(std::string_view text) const;
 
     // Of the tenants that have a quota. Thread-safe.

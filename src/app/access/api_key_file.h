@@ -1,4 +1,4 @@
-// ApiKeyFile: who may use a cluster's door, as an operator writes it down. The same file on every peer.
+// ApiKeyFile: who may use a cluster's gateways, as an operator writes it down. The same file on every peer.
 //
 //   [tenants.acme]
 //   models = ["SmolLM2-135M-Instruct", "llama-*"]   default: all; a '*' at the end stands for any text

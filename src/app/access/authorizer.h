@@ -36,7 +36,7 @@ class Authorizer {
     virtual openai::ApiResult<void> permits(std::string_view tenant, std::string_view model) = 0;
 
     // For one answer of `model`, as soon as the body has named it; the error is the answer. `prompt_tokens` is the
-    // entry's estimate.
+    // ingress's estimate.
     virtual openai::ApiResult<void> admit(const Caller& caller, std::string_view model,
                                           std::uint64_t prompt_tokens) = 0;
 

@@ -1,4 +1,4 @@
-// Certificates: the pair of files that makes the door speak HTTPS, and how it is replaced while the peer runs.
+// Certificates: the pair of files that makes the gateway speak HTTPS, and how it is replaced while the peer runs.
 #pragma once
 
 #include <functional>

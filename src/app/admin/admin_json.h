@@ -38,7 +38,7 @@ struct PeerStatus {
     std::string cluster;
     std::string software;  // version of the program
     Duration uptime{0};
-    // Since its start, as the entry; all of them of this peer's data-plane threads together.
+    // Since its start, as the ingress; all of them of this peer's data-plane threads together.
     std::uint64_t requests = 0;
     std::uint64_t requests_failed = 0;  // answered 5xx, or broke in the middle
     std::uint64_t requests_in_flight = 0;
@@ -46,7 +46,7 @@ struct PeerStatus {
     std::uint64_t gossip_ignored = 0;
     // Connections on the link port that did not speak our protocol.
     std::uint64_t links_refused = 0;
-    std::optional<CertificateView> https{};  // nothing: the door speaks plain HTTP
+    std::optional<CertificateView> https{};  // nothing: the gateway speaks plain HTTP
     // Why the file of API keys as it is now is not used; empty when it is. Nothing: there is none.
     std::optional<std::string> api_keys_failure{};
 };

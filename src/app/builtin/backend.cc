@@ -29,7 +29,7 @@ std::shared_ptr<ReplyReader> error_reply(const openai::ApiError& error, const Re
     return json_reply(error.status, error.body());
 }
 
-SequenceGroup::WaitOptions patience_of(const wire::Open& open) {
+SequenceGroup::WaitOptions wait_options_of(const wire::Open& open) {
     return {open.tenant, static_cast<std::uint32_t>(open.priority), open.queue_wait};
 }
 
@@ -178,7 +178,7 @@ std::shared_ptr<ReplyReader> BuiltinBackend::open_answer(const wire::Open& open,
         return json_reply(200, answer.text.end({answer.prompt_tokens, 0}));
     }
     const auto reply = std::make_shared<BuiltinReply>(host_, tokenizer_, std::move(answer), context);
-    if (const auto started = reply->start(std::move(items), patience_of(open)); !started)
+    if (const auto started = reply->start(std::move(items), wait_options_of(open)); !started)
         return refused(started.error(), context);
     return reply;
 }
@@ -202,7 +202,7 @@ std::shared_ptr<ReplyReader> BuiltinBackend::open_embeddings(const wire::Open& o
         items[i].request->kv_scope = scope;
     }
     const auto reply = std::make_shared<EmbeddingReply>(host_, std::move(answer), context);
-    if (const auto started = reply->start(std::move(items), patience_of(open)); !started)
+    if (const auto started = reply->start(std::move(items), wait_options_of(open)); !started)
         return refused(started.error(), context);
     return reply;
 }

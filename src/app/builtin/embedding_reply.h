@@ -1,5 +1,5 @@
 // EmbeddingReply: the embeddings of one request, of an engine of this process, on their way to one JSON object. Empty
-// data shows the entry that it goes on.
+// data shows the ingress that it goes on.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// ReplicaHost: one replica, the thread that owns it, and its door for the threads of the data plane.
+// ReplicaHost: one replica, the thread that owns it, and what the threads of the data plane may call.
 //
-// The in-flight limit and the context length are enforced at once (the receiver's own limit, DESIGN section 4), so a
-// caller learns in the same turn whether to look elsewhere, or to wait for a permit. Events of one engine step reach a
+// The in-flight limit and the context length are enforced at once (the limit is the receiver's own), so a
+// caller learns in the same call whether to look elsewhere, or to wait for a permit. Events of one engine step reach a
 // request's sink in one call.
 //
 // The limit moves below the record's, as times between tokens ask for it (engine/adaptive_limit.h).

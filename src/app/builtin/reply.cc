@@ -93,7 +93,7 @@ std::optional<Result<ReplyPart>> BuiltinReply::poll() {
     }
     // A generation that failed before it gave anything has no head.
     if ((data_ || body_) && std::exchange(head_due_, false)) {
-        // Of an answer in one piece the tokens travel as they come, so that the entry sees it live however long it
+        // Of an answer in one piece the tokens travel as they come, so that the ingress sees it live however long it
         // takes.
         const char* const content_type = answer_.text.is_stream() ? "text/event-stream" : "application/json";
         return Result<ReplyPart>(wire::Head{200, content_type, host_->load()});

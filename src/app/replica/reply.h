@@ -1,9 +1,10 @@
-// Reply: an answer on its way from the replica that makes it to whoever passes it on, which is the entry or a link to
-// it.
+// Reply: an answer on its way from the replica that makes it to whoever passes it on, which is the ingress or a link
+// to it.
 //
 // The order is one head, then data, then one end. The reader pulls: an answer is rendered when somebody takes it, so
-// what waits for a slow reader are tokens; and what is ready in one turn is taken in that turn, without a coroutine, a
-// timer or a buffer of the reply's own. All calls are made on the one executor that the reply belongs to.
+// what waits for a slow reader are tokens; and what is ready in one iteration of the event loop is taken in it, without
+// a coroutine, a timer or a buffer of the reply's own. All calls are made on the one executor that the reply belongs
+// to.
 #pragma once
 
 #include <functional>
@@ -32,7 +33,7 @@ class ReplyReader {
     virtual ~ReplyReader() = default;
 
     // The next part when it is there, nothing while there is none. Errors: io::errc::broken and its like, when whoever
-    // makes the answer went away without an end; cancelled after cancel(); closed behind the end.
+    // makes the answer went away without an end; cancelled after cancel(); closed after the end.
     virtual std::optional<Result<ReplyPart>> poll() = 0;
     // Called, possibly for nothing, when poll() may have an answer again after it had none; it must do no more than
     // wake whoever polls. Replaces the handler set before.

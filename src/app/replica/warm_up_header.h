@@ -1,5 +1,5 @@
-// How a peer's own warm-up says so: its requests reach replicas that are not ready, through a door that asks others for
-// a key.
+// How a peer's own warm-up says so: its requests reach replicas that are not ready, through a gateway that asks others
+// for a key.
 #pragma once
 
 #include <optional>

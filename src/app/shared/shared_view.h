@@ -58,7 +58,7 @@ class SharedView {
     }
 
     std::atomic<std::shared_ptr<const ControlView>> view_;
-    std::atomic<std::uint64_t> version_ = 0;  // grows behind every store
+    std::atomic<std::uint64_t> version_ = 0;  // grows after every store
     mutable std::atomic<bool> was_read_ = false;
 };
 

@@ -8,7 +8,7 @@
 // writer left behind when it died has no name, and goes when it is old.
 //
 // Nothing is believed: a name is followed through no symbolic link, what is no regular file of a segment's size is bad,
-// and what a read gives is not verified yet. Calls block for as long as the file system does, which may be for ever:
+// and what a read gives is not verified yet. Calls block for as long as the file system does, which may be for good:
 // they belong on threads of their own. Thread-safe.
 #pragma once
 

@@ -376,7 +376,7 @@ void ColdStore::stop() {
              {&state_->stop_called, &state_->queue_filled, &state_->looks_filled, &state_->gc_due})
             one->notify_all();
         all_ended =
-            state_->thread_ended.wait_for(lock, state_->config.stop_patience, [this] { return state_->threads == 0; });
+            state_->thread_ended.wait_for(lock, state_->config.stop_timeout, [this] { return state_->threads == 0; });
     }
     {
         const std::unique_lock life(state_->life);

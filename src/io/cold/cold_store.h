@@ -38,7 +38,7 @@ struct ColdConfig {
     Duration stall = std::chrono::seconds{2};               // a call that takes longer closes the tier off
     Duration full_wait = std::chrono::seconds{60};          // without a write, after the file system was full
     Duration write_pause = std::chrono::milliseconds{100};  // between two looks for what ages
-    Duration stop_patience = std::chrono::seconds{2};       // for calls under way, when the store stops
+    Duration stop_timeout = std::chrono::seconds{2};        // for calls under way, when the store stops
     BreakerLimits breaker;
 };
 

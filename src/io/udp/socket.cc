@@ -17,7 +17,7 @@ namespace {
 // A burst of gossip must not be lost for want of room: the kernel's default holds about a hundred packets.
 constexpr int receive_buffer_bytes = 4 * 1024 * 1024;
 
-// Datagrams taken in one turn of the loop; other work gets its turn behind them.
+// Datagrams taken in one iteration of the event loop; other work follows.
 constexpr int burst_max = 64;
 
 }  // namespace

@@ -174,7 +174,7 @@ ColdConfig quick() {
     config.stall = milliseconds{50};
     config.full_wait = milliseconds{5};
     config.write_pause = milliseconds{1};
-    config.stop_patience = milliseconds{50};
+    config.stop_timeout = milliseconds{50};
     config.breaker = {.failures = 2, .open = milliseconds{5}, .open_max = milliseconds{5}};
     return config;
 }

@@ -425,7 +425,7 @@ BOOST_AUTO_TEST_CASE(a_busy_answer_moves_on_and_a_full_cluster_is_503) {
     const auto attempts = dispatcher.counters().attempts;
     BOOST_TEST(reject_of(dispatcher.begin(start, request_for())).status == 503);
     BOOST_TEST(dispatcher.counters().attempts == attempts);
-    // Old news is not believed for ever.
+    // Old news is not believed for good.
     const Attempt later = attempt_of(dispatcher.begin(start + 250ms, request_for()));
     BOOST_TEST(later.reason == Reason::last_resort);
 }

@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(an_overload_that_leaves_places_lost_is_no_recovery) {
         "[[fault]]\nkind = 'load'\nat_s = 20\nfor_s = 15\nrate = 8\n";
     BOOST_TEST(run(make(overload), {}).verdict == Verdict::pass);
     RunOptions broken;
-    broken.mutant = Mutant::places_leak;
+    broken.mutant = Mutant::permits_leak;
     const Outcome outcome = run(make(overload), broken);
     BOOST_TEST(outcome.verdict == Verdict::invariant);
     BOOST_REQUIRE(!outcome.violations.empty());

@@ -61,7 +61,7 @@ End end() {
     return {EndCode::deadline, "waited for 1.5 s", load(), std::chrono::milliseconds{250}};
 }
 
-// As they were in wire version 1.0: the vectors of that time must read so for ever.
+// As they were in wire version 1.0: the vectors of that time must read so for good.
 LoadReport load_of_1_0() {
     return {replica(), 7, 1234, 512, exa::Duration{1'500'000}};
 }

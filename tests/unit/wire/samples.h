@@ -133,7 +133,7 @@ inline Sync summary() {
     return sync;
 }
 
-// As they were before there were some fields: the vectors of that time must read so for ever.
+// As they were before there were some fields: the vectors of that time must read so for good.
 inline LoadGroup loads_before_limits() {
     LoadGroup before = loads();
     for (LoadReport& report : before.reports)

@@ -109,7 +109,7 @@ class Server {
         return true;
     }
 
-    // To the nanosecond: in whole milliseconds events of many streams would leave in bunches. Nothing: for ever.
+    // To the nanosecond: in whole milliseconds events of many streams would leave in bunches. Nothing: for good.
     std::optional<timespec> until_due() const {
         if (due_.empty()) return std::nullopt;
         const std::int64_t left = std::max<std::int64_t>(due_.begin()->first - now_ns(), 0);
