@@ -95,7 +95,7 @@ void Exchange::find(TimePoint now, FindId id, const std::vector<KnownValue>& val
     }
     std::erase_if(avoided_, [now](const auto& one) { return one.second <= now; });
     const auto is_avoided = [this](PeerId peer) { return avoided_.contains(peer); };
-    const auto [at, is_new] = finds_.try_emplace(id, std::move(values), self_, *placement_, is_avoided);
+    const auto [at, is_new] = finds_.try_emplace(id, values, self_, *placement_, is_avoided);
     EXA_CHECK(is_new);
     while (auto asks = at->second.next_ask()) {
         Question question{QuestionKind::lookup, {}};

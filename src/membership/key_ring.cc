@@ -127,6 +127,7 @@ std::vector<KeyId> KeyRing::newest_first() const {
         if (entry.secret) stamped.emplace_back(entry.stamp, entry.id);
     std::ranges::sort(stamped, std::ranges::greater{});
     std::vector<KeyId> ids;
+    ids.reserve(stamped.size());
     for (const auto& [stamp, id] : stamped) ids.push_back(id);
     return ids;
 }

@@ -17,18 +17,19 @@ constexpr std::uint32_t link_only_alarm = 4;
 Effects Prober::start(const Step& step) {
     Effects effects;
     step.timers.set({TimerKind::probe}, step.now + stretched(step.config.probe_interval));
-    auto target = order_.next_hurried(step.roster);
-    if (!target) target = order_.next(step.roster, rounds_.tick());
-    if (!target) return effects;
-    const Peer& peer = *step.roster.find(*target);
+    auto chosen = order_.next_hurried(step.roster);
+    if (!chosen) chosen = order_.next(step.roster, rounds_.tick());
+    if (!chosen) return effects;
+    const PeerId target = *chosen;
+    const Peer& peer = *step.roster.find(target);
     probe_ = Probe{};
-    probe_->target = *target;
+    probe_->target = target;
     probe_->generation = peer.record->generation;
     probe_->incarnation = peer.incarnation;
     probe_->seq = step.numbers.next();
     ++probes_;
     step.timers.set({TimerKind::probe_timeout}, step.now + stretched(step.config.probe_timeout));
-    effects.send(peer.record->gossip, *target, make_packet(wire::PacketKind::ping, probe_->seq, *target));
+    effects.send(peer.record->gossip, target, make_packet(wire::PacketKind::ping, probe_->seq, target));
     return effects;
 }
 
