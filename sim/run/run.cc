@@ -147,101 +147,157 @@ void collect_effects(const Scenario& scenario, const Cluster& cluster, const Fau
     std::erase_if(outcome.faults, [](const auto& fault) { return fault.second == 0; });
 }
 
-}  // namespace
+ClusterConfig with_mutant(ClusterConfig config, Mutant mutant) {
+    config.mutant = config.net.mutant = config.membership.mutant = config.gateway.mutant = config.engine.mutant =
+        mutant;
+    return config;
+}
 
-Outcome run(const Scenario& scenario, const RunOptions& options) {
-    const io::OpenSslCrypto crypto;
-    ClusterConfig config = scenario.cluster;
-    config.net.mutant = options.mutant;
-    config.mutant = options.mutant;
-    config.membership.mutant = options.mutant;
-    config.gateway.mutant = options.mutant;
-    config.engine.mutant = options.mutant;
-    Cluster cluster(config, options.seed, crypto);
-    Oracles oracles(scenario, cluster);
-    FaultInjector injector(scenario, cluster, oracles);
-    Workload traffic(scenario, cluster, oracles);
-    KvCluster kv(scenario, cluster, oracles, crypto, options.mutant);
-    ValueCluster values(scenario, cluster, oracles, crypto, options.mutant);
-    injector.drive_kv(
-        [&](Host host, const Fault& fault) {
-            return fault.kind == FaultKind::kv_rot ? kv.rot(host, fault.chance) : kv.misdirect(host);
+// Everything that takes part in one run.
+class World {
+  public:
+    World(const Scenario& scenario, const RunOptions& options)
+        : scenario_(scenario),
+          options_(options),
+          cluster_(with_mutant(scenario.cluster, options.mutant), options.seed, crypto_),
+          oracles_(scenario, cluster_),
+          injector_(scenario, cluster_, oracles_),
+          traffic_(scenario, cluster_, oracles_),
+          kv_(scenario, cluster_, oracles_, crypto_, options.mutant),
+          values_(scenario, cluster_, oracles_, crypto_, options.mutant) {
+        connect_faults();
+        connect_observers();
+    }
+
+    // The stages, in order. False: the trace's listener ended the run.
+    void start();
+    bool measure(Outcome& outcome);
+    bool let_settle(Outcome& outcome);
+    void check_end();
+    void report(Outcome& outcome);
+
+  private:
+    void connect_faults();
+    void connect_observers();
+
+    const Scenario& scenario_;
+    const RunOptions& options_;
+    const io::OpenSslCrypto crypto_;
+    Cluster cluster_;
+    Oracles oracles_;
+    FaultInjector injector_;
+    Workload traffic_;
+    KvCluster kv_;
+    ValueCluster values_;
+};
+
+void World::connect_faults() {
+    injector_.drive_kv(
+        [this](Host host, const Fault& fault) {
+            return fault.kind == FaultKind::kv_rot ? kv_.rot(host, fault.chance) : kv_.misdirect(host);
         },
-        [&](Host host) {
-            kv.wipe(host);
-            values.wipe(host);
+        [this](Host host) {
+            kv_.wipe(host);
+            values_.wipe(host);
         });
-    injector.drive_clients([&](double factor) { traffic.set_factor(factor); },
-                           [&](double share) { return traffic.disconnect(share); });
-    cluster.watch(&oracles);
-    cluster.trace().listen(options.listener);
-    cluster.tap(options.tap);
-    cluster.filter([&](Host from, Host, bool link, Bytes& bytes) {
-        oracles.check_length(from, link, bytes.size());
+    injector_.drive_clients([this](double factor) { traffic_.set_factor(factor); },
+                            [this](double share) { return traffic_.disconnect(share); });
+    cluster_.on_handled([this](Host from, const Peer& to, const Bytes& bytes) { injector_.remember(from, to, bytes); });
+}
+
+void World::connect_observers() {
+    cluster_.watch(&oracles_);
+    cluster_.trace().listen(options_.listener);
+    cluster_.tap(options_.tap);
+    cluster_.filter([this](Host from, Host, bool link, Bytes& bytes) {
+        oracles_.check_length(from, link, bytes.size());
         return true;
     });
-    cluster.on_handled([&](Host from, const Peer& to, const Bytes& bytes) { injector.remember(from, to, bytes); });
-    cluster.handle_with(EventKind::sweep, [&](const Event&) {
-        oracles.sweep(cluster.now());
-        if (options.on_look) options.on_look(cluster);
-        cluster.push(cluster.now() + sweep_period, EventKind::sweep);
+    cluster_.handle_with(EventKind::sweep, [this](const Event&) {
+        oracles_.sweep(cluster_.now());
+        if (options_.on_look) options_.on_look(cluster_);
+        cluster_.push(cluster_.now() + sweep_period, EventKind::sweep);
     });
+}
 
-    Rng starts = cluster.streams().stream("start");
-    const auto spread = static_cast<std::uint64_t>(scenario.start_spread.count());
-    for (Host host = 0; host < cluster.size(); ++host)
-        cluster.boot(host, WorldTime{Duration{static_cast<Duration::rep>(starts.below(spread + 1))}});
-    cluster.push(WorldTime{sweep_period}, EventKind::sweep);
-    injector.start();
-    traffic.start();
-    kv.start();
-    values.start();
+void World::start() {
+    Rng starts = cluster_.streams().stream("start");
+    const auto spread = static_cast<std::uint64_t>(scenario_.start_spread.count());
+    for (Host host = 0; host < cluster_.size(); ++host)
+        cluster_.boot(host, WorldTime{Duration{static_cast<Duration::rep>(starts.below(spread + 1))}});
+    cluster_.push(WorldTime{sweep_period}, EventKind::sweep);
+    injector_.start();
+    traffic_.start();
+    kv_.start();
+    values_.start();
+}
 
-    Outcome outcome;
-    bool whole = cluster.run_until(WorldTime{scenario.measure_from});
-    if (options.on_measure) options.on_measure();
-    const Network& network = cluster.network();
+bool World::measure(Outcome& outcome) {
+    bool whole = cluster_.run_until(WorldTime{scenario_.measure_from});
+    if (options_.on_measure) options_.on_measure();
+    const Network& network = cluster_.network();
     const std::uint64_t bytes = network.datagram_bytes();
     const std::uint64_t packets = network.datagrams();
     const std::uint64_t link_bytes = network.link_bytes();
-    whole = whole && cluster.run_until(WorldTime{scenario.duration});
-    if (options.on_measured) options.on_measured();
-    const double shares = static_cast<double>(cluster.size()) * seconds_of(scenario.duration - scenario.measure_from);
+    whole = whole && cluster_.run_until(WorldTime{scenario_.duration});
+    if (options_.on_measured) options_.on_measured();
+    const double shares =
+        static_cast<double>(cluster_.size()) * seconds_of(scenario_.duration - scenario_.measure_from);
     if (shares > 0) {
         outcome.bytes_per_peer_s = static_cast<double>(network.datagram_bytes() - bytes) / shares;
         outcome.packets_per_peer_s = static_cast<double>(network.datagrams() - packets) / shares;
         outcome.link_bytes_per_peer_s = static_cast<double>(network.link_bytes() - link_bytes) / shares;
     }
-    injector.freeze();
-    oracles.end_measuring();
-    traffic.stop();
-    kv.stop();
-    values.stop();
-    if (whole) whole = settle(scenario, cluster, oracles, kv, values, outcome);
-    // Requests under way have their time to end, too.
-    const WorldTime last = cluster.now() + scenario.load.deadline + 10 * sweep_period;
-    while (whole && traffic.under_way() > 0 && cluster.now() < last)
-        whole = cluster.run_until(cluster.now() + sweep_period);
-    if (whole) {
-        traffic.check_end();
-        oracles.check_bounds();
-    }
+    injector_.freeze();
+    oracles_.end_measuring();
+    traffic_.stop();
+    kv_.stop();
+    values_.stop();
+    return whole;
+}
 
-    outcome.trace_hash = cluster.trace().hash();
-    outcome.trace_entries = cluster.trace().entries();
-    outcome.events = cluster.events();
-    outcome.virtual_time = cluster.now().time_since_epoch();
-    outcome.violations = oracles.violations();
-    outcome.violation_count = oracles.violation_count();
-    outcome.measured = oracles.measured();
-    outcome.traffic = traffic.counters();
-    collect_effects(scenario, cluster, injector, outcome.traffic, kv, values.counters(), outcome);
+bool World::let_settle(Outcome& outcome) {
+    bool whole = settle(scenario_, cluster_, oracles_, kv_, values_, outcome);
+    // Requests under way have their time to end, too.
+    const WorldTime last = cluster_.now() + scenario_.load.deadline + 10 * sweep_period;
+    while (whole && traffic_.under_way() > 0 && cluster_.now() < last)
+        whole = cluster_.run_until(cluster_.now() + sweep_period);
+    return whole;
+}
+
+void World::check_end() {
+    traffic_.check_end();
+    oracles_.check_bounds();
+}
+
+void World::report(Outcome& outcome) {
+    outcome.trace_hash = cluster_.trace().hash();
+    outcome.trace_entries = cluster_.trace().entries();
+    outcome.events = cluster_.events();
+    outcome.virtual_time = cluster_.now().time_since_epoch();
+    outcome.violations = oracles_.violations();
+    outcome.violation_count = oracles_.violation_count();
+    outcome.measured = oracles_.measured();
+    outcome.traffic = traffic_.counters();
+    collect_effects(scenario_, cluster_, injector_, outcome.traffic, kv_, values_.counters(), outcome);
     if (outcome.violation_count > 0)
         outcome.verdict = Verdict::invariant;
     else if (!outcome.liveness.empty())
         outcome.verdict = Verdict::liveness;
     else if (!outcome.without_effect.empty())
         outcome.verdict = Verdict::no_effect;
+}
+
+}  // namespace
+
+Outcome run(const Scenario& scenario, const RunOptions& options) {
+    World world(scenario, options);
+    Outcome outcome;
+    world.start();
+    bool whole = world.measure(outcome);
+    whole = whole && world.let_settle(outcome);
+    if (whole) world.check_end();
+    world.report(outcome);
     return outcome;
 }
 
