@@ -164,7 +164,7 @@ def test_a_peer_with_another_key_or_none_is_kept_out_and_both_sides_say_why(seal
     seeds = f"--seeds=127.0.0.1:{sealed.peers[0].gossip_port}"
     for name, flags, theirs, ours in (
             ("wrong", [f"--security-cluster-key-file={wrong}"], "holds none of the keys", "does not hold"),
-            ("plain", [], "has no key", "plain gossip")):
+            ("plain", [], "has no key", "plaintext gossip")):
         with Stranger(tmp_path / name, tiny_model, [seeds, *flags]) as peer:
             wait_for(lambda: theirs in peer.log, 30, f"{name} says why nobody answers")
             text = exaserve("status", "--peer", sealed.peers[0].url).stdout
