@@ -40,14 +40,14 @@ void RequestDriver::start(const gateway::RoutingHints& hints) {
     exchange_->listen(shared_from_this());
     step([&](gateway::Actions& actions) {
         refresh_view();
-        request_.start(now(), hints, actions);
+        request_.start(now_, hints, actions);
     });
 }
 
 void RequestDriver::start_at(ReplicaId replica, bool charged) {
     charged_ = charged;
     exchange_->listen(shared_from_this());
-    step([&](gateway::Actions& actions) { request_.start_at(now(), replica, actions); });
+    step([&](gateway::Actions& actions) { request_.start_at(now_, replica, actions); });
 }
 
 void RequestDriver::check(TimePoint now) {
@@ -74,6 +74,7 @@ void RequestDriver::drained() {
 template <class Event>
 void RequestDriver::step(Event event) {
     const auto self = shared_from_this();
+    now_ = deps_.clock.now();
     gateway::Actions actions = std::exchange(deps_.actions, {});
     in_step_ = true;
     event(actions);
@@ -81,7 +82,7 @@ void RequestDriver::step(Event event) {
         carry_out(actions);
         if (client_gone_ && exchange_) {
             refresh_view();
-            request_.handle_client_gone(now(), actions);
+            request_.handle_client_gone(now_, actions);
             carry_out(actions);
         }
     } while (exchange_ && take_part(actions));
@@ -126,19 +127,19 @@ bool RequestDriver::take_part(gateway::Actions& actions) {
     auto part = reply_->poll();
     if (!part) {
         if (request_.started() && request_.attempt().local) deps_.ready.note_stream();
-        request_.handle_drained(now());
+        request_.handle_drained(now_);
         return false;
     }
     if (!*part) {
         refresh_view();
-        request_.handle_broken(now(), attempt, part->error().message(), actions);
+        request_.handle_broken(now_, attempt, part->error().message(), actions);
     } else if (auto* data = std::get_if<wire::Data>(&part->value())) {
-        request_.handle_data(now(), attempt, std::move(*data), actions);
+        request_.handle_data(now_, attempt, std::move(*data), actions);
     } else if (auto* head = std::get_if<wire::Head>(&part->value())) {
-        request_.handle_head(now(), attempt, std::move(*head), actions);
+        request_.handle_head(now_, attempt, std::move(*head), actions);
     } else {
         refresh_view();
-        request_.handle_end(now(), attempt, std::get<wire::End>(std::move(part->value())), actions);
+        request_.handle_end(now_, attempt, std::get<wire::End>(std::move(part->value())), actions);
     }
     return true;
 }
@@ -167,8 +168,7 @@ void RequestDriver::take_opened(gateway::AttemptNumber attempt, Result<std::shar
         return;
     }
     refresh_view();
-    request_.handle_open_failed(now(), attempt, open_failure_of(opened.error().code), opened.error().message(),
-                                actions);
+    request_.handle_open_failed(now_, attempt, open_failure_of(opened.error().code), opened.error().message(), actions);
 }
 
 void RequestDriver::take_reply(std::shared_ptr<ReplyReader> reply) {

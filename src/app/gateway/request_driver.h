@@ -85,13 +85,13 @@ class RequestDriver final : public Runnable,
     void note_attempt();
     // The dispatcher's view, before what may end an attempt.
     void refresh_view() { deps_.dispatcher.handle_view(deps_.view.load()->routing); }
-    TimePoint now() const { return deps_.clock.now(); }
 
     RequestDeps& deps_;
     std::shared_ptr<io::HttpExchange> exchange_;  // null: it is over
     const std::shared_ptr<const void> hold_;
     gateway::Request request_;
     std::shared_ptr<ReplyReader> reply_;  // null while there is none
+    TimePoint now_{};                     // of the current step: the clock is read once for all that one wake-up brings
     bool charged_ = true;
     bool in_step_ = false;
     bool client_gone_ = false;
