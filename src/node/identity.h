@@ -1,8 +1,8 @@
 // Identity of a peer as its data directory keeps it: the id, made once, and a generation that grows with every start.
 //
-// The file is "exaserve-identity 2\n<16 hex digits> <decimal> <16 hex digits>\n": id, generation and a checksum of both,
-// as a single flipped bit would else be another peer, or a generation that goes back. It must be on the disk before
-// anybody hears of the generation, so that no two instances of a peer ever share one.
+// The file is "exaserve-identity 2\n<16 hex digits> <decimal> <16 hex digits>\n": id, generation and a checksum of
+// both, as a single flipped bit would else be another peer, or a generation that goes back. It must be on the disk
+// before anybody hears of the generation, so that no two instances of a peer ever share one.
 #pragma once
 
 #include <optional>
