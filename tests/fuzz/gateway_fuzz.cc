@@ -63,7 +63,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                            harness.actions);
                 break;
             case 2:
-                request.handle_head(harness.now, attempt, value % 2 == 0 ? stream_head() : json_head(200 + value),
+                request.handle_head(harness.now, attempt,
+                                    value % 2 == 0 ? stream_head() : json_head(static_cast<std::uint16_t>(200 + value)),
                                     harness.actions);
                 break;
             case 3:
