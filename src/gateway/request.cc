@@ -73,7 +73,7 @@ void Request::start(TimePoint now, const RoutingHints& hints, Actions& actions) 
     follow(dispatcher_.begin(now, meta), actions);
 }
 
-void Request::start_at(TimePoint /*now*/, ReplicaId replica, Actions& actions) {
+void Request::start_at(ReplicaId replica, Actions& actions) {
     dispatched_ = false;
     router::Attempt local;
     local.replica = replica;

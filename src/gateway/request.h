@@ -64,7 +64,7 @@ class Request {
     // Begins, with one of these: at a replica that the dispatcher chooses, or at this one of this very peer and no
     // other.
     void start(TimePoint now, const RoutingHints& hints, Actions& actions);
-    void start_at(TimePoint now, ReplicaId replica, Actions& actions);
+    void start_at(ReplicaId replica, Actions& actions);
 
     void handle_opened(AttemptNumber attempt);
     void handle_open_failed(TimePoint now, AttemptNumber attempt, OpenFailure failure, std::string why,

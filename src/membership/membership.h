@@ -117,7 +117,7 @@ class Membership {
     // `from` is the peer at the other end of the link, as the link's hello proved.
     Result<void> handle_sync(TimePoint now, PeerId from, ByteView bytes);
     // A link to this instance of `peer` broke, or could not be opened: a suspicion of our own, until the peer refutes.
-    // What befell the link to an earlier instance says nothing of this one. 0: whichever instance is known.
+    // A broken link to an earlier instance says nothing about this one. 0: whichever instance is known.
     void handle_link_broken(TimePoint now, PeerId peer, Generation generation);
     void handle_timeout(TimePoint now);
 

@@ -17,11 +17,11 @@ bool StreamProgress::begin(std::uint64_t numerics) {
 bool StreamProgress::take(std::size_t choice, std::uint32_t offset, std::span<const std::uint32_t> tokens) {
     if (choice >= choices_max_) return false;
     const std::size_t there = choice < choices_.size() ? choices_[choice].size() : 0;
-    const bool anew = offset == 0 && !committed_;
-    if (offset != there && !anew) return false;
+    const bool restarts = offset == 0 && !committed_;
+    if (offset != there && !restarts) return false;
     if (choice >= choices_.size()) choices_.resize(choice + 1);
     Tokens& into = choices_[choice];
-    if (anew) {
+    if (restarts) {
         tokens_ -= into.size();
         tokens_before_ = std::min(tokens_before_, tokens_);
         into.clear();

@@ -79,4 +79,4 @@ def test_an_answer_in_one_piece_goes_on_too(cluster):
     assert status == 200
     assert json.loads(body)["choices"] == reference["choices"]
     made = sum(peer.metric("completion_tokens_total") for peer in cluster.peers[:2]) - made
-    assert 0 < made < reference["usage"]["completion_tokens"], "it began anew, or was complete before the kill"
+    assert 0 < made < reference["usage"]["completion_tokens"], "it began again, or was complete before the kill"

@@ -47,7 +47,7 @@ void RequestDriver::start(const gateway::RoutingHints& hints) {
 void RequestDriver::start_at(ReplicaId replica, bool charged) {
     charged_ = charged;
     exchange_->listen(shared_from_this());
-    step([&](gateway::Actions& actions) { request_.start_at(now_, replica, actions); });
+    step([&](gateway::Actions& actions) { request_.start_at(replica, actions); });
 }
 
 void RequestDriver::check(TimePoint now) {

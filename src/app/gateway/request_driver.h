@@ -1,8 +1,8 @@
 // RequestDriver: carries out what one client request wants (gateway/request.h), over HTTP to its client and over links
 // or here to replicas. It decides nothing.
 //
-// No coroutine and no timer of its own: the reply wakes it through the thread's ready queue, the client's connection
-// tells it what the client does, and the ingress's sweep looks at its deadline.
+// No timer of its own, and a coroutine only while a link is dialled: the reply wakes it through the thread's ready
+// queue, the client's connection tells it what the client does, and the ingress's sweep looks at its deadline.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>

@@ -4,8 +4,8 @@
 // delivered and told. Datagrams are lost, doubled, delayed and so reordered. A link message arrives once and in order,
 // later when the network is bad; to a host that is down or cut off its sender hears handle_link_broken() instead.
 //
-// Core is what DESIGN section 3 calls one: handle_packet, handle_sync, handle_link_broken, handle_timeout,
-// poll_transmit, poll_sync, poll_event, next_timeout, with the types of membership/membership.h.
+// Core is a sans-IO core (docs/decisions/0003-sans-io-cores.md): handle_packet, handle_sync, handle_link_broken,
+// handle_timeout, poll_transmit, poll_sync, poll_event, next_timeout, with the types of membership/membership.h.
 #pragma once
 
 #include <cstddef>

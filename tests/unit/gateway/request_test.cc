@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE(a_silent_stream_leaves_a_suspect_peer_and_no_other) {
 BOOST_AUTO_TEST_CASE(a_request_at_a_given_replica_is_tried_nowhere_else) {
     for (const bool answered : {true, false}) {
         Harness harness;
-        harness.request.start_at(harness.now, {PeerId{1}, deployment_id("d"), 0}, harness.actions);
+        harness.request.start_at({PeerId{1}, deployment_id("d"), 0}, harness.actions);
         BOOST_TEST(harness.take() == "local");
         if (answered) harness.head(json_head());
         harness.end(answered ? wire::EndCode::ok : wire::EndCode::busy);
