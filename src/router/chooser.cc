@@ -30,20 +30,20 @@ class Chooser {
     std::optional<Choice> for_session(std::uint64_t position) {
         if (const auto kept = kept_spill()) return kept;
         // The good ones that the session may spill to.
-        std::array<std::uint32_t, spread_max> next;
+        std::array<std::uint32_t, fan_out_max> next;
         std::uint32_t count = 0;
         std::optional<Choice> owner;
         Reason reason = Reason::session_owner;
         int left = walk_max;
         pool_.ring->walk(position, [&](std::uint32_t member) {
-            const std::uint32_t slot = pool_.first + member;
-            if (reason == Reason::session_owner && may_stay(slot)) {
-                owner = Choice{slot, reason};
+            const std::uint32_t replica = pool_.first + member;
+            if (reason == Reason::session_owner && may_stay(replica)) {
+                owner = Choice{replica, reason};
                 return false;
             }
-            if (is_good(slot)) next[count++] = slot;
-            if (reason == Reason::session_owner) reason = reason_to_pass_over(eligibility(slot));
-            return --left > 0 && count < spread(reason);
+            if (is_good(replica)) next[count++] = replica;
+            if (reason == Reason::session_owner) reason = reason_to_pass_over(eligibility(replica));
+            return --left > 0 && count < fan_out(reason);
         });
         if (owner) return owner;
         if (count == 0) return least_bad();
@@ -58,9 +58,9 @@ class Chooser {
             std::uint32_t second = first;
             if (pool_.count > 1)
                 second = static_cast<std::uint32_t>((first + 1 + rng_.below(pool_.count - 1)) % pool_.count);
-            const std::uint32_t slot = better_of(pool_.first + first, pool_.first + second);
-            if (!is_good(slot)) continue;
-            best = best ? better_of(*best, slot) : slot;
+            const std::uint32_t replica = better_of(pool_.first + first, pool_.first + second);
+            if (!is_good(replica)) continue;
+            best = best ? better_of(*best, replica) : replica;
             if (tracker_.distance(*best) == Distance::rack) break;
         }
         if (best) return Choice{*best, Reason::least_loaded};
@@ -72,8 +72,8 @@ class Chooser {
     std::optional<Choice> shortest_queue() {
         std::optional<std::uint32_t> best;
         const auto consider = [&](std::uint32_t member) {
-            const std::uint32_t slot = pool_.first + member;
-            if (can_wait_at(slot) && (!best || queue_order(slot) < queue_order(*best))) best = slot;
+            const std::uint32_t replica = pool_.first + member;
+            if (can_wait_at(replica) && (!best || queue_order(replica) < queue_order(*best))) best = replica;
         };
         for (int draw = 0; draw < queues_drawn; ++draw) consider(static_cast<std::uint32_t>(rng_.below(pool_.count)));
         for (std::uint32_t member = 0; !best && member < pool_.count; ++member) consider(member);
@@ -82,21 +82,21 @@ class Chooser {
     }
 
   private:
-    Eligibility eligibility(std::uint32_t slot) const {
-        const Eligibility eligibility = tracker_.eligibility(now_, slot);
-        const std::uint32_t limit = tracker_.limit(slot);
-        const bool is_reserved = need_.level == low_level && limit > 0 && tracker_.load(slot) * 4 >= limit * 3;
+    Eligibility eligibility(std::uint32_t replica) const {
+        const Eligibility eligibility = tracker_.eligibility(now_, replica);
+        const std::uint32_t limit = tracker_.limit(replica);
+        const bool is_reserved = need_.level == low_level && limit > 0 && tracker_.load(replica) * 4 >= limit * 3;
         return is_reserved ? std::max(eligibility, Eligibility::looks_full) : eligibility;
     }
 
-    bool is_good(std::uint32_t slot) const {
-        return eligibility(slot) == Eligibility::good && is_fit(tracker_, slot, need_);
+    bool is_good(std::uint32_t replica) const {
+        return eligibility(replica) == Eligibility::good && can_try(tracker_, replica, need_);
     }
 
-    bool may_stay(std::uint32_t slot) const {
-        if (is_good(slot)) return true;
-        return need_.level == high_level && eligibility(slot) == Eligibility::above_bound &&
-               is_fit(tracker_, slot, need_);
+    bool may_stay(std::uint32_t replica) const {
+        if (is_good(replica)) return true;
+        return need_.level == high_level && eligibility(replica) == Eligibility::above_bound &&
+               can_try(tracker_, replica, need_);
     }
 
     static Reason reason_to_pass_over(Eligibility eligibility) {
@@ -113,8 +113,8 @@ class Chooser {
     }
 
     // All ingresses move a session whose owner is out of reach to the same one.
-    std::uint32_t spread(Reason reason) const {
-        return reason == Reason::session_spilled && need_.spill ? std::min(need_.spill->spread, spread_max) : 1;
+    std::uint32_t fan_out(Reason reason) const {
+        return reason == Reason::session_spilled && need_.spill ? std::min(need_.spill->fan_out, fan_out_max) : 1;
     }
 
     std::uint32_t less_loaded_of_two(std::span<const std::uint32_t> slots) {
@@ -129,10 +129,10 @@ class Chooser {
         std::optional<Choice> choice;
         std::uint32_t left = config_.prefix_choices;
         pool_.ring->walk(*need_.prefix_hash, [&](std::uint32_t member) {
-            const std::uint32_t slot = pool_.first + member;
-            if (is_good(slot) &&
-                tracker_.load_score(slot) <= std::uint64_t{tracker_.mean(slot)} * load_score_of_request) {
-                choice = Choice{slot, Reason::warm_prefix};
+            const std::uint32_t replica = pool_.first + member;
+            if (is_good(replica) &&
+                tracker_.load_score(replica) <= std::uint64_t{tracker_.mean(replica)} * load_score_of_request) {
+                choice = Choice{replica, Reason::warm_prefix};
                 return false;
             }
             return --left > 0;
@@ -157,14 +157,14 @@ class Chooser {
         Eligibility best_eligibility{};
         std::uint32_t at = static_cast<std::uint32_t>(rng_.below(pool_.count));
         for (std::uint32_t step = 0; step < pool_.count; ++step) {
-            const std::uint32_t slot = pool_.first + at;
+            const std::uint32_t replica = pool_.first + at;
             if (++at == pool_.count) at = 0;
-            const Eligibility its = eligibility(slot);
-            if (!is_usable(its) || (best && its > best_eligibility) || !is_fit(tracker_, slot, need_)) continue;
+            const Eligibility its = eligibility(replica);
+            if (!is_usable(its) || (best && its > best_eligibility) || !can_try(tracker_, replica, need_)) continue;
             if (best && its == best_eligibility &&
-                tracker_.projected_load(now_, slot) >= tracker_.projected_load(now_, *best))
+                tracker_.projected_load(now_, replica) >= tracker_.projected_load(now_, *best))
                 continue;
-            best = slot;
+            best = replica;
             best_eligibility = its;
         }
         if (need_.may_wait && (!best || best_eligibility == Eligibility::looks_full)) {
@@ -174,12 +174,13 @@ class Chooser {
         return Choice{*best, best_eligibility == Eligibility::good ? Reason::least_loaded : Reason::last_resort};
     }
 
-    bool can_wait_at(std::uint32_t slot) const {
-        return tracker_.eligibility(now_, slot) <= Eligibility::full && could_be_asked(tracker_, slot, need_);
+    bool can_wait_at(std::uint32_t replica) const {
+        return tracker_.eligibility(now_, replica) <= Eligibility::full && can_queue(tracker_, replica, need_);
     }
 
-    std::tuple<bool, std::uint32_t, std::uint32_t> queue_order(std::uint32_t slot) const {
-        return {tracker_.eligibility(now_, slot) == Eligibility::suspect, tracker_.queued(slot), tracker_.load(slot)};
+    std::tuple<bool, std::uint32_t, std::uint32_t> queue_order(std::uint32_t replica) const {
+        return {tracker_.eligibility(now_, replica) == Eligibility::suspect, tracker_.queued(replica),
+                tracker_.load(replica)};
     }
 
     TimePoint now_;
@@ -214,20 +215,20 @@ std::string_view to_string(Reason reason) {
     return "unknown";
 }
 
-bool is_able(const ReplicaTracker& tracker, std::uint32_t slot, const Need& need) {
-    const std::uint32_t context_tokens = tracker.context_tokens(slot);
+bool can_serve(const ReplicaTracker& tracker, std::uint32_t replica, const Need& need) {
+    const std::uint32_t context_tokens = tracker.context_tokens(replica);
     return (context_tokens == 0 || need.prompt_tokens <= context_tokens) &&
-           (need.numerics == 0 || need.numerics == tracker.numerics(slot));
+           (need.numerics == 0 || need.numerics == tracker.numerics(replica));
 }
 
-bool could_be_asked(const ReplicaTracker& tracker, std::uint32_t slot, const Need& need) {
-    if (!is_able(tracker, slot, need)) return false;
-    const auto tried = std::ranges::find(need.tried, tracker.id(slot));
-    return tried == need.tried.end() || (need.turned_away >> (tried - need.tried.begin()) & 1) != 0;
+bool can_queue(const ReplicaTracker& tracker, std::uint32_t replica, const Need& need) {
+    if (!can_serve(tracker, replica, need)) return false;
+    const auto tried = std::ranges::find(need.tried, tracker.id(replica));
+    return tried == need.tried.end() || (need.answered_busy >> (tried - need.tried.begin()) & 1) != 0;
 }
 
-bool is_fit(const ReplicaTracker& tracker, std::uint32_t slot, const Need& need) {
-    return is_able(tracker, slot, need) && std::ranges::find(need.tried, tracker.id(slot)) == need.tried.end();
+bool can_try(const ReplicaTracker& tracker, std::uint32_t replica, const Need& need) {
+    return can_serve(tracker, replica, need) && std::ranges::find(need.tried, tracker.id(replica)) == need.tried.end();
 }
 
 std::optional<Choice> choose(TimePoint now, const Pool& pool, const ReplicaTracker& tracker, const Need& need,

@@ -18,11 +18,11 @@ namespace exa::router {
 enum class Reason : std::uint8_t {
     session_owner,    // the ring's owner of the session
     session_spilled,  // the owner was too busy: the less loaded of two of the next on the ring
-    session_moved,    // the owner is out of reach for the moment: the next on the ring
+    session_moved,    // the owner is suspect, draining or failed a moment ago: the next on the ring
     spill_kept,       // where the session spilled before
     warm_prefix,      // a replica that has seen this prompt's beginning, and is not above the mean
     least_loaded,     // the less loaded of two drawn at random
-    last_resort,      // none was in good eligibility: the least bad of all
+    last_resort,      // no replica is eligible without reserve: the least bad of all
     shortest_queue,   // all are at their limits, as far as is known: where the fewest wait for a permit
 };
 
@@ -34,30 +34,30 @@ struct Need {
     std::optional<std::uint64_t> prefix_hash{};  // of the prompt; counts without a session only
     std::uint32_t prompt_tokens = 0;             // 0: unknown
     std::uint32_t level = 1;                     // of priority: 0 high, 1 normal, 2 low
-    std::uint64_t numerics = 0;                  // hash, as in ReplicaTracker; 0: any
-    std::span<const ReplicaId> tried{};          // by this request: never again, unless to wait there
-    std::uint32_t turned_away = 0;               // bit i: tried[i] had no permit at once, so it may wait there
+    std::uint64_t numerics = 0;                  // hash of the numerics id; 0: any
+    std::span<const ReplicaId> tried{};          // by this request: not tried again, except to wait there
+    std::uint32_t answered_busy = 0;             // bit i: tried[i] had no permit at once: the request may wait there
     bool may_wait = false;                       // for a permit, where all are taken
     bool must_wait = false;                      // enough were asked for a permit at once
 };
 
 struct Choice {
-    std::uint32_t slot = 0;
+    std::uint32_t replica = 0;
     Reason reason = Reason::least_loaded;
 };
 
-// Whether the replica can serve the request at all, whatever its eligibility.
-bool is_fit(const ReplicaTracker& tracker, std::uint32_t slot, const Need& need);
-// The same, whether or not it was tried.
-bool is_able(const ReplicaTracker& tracker, std::uint32_t slot, const Need& need);
-// The same, unless it was tried and failed: one that had no place may be asked for one again.
-bool could_be_asked(const ReplicaTracker& tracker, std::uint32_t slot, const Need& need);
+// The replica has the context and the numerics id that the request needs, whatever its eligibility.
+bool can_serve(const ReplicaTracker& tracker, std::uint32_t replica, const Need& need);
+// And the request was not tried there.
+bool can_try(const ReplicaTracker& tracker, std::uint32_t replica, const Need& need);
+// The same, or it answered busy: the request may wait there for a permit.
+bool can_queue(const ReplicaTracker& tracker, std::uint32_t replica, const Need& need);
 
 // Of two that take a request about equally well the nearer one gets it. A session of high priority stays with an owner
-// that is above the bounded load; a request of low priority leaves the last quarter of a replica's places to others.
+// that is above the bounded load; a request of low priority leaves the last quarter of a replica's permits to others.
 //
-// Nothing when no replica of the pool is both fit and usable. Expected cost does not depend on the size of the pool as
-// long as most replicas are in good eligibility; otherwise one pass over it.
+// Nothing when no replica of the pool can be tried and is usable. Expected cost does not depend on the size of the pool
+// as long as most replicas are eligible; otherwise one pass over it.
 std::optional<Choice> choose(TimePoint now, const Pool& pool, const ReplicaTracker& tracker, const Need& need,
                              const Config& config, Rng& rng);
 

@@ -15,8 +15,8 @@ struct Config {
     std::uint32_t load_factor_percent = 125;
     std::uint32_t load_floor = 4;
 
-    // Replicas one request may be tried on, 1 .. attempts_limit. A request that was turned away waits for a permit at
-    // the last but one; the last is for when that one dies.
+    // Replicas one request may be tried on, 1 .. attempts_limit. A request that met busy replicas waits for a permit
+    // at the last but one; the last is for when that one dies.
     std::uint32_t attempts_max = 5;
 
     // Retries the whole dispatcher may make: every new request earns a part of one, up to a burst. It keeps a sick
@@ -28,7 +28,7 @@ struct Config {
     std::uint32_t prefix_choices = 4;
 
     // Failures of one replica in a row that open its breaker, 1 .. 1000; how long it stays open before one request may
-    // probe it, doubling with every failed probe up to the maximum.
+    // try it, doubling with every failed trial up to the maximum.
     std::uint32_t breaker_failures = 5;
     Duration breaker_open = std::chrono::seconds(2);
     Duration breaker_open_max = std::chrono::seconds(30);
@@ -37,13 +37,14 @@ struct Config {
     // How long a peer whose link broke is left alone before one request may try it, doubling up to the maximum.
     Duration peer_backoff = std::chrono::milliseconds(250);
     Duration peer_backoff_max = std::chrono::seconds(5);
-    // How long a replica that said "not me" (draining, another version) is left alone; the view should say so by then.
+    // How long a replica that refused a request (draining, another version) is left alone; the view should say so by
+    // then.
     Duration refused_backoff = std::chrono::seconds(1);
 
     // A replica that reported itself full is believed for this long; after that it may be asked again when no other is
     // left.
     Duration load_fresh = std::chrono::milliseconds(250);
-    // How long a request may wait for a place when every replica that could take it is at its limit, 0 (not at all) ..
+    // How long a request may wait for a permit when every replica that could take it is at its limit, 0 (not at all) ..
     // 100 s: less than an ingress waits for a first byte.
     Duration queue_wait = std::chrono::seconds(2);
     // What a client is told to wait when all are busy; spread by a quarter to either side.

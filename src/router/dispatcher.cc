@@ -93,12 +93,12 @@ errc code_of(Failure failure) {
     return errc::upstream_failed;
 }
 
-Verdict verdict_of(Failure failure) {
+HealthSignal health_of(Failure failure) {
     switch (failure) {
         case Failure::link_broken:
         case Failure::timeout:
         case Failure::server_error:
-            return Verdict::bad;
+            return HealthSignal::failure;
         case Failure::connect_failed:
         case Failure::draining:
         case Failure::refused:
@@ -107,7 +107,7 @@ Verdict verdict_of(Failure failure) {
         case Failure::suspect:
             break;
     }
-    return Verdict::none;
+    return HealthSignal::none;
 }
 
 }  // namespace
@@ -135,7 +135,7 @@ void Dispatcher::handle_view(const std::shared_ptr<const RoutingView>& view) {
     const auto moved = tracker_.handle_view(*view_);
     if (moved.empty()) return;
     for (Request& request : requests_)
-        if (request.live && request.slot != no_slot) request.slot = moved[request.slot];
+        if (request.live && request.replica != no_replica) request.replica = moved[request.replica];
 }
 
 Decision Dispatcher::begin(TimePoint now, const RequestMeta& meta) {
@@ -143,46 +143,46 @@ Decision Dispatcher::begin(TimePoint now, const RequestMeta& meta) {
     ++counters_.begun;
     budget_.earn();
     tracker_.handle_time(now);
-    auto place = locate(meta, rng_.next());
-    if (!place) {
+    auto destination = locate(meta, rng_.next());
+    if (!destination) {
         ++counters_.rejected;
-        return make_reject(std::move(place).error());
+        return make_reject(std::move(destination).error());
     }
-    const std::uint32_t index = open_request(meta, place.value());
+    const std::uint32_t index = open_request(meta, destination.value());
     return send(now, index, error(errc::all_replicas_busy));
 }
 
-Result<Dispatcher::Place> Dispatcher::locate(const RequestMeta& meta, std::uint64_t entropy) const {
+Result<Dispatcher::Destination> Dispatcher::locate(const RequestMeta& meta, std::uint64_t entropy) const {
     const std::span<const Pool> pools = view_->pools_of(meta.model);
     const PoolFilter filter(pools, meta);
 
-    Place place;
+    Destination destination;
     if (!meta.session.empty()) {
         for (const Pool& pool : pools) {
             if (!filter(pool)) continue;
             const auto position = tokens_.verify(meta.session, meta.wall, meta.tenant, pool.key);
             if (!position) continue;
-            place = {&pool, PositionSource::token, *position};
+            destination = {&pool, PositionSource::token, *position};
             break;
         }
-        if (place.pool == nullptr) {
-            place.source = PositionSource::client_id;
-            place.position = tokens_.position_of_client_id(meta.tenant, meta.session);
+        if (destination.pool == nullptr) {
+            destination.source = PositionSource::client_id;
+            destination.position = tokens_.position_of_client_id(meta.tenant, meta.session);
         }
     }
-    if (place.pool == nullptr) {
-        const bool has_session = place.source != PositionSource::none;
-        place.pool = pick_version(pools, filter, has_session ? place.position : entropy);
+    if (destination.pool == nullptr) {
+        const bool has_session = destination.source != PositionSource::none;
+        destination.pool = pick_version(pools, filter, has_session ? destination.position : entropy);
     }
-    if (place.pool == nullptr) return error(errc::model_not_found, describe(meta.model, meta.version));
-    if (place.pool->count == 0) {
-        const errc why = place.pool->all_drain ? errc::replicas_draining : errc::no_replica_ready;
+    if (destination.pool == nullptr) return error(errc::model_not_found, describe(meta.model, meta.version));
+    if (destination.pool->count == 0) {
+        const errc why = destination.pool->all_drain ? errc::replicas_draining : errc::no_replica_ready;
         return error(why, describe(meta.model, meta.version));
     }
-    return place;
+    return destination;
 }
 
-std::uint32_t Dispatcher::open_request(const RequestMeta& meta, const Place& place) {
+std::uint32_t Dispatcher::open_request(const RequestMeta& meta, const Destination& destination) {
     if (free_.empty()) {
         free_.push_back(static_cast<std::uint32_t>(requests_.size()));
         requests_.emplace_back();
@@ -193,17 +193,17 @@ std::uint32_t Dispatcher::open_request(const RequestMeta& meta, const Place& pla
     request.live = true;
     request.first_byte = false;
     request.resumable = meta.resumable;
-    request.unplaced = place.source == PositionSource::none;
+    request.mints_session = destination.source == PositionSource::none;
     request.attempts = 0;
-    request.turned_away = 0;
+    request.answered_busy = 0;
     request.waits = false;
     request.wait_until.reset();
-    request.slot = no_slot;
+    request.replica = no_replica;
     request.prompt_tokens = meta.prompt_tokens;
     request.prompt_tokens_min = 0;
     request.level = meta.level;
-    request.pool = place.pool->hash;
-    request.position = place.position;
+    request.pool = destination.pool->hash;
+    request.position = destination.position;
     request.prefix_hash = meta.prefix_hash;
     request.numerics = 0;
     request.wall = meta.wall;
@@ -223,32 +223,32 @@ Decision Dispatcher::send(TimePoint now, std::uint32_t index, Error last, bool m
               .level = request.level,
               .numerics = request.first_byte ? request.numerics : 0,
               .tried = std::span(request.tried).first(request.attempts),
-              .turned_away = request.turned_away,
+              .answered_busy = request.answered_busy,
               .may_wait = may_wait,
               .must_wait = must_wait && may_wait};
-    if (!request.unplaced) {
+    if (!request.mints_session) {
         need.position = request.position;
         need.spill = spills_.find(now, spill);
     }
     const auto choice = choose(now, *pool, tracker_, need, config_, rng_);
     if (!choice) return give_up(index, why_none(now, *pool, need, std::move(last)));
     if (choice->reason == Reason::session_spilled)
-        spills_.remember(now, spill, {tracker_.id(choice->slot), need.spill ? need.spill->spread : 1});
+        spills_.remember(now, spill, {tracker_.id(choice->replica), need.spill ? need.spill->fan_out : 1});
     else if (choice->reason == Reason::session_owner && need.spill)
-        narrow(now, spill, *need.spill);
+        shrink_fan_out(now, spill, *need.spill);
 
     request.waits = choice->reason == Reason::shortest_queue;
     if (request.waits) {
         if (!request.wait_until) request.wait_until = now + config_.queue_wait;
-        // No second time.
+        // It is not asked to wait there a second time.
         for (std::uint32_t i = 0; i < request.attempts; ++i)
-            if (request.tried[i] == tracker_.id(choice->slot)) request.turned_away &= ~(1U << i);
+            if (request.tried[i] == tracker_.id(choice->replica)) request.answered_busy &= ~(1U << i);
     }
-    request.slot = choice->slot;
-    request.probe = tracker_.start(now, choice->slot, request.waits, request.prompt_tokens);
+    request.replica = choice->replica;
+    request.trial = tracker_.start(now, choice->replica, request.waits, request.prompt_tokens);
     request.unanswered_tokens = request.prompt_tokens;
-    if (!request.first_byte) request.numerics = tracker_.numerics(choice->slot);
-    request.tried[request.attempts++] = tracker_.id(choice->slot);
+    if (!request.first_byte) request.numerics = tracker_.numerics(choice->replica);
+    request.tried[request.attempts++] = tracker_.id(choice->replica);
     ++request.generation;
     ++counters_.attempts;
     if (request.attempts > 1) ++counters_.retries;
@@ -262,43 +262,41 @@ Error Dispatcher::why_none(TimePoint now, const Pool& pool, const Need& need, Er
     const bool nobody_said = last.code == errc::all_replicas_busy && need.tried.empty();
     if (!nobody_said && last.code != errc::replicas_draining && last.code != errc::out_of_reach) return last;
     bool drains = pool.all_drain || last.code == errc::replicas_draining;
-    for (std::uint32_t slot = pool.first; slot < pool.first + pool.count; ++slot) {
-        const Eligibility eligibility = tracker_.eligibility(now, slot);
-        if (eligibility <= Eligibility::full && could_be_asked(tracker_, slot, need))
+    for (std::uint32_t replica = pool.first; replica < pool.first + pool.count; ++replica) {
+        const Eligibility eligibility = tracker_.eligibility(now, replica);
+        if (eligibility <= Eligibility::full && can_queue(tracker_, replica, need))
             return error(errc::all_replicas_busy);
         drains = drains || eligibility == Eligibility::draining;
     }
     return error(drains ? errc::replicas_draining : errc::out_of_reach);
 }
 
-// The owner has room again.
-void Dispatcher::narrow(TimePoint now, std::uint64_t spill, const Spill& last) {
-    if (last.spread > 1)
-        spills_.remember(now, spill, {std::nullopt, last.spread - 1});
+void Dispatcher::shrink_fan_out(TimePoint now, std::uint64_t spill, const Spill& last) {
+    if (last.fan_out > 1)
+        spills_.remember(now, spill, {std::nullopt, last.fan_out - 1});
     else
         spills_.forget(spill);
 }
 
-// Where the session went last had no room for it.
-void Dispatcher::widen(TimePoint now, const Request& request) {
-    if (request.unplaced) return;
+void Dispatcher::grow_fan_out(TimePoint now, const Request& request) {
+    if (request.mints_session) return;
     const std::uint64_t spill = spill_key(request.position, request.pool);
     const auto last = spills_.find(now, spill);
-    spills_.remember(now, spill, {std::nullopt, std::min(spread_max, 4 * (last ? last->spread : 1))});
+    spills_.remember(now, spill, {std::nullopt, std::min(fan_out_max, 4 * (last ? last->fan_out : 1))});
 }
 
 Attempt Dispatcher::make_attempt(std::uint32_t index, const Pool& pool, const Choice& choice) {
     Request& request = requests_[index];
     Attempt attempt{.id = AttemptId{std::uint64_t{request.generation} << 32 | index},
-                    .replica = tracker_.id(choice.slot),
-                    .peer = tracker_.id(choice.slot).peer,
-                    .link = tracker_.link(choice.slot),
-                    .local = tracker_.is_local(choice.slot),
+                    .replica = tracker_.id(choice.replica),
+                    .peer = tracker_.id(choice.replica).peer,
+                    .link = tracker_.link(choice.replica),
+                    .local = tracker_.is_local(choice.replica),
                     .number = request.attempts,
                     .reason = choice.reason,
-                    .numerics = tracker_.numerics(choice.slot)};
-    if (request.unplaced) {
-        request.position = pool.ring->position_in_arc_of(choice.slot - pool.first, rng_.next());
+                    .numerics = tracker_.numerics(choice.replica)};
+    if (request.mints_session) {
+        request.position = pool.ring->position_in_arc_of(choice.replica - pool.first, rng_.next());
         attempt.session_token = tokens_.mint(request.position, request.wall, request.tenant, pool.key);
     }
     attempt.position = request.position;
@@ -333,33 +331,35 @@ Dispatcher::Request* Dispatcher::find(AttemptId id) {
     return request.live && request.generation == id.value >> 32 ? &request : nullptr;
 }
 
-void Dispatcher::end_attempt(TimePoint now, Request& request, Verdict verdict) {
-    if (request.slot != no_slot)
-        tracker_.end(now, request.slot, verdict, request.probe, std::exchange(request.unanswered_tokens, 0));
+void Dispatcher::end_attempt(TimePoint now, Request& request, HealthSignal health) {
+    if (request.replica != no_replica)
+        tracker_.end(now, request.replica, health, request.trial, std::exchange(request.unanswered_tokens, 0));
 }
 
 void Dispatcher::end_request(std::uint32_t index) {
     Request& request = requests_[index];
     request.live = false;
-    request.slot = no_slot;
+    request.replica = no_replica;
     free_.push_back(index);
 }
 
-void Dispatcher::handle_piggybacked(TimePoint now, std::uint32_t slot, const std::optional<wire::LoadReport>& load) {
-    if (load && slot != no_slot && load->replica == tracker_.id(slot)) tracker_.handle_load(now, slot, *load);
+void Dispatcher::handle_piggybacked(TimePoint now, std::uint32_t replica, const std::optional<wire::LoadReport>& load) {
+    if (load && replica != no_replica && load->replica == tracker_.id(replica))
+        tracker_.handle_load(now, replica, *load);
 }
 
 void Dispatcher::handle_accepted(AttemptId id) {
     const Request* request = find(id);
-    if (request != nullptr && request->slot != no_slot) tracker_.handle_slot_ok(request->slot);
+    if (request != nullptr && request->replica != no_replica) tracker_.handle_replica_ok(request->replica);
 }
 
 void Dispatcher::handle_first_byte(AttemptId id) {
     Request* request = find(id);
     if (request == nullptr) return;
     request->first_byte = true;
-    request->unplaced = false;
-    if (request->slot != no_slot) tracker_.answered(request->slot, std::exchange(request->unanswered_tokens, 0));
+    request->mints_session = false;
+    if (request->replica != no_replica)
+        tracker_.answered(request->replica, std::exchange(request->unanswered_tokens, 0));
 }
 
 void Dispatcher::handle_progress(AttemptId id, std::uint64_t tokens) {
@@ -367,7 +367,7 @@ void Dispatcher::handle_progress(AttemptId id, std::uint64_t tokens) {
     if (request == nullptr || tokens < config_.progress_tokens) return;
     ++counters_.progress_credits;
     request->tried[0] = request->tried[request->attempts - 1];
-    request->turned_away = 0;
+    request->answered_busy = 0;
     request->attempts = 1;
 }
 
@@ -375,16 +375,17 @@ bool Dispatcher::should_move(AttemptId id) const {
     const std::uint32_t index = index_of(id);
     if (index >= requests_.size()) return false;
     const Request& request = requests_[index];
-    return request.live && request.generation == id.value >> 32 && request.slot != no_slot &&
-           view_->replicas()[request.slot].suspect && request.first_byte && request.resumable && request.numerics != 0;
+    return request.live && request.generation == id.value >> 32 && request.replica != no_replica &&
+           view_->replicas()[request.replica].suspect && request.first_byte && request.resumable &&
+           request.numerics != 0;
 }
 
 bool Dispatcher::handle_finished(TimePoint now, AttemptId id, const std::optional<wire::LoadReport>& load) {
     Request* request = find(id);
     if (request == nullptr) return false;
-    if (request->slot != no_slot) tracker_.handle_slot_ok(request->slot);
-    end_attempt(now, *request, Verdict::good);
-    handle_piggybacked(now, request->slot, load);
+    if (request->replica != no_replica) tracker_.handle_replica_ok(request->replica);
+    end_attempt(now, *request, HealthSignal::success);
+    handle_piggybacked(now, request->replica, load);
     end_request(index_of(id));
     ++counters_.finished;
     return true;
@@ -393,7 +394,7 @@ bool Dispatcher::handle_finished(TimePoint now, AttemptId id, const std::optiona
 bool Dispatcher::handle_client_gone(TimePoint now, AttemptId id) {
     Request* request = find(id);
     if (request == nullptr) return false;
-    end_attempt(now, *request, Verdict::none);
+    end_attempt(now, *request, HealthSignal::none);
     end_request(index_of(id));
     ++counters_.abandoned;
     return true;
@@ -403,14 +404,14 @@ Decision Dispatcher::handle_busy(TimePoint now, AttemptId id, const std::optiona
     Request* request = find(id);
     if (request == nullptr) return Ignored{};
     ++counters_.busy_answers;
-    if (!request->waits) request->turned_away |= 1U << (request->attempts - 1);
-    end_attempt(now, *request, Verdict::none);
-    if (request->slot != no_slot) {
-        tracker_.handle_slot_ok(request->slot);
-        tracker_.handle_busy(now, request->slot);
+    if (!request->waits) request->answered_busy |= 1U << (request->attempts - 1);
+    end_attempt(now, *request, HealthSignal::none);
+    if (request->replica != no_replica) {
+        tracker_.handle_replica_ok(request->replica);
+        tracker_.handle_busy(now, request->replica);
     }
-    widen(now, *request);
-    handle_piggybacked(now, request->slot, load);
+    grow_fan_out(now, *request);
+    handle_piggybacked(now, request->replica, load);
     return retry(now, index_of(id), error(errc::all_replicas_busy), true);
 }
 
@@ -418,13 +419,13 @@ Decision Dispatcher::handle_failed(TimePoint now, AttemptId id, Failure failure)
     Request* request = find(id);
     if (request == nullptr) return Ignored{};
     ++counters_.failures;
-    end_attempt(now, *request, verdict_of(failure));
-    if (request->slot != no_slot) {
-        if (failure == Failure::connect_failed) tracker_.handle_peer_broken(now, tracker_.id(request->slot).peer);
-        const std::uint32_t context_tokens = tracker_.context_tokens(request->slot);
+    end_attempt(now, *request, health_of(failure));
+    if (request->replica != no_replica) {
+        if (failure == Failure::connect_failed) tracker_.handle_peer_broken(now, tracker_.id(request->replica).peer);
+        const std::uint32_t context_tokens = tracker_.context_tokens(request->replica);
         if (failure == Failure::unfit && context_tokens > 0)
             request->prompt_tokens_min = std::max(request->prompt_tokens_min, context_tokens + 1);
-        if (failure == Failure::draining || failure == Failure::refused) tracker_.handle_refused(now, request->slot);
+        if (failure == Failure::draining || failure == Failure::refused) tracker_.handle_refused(now, request->replica);
     }
     if (failure == Failure::no_permit) return give_up(index_of(id), error(code_of(failure)));
     return retry(now, index_of(id), error(code_of(failure)), false);
@@ -432,12 +433,13 @@ Decision Dispatcher::handle_failed(TimePoint now, AttemptId id, Failure failure)
 
 Decision Dispatcher::retry(TimePoint now, std::uint32_t index, Error last, bool busy) {
     Request& request = requests_[index];
-    request.slot = no_slot;
+    request.replica = no_replica;
     const bool can_go_on = !request.first_byte || (request.resumable && request.numerics != 0);
     if (!can_go_on || request.attempts >= config_.attempts_max) return give_up(index, std::move(last));
     if (!(busy ? budget_.spend_on_busy() : budget_.spend_on_failure())) return give_up(index, std::move(last));
-    // Who was turned away waits for a place before the last attempt, which is for when the one that it waits at dies.
-    const bool is_full = busy || request.turned_away != 0 || request.wait_until.has_value();
+    // A request that met busy replicas waits for a permit at the last but one attempt; the last is for when the replica
+    // that it waits at dies.
+    const bool is_full = busy || request.answered_busy != 0 || request.wait_until.has_value();
     const bool asked_enough = request.attempts + 1 >= std::max(2U, config_.attempts_max - 1);
     const bool must_wait = config_.queue_wait > Duration::zero() && is_full && asked_enough;
     return send(now, index, std::move(last), must_wait);
@@ -452,46 +454,47 @@ void Dispatcher::handle_load(TimePoint now, const wire::LoadReport& load) {
 Result<Explanation> Dispatcher::explain(TimePoint now, const RequestMeta& meta) const {
     EXA_CHECK(view_ != nullptr);
     Rng rng = rng_;
-    EXA_TRY(const Place place, locate(meta, rng.next()));
-    const Pool& pool = *place.pool;
-    Explanation explanation{.pool = pool.key, .source = place.source, .position = place.position};
+    EXA_TRY(const Destination destination, locate(meta, rng.next()));
+    const Pool& pool = *destination.pool;
+    Explanation explanation{.pool = pool.key, .source = destination.source, .position = destination.position};
     Need need{.prefix_hash = meta.prefix_hash, .level = meta.level, .may_wait = config_.queue_wait > Duration::zero()};
     std::vector<std::uint32_t> order;
-    if (place.source == PositionSource::none) {
+    if (destination.source == PositionSource::none) {
         for (std::uint32_t member = 0; member < pool.count; ++member) order.push_back(pool.first + member);
-        std::ranges::sort(order, {},
-                          [&](std::uint32_t slot) { return std::pair(tracker_.projected_load(now, slot), slot); });
+        std::ranges::sort(order, {}, [&](std::uint32_t replica) {
+            return std::pair(tracker_.projected_load(now, replica), replica);
+        });
     } else {
-        need.position = place.position;
-        need.spill = spills_.peek(now, spill_key(place.position, pool.hash));
+        need.position = destination.position;
+        need.spill = spills_.peek(now, spill_key(destination.position, pool.hash));
         if (need.spill) explanation.spilled_to = need.spill->replica;
-        explanation.owner = pool.ring->members()[pool.ring->owner(place.position)].id;
-        pool.ring->walk(place.position, [&](std::uint32_t member) {
+        explanation.owner = pool.ring->members()[pool.ring->owner(destination.position)].id;
+        pool.ring->walk(destination.position, [&](std::uint32_t member) {
             order.push_back(pool.first + member);
             return order.size() < explained_max;
         });
     }
     const auto choice = choose(now, pool, tracker_, need, config_, rng);
     if (choice) {
-        explanation.choice = tracker_.id(choice->slot);
+        explanation.choice = tracker_.id(choice->replica);
         explanation.reason = choice->reason;
     }
     if (order.size() > explained_max) order.resize(explained_max);
-    if (choice && std::ranges::find(order, choice->slot) == order.end()) order.push_back(choice->slot);
-    for (const std::uint32_t slot : order) {
-        explanation.candidates.push_back({.replica = tracker_.id(slot),
-                                          .peer_name = view_->replicas()[slot].member->record->name,
-                                          .load = tracker_.load(slot),
-                                          .factors = tracker_.factors(slot),
-                                          .load_score = tracker_.load_score(slot),
-                                          .bound = tracker_.bound(slot),
-                                          .limit = tracker_.limit(slot),
-                                          .queued = tracker_.queued(slot),
-                                          .share_permille = tracker_.share_permille(now, slot),
-                                          .distance = tracker_.distance(slot),
-                                          .eligibility = tracker_.eligibility(now, slot),
-                                          .fits = is_fit(tracker_, slot, need),
-                                          .chosen = choice && choice->slot == slot});
+    if (choice && std::ranges::find(order, choice->replica) == order.end()) order.push_back(choice->replica);
+    for (const std::uint32_t replica : order) {
+        explanation.candidates.push_back({.replica = tracker_.id(replica),
+                                          .peer_name = view_->replicas()[replica].member->record->name,
+                                          .load = tracker_.load(replica),
+                                          .factors = tracker_.factors(replica),
+                                          .load_score = tracker_.load_score(replica),
+                                          .bound = tracker_.bound(replica),
+                                          .limit = tracker_.limit(replica),
+                                          .queued = tracker_.queued(replica),
+                                          .share_permille = tracker_.share_permille(now, replica),
+                                          .distance = tracker_.distance(replica),
+                                          .eligibility = tracker_.eligibility(now, replica),
+                                          .fits = can_try(tracker_, replica, need),
+                                          .chosen = choice && choice->replica == replica});
     }
     return explanation;
 }

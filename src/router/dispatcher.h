@@ -10,17 +10,17 @@
 //     |        +--handle_busy / handle_failed, none left -------------> Reject, or Broken once bytes had been sent
 //     +-> Reject
 //
-// Who is turned away goes elsewhere; only when every candidate is at its limit, by its own word or by what is known of
-// it, an attempt may wait at its replica for a permit (Attempt::queue_wait). All of a request's waits share one
-// deadline.
+// A request that meets a busy replica is tried at another. Only when every candidate is at its limit, by its own word
+// or by what is known of it, an attempt may wait at its replica for a permit (Attempt::queue_wait). All waits of a
+// request share one deadline.
 //
 // An attempt's id names that attempt alone: a late report about an earlier one, or about a request that has ended,
 // changes nothing and is answered with Ignored.
 //
-// Who is chosen (docs/architecture.md, routing): a session goes to the ring owner of its position, unless that replica
-// is above the bounded load, suspect, draining or excluded by this ingress's own experience; then to the next on the
-// ring. A request without a session takes a warm replica for its prompt or the less loaded of two, and gets a session
-// token minted inside that replica's arc.
+// Which replica is chosen (docs/architecture.md, routing): a session goes to the ring owner of its position, unless
+// that replica is above the bounded load, suspect, draining or excluded by this ingress's own experience; then to the
+// next on the ring. A request without a session takes a warm replica for its prompt or the less loaded of two, and gets
+// a session token minted inside that replica's arc.
 #pragma once
 
 #include <array>
@@ -108,7 +108,7 @@ enum class Failure : std::uint8_t {
     draining,        // "not me": it takes no new requests
     refused,         // "not me": another model, version or tenant than the view said
     unfit,           // "not this request": it is too long there
-    no_permit,       // it waited for a place as long as it might
+    no_permit,       // it waited for a permit as long as it might
     suspect,         // silent, and suspected of being down
 };
 
@@ -173,20 +173,20 @@ class Dispatcher {
     const ReplicaTracker& tracker() const { return tracker_; }
 
   private:
-    static constexpr std::uint32_t no_slot = ReplicaTracker::no_slot;
+    static constexpr std::uint32_t no_replica = ReplicaTracker::no_replica;
 
     struct Request {
         std::uint32_t generation = 0;  // grows with every attempt; part of its id
         bool live = false;
         bool first_byte = false;  // the client has seen bytes
         bool resumable = false;
-        bool unplaced = false;  // has no session yet: every attempt mints one where it goes
-        bool probe = false;
+        bool mints_session = false;  // has none yet: every attempt mints one in its replica's arc
+        bool trial = false;          // the attempt in flight is one of a half-open breaker
         std::uint32_t attempts = 0;
-        std::uint32_t turned_away = 0;        // bit i: by tried[i], which had no place at once
+        std::uint32_t answered_busy = 0;      // bit i: tried[i] had no permit at once
         bool waits = false;                   // the attempt in flight does
         std::optional<TimePoint> wait_until;  // of all waits; nothing before the first
-        std::uint32_t slot = no_slot;         // of the attempt in flight; no_slot when its replica left the view
+        std::uint32_t replica = no_replica;   // of the attempt in flight; no_replica when its replica left the view
         std::uint32_t prompt_tokens = 0;
         std::uint32_t prompt_tokens_min = 0;  // it was too long for a replica of one token less
         std::uint32_t unanswered_tokens = 0;  // of the prompt, while the attempt has not begun to answer
@@ -201,29 +201,31 @@ class Dispatcher {
     };
 
     // The pool and the position of a request.
-    struct Place {
+    struct Destination {
         const Pool* pool = nullptr;
         PositionSource source = PositionSource::none;
         std::uint64_t position = 0;
     };
 
-    Result<Place> locate(const RequestMeta& meta, std::uint64_t entropy) const;
-    std::uint32_t open_request(const RequestMeta& meta, const Place& place);
-    // The next attempt, or the end for the reason of `last`.
+    Result<Destination> locate(const RequestMeta& meta, std::uint64_t entropy) const;
+    std::uint32_t open_request(const RequestMeta& meta, const Destination& destination);
+    // The next attempt, or the end for the reason of `last`. `must_wait`: at whatever replica has the shortest queue.
     Decision send(TimePoint now, std::uint32_t index, Error last, bool must_wait = false);
     // Why no replica of the pool takes the request, if `last` was not a failure.
     Error why_none(TimePoint now, const Pool& pool, const Need& need, Error last) const;
-    void narrow(TimePoint now, std::uint64_t spill, const Spill& last);
-    void widen(TimePoint now, const Request& request);
+    // Among how many replicas a session that spills spreads (Spill::fan_out): fewer when its owner has room again, more
+    // when the replica that it went to had none.
+    void shrink_fan_out(TimePoint now, std::uint64_t spill, const Spill& last);
+    void grow_fan_out(TimePoint now, const Request& request);
     Attempt make_attempt(std::uint32_t index, const Pool& pool, const Choice& choice);
     Decision retry(TimePoint now, std::uint32_t index, Error last, bool busy);
     Decision give_up(std::uint32_t index, Error last);
     Reject make_reject(Error why);
 
     Request* find(AttemptId id);
-    void end_attempt(TimePoint now, Request& request, Verdict verdict);
+    void end_attempt(TimePoint now, Request& request, HealthSignal health);
     void end_request(std::uint32_t index);
-    void handle_piggybacked(TimePoint now, std::uint32_t slot, const std::optional<wire::LoadReport>& load);
+    void handle_piggybacked(TimePoint now, std::uint32_t replica, const std::optional<wire::LoadReport>& load);
 
     Config config_;
     const SessionTokens& tokens_;

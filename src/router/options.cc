@@ -34,10 +34,9 @@ std::vector<Option<Config>> make_options() {
         whole_number("breaker_failures", "N", "", &Config::breaker_failures, 1, 1'000,
                      "Failures of one replica in a row that open its circuit breaker.")
             .live(),
-        duration(
-            "breaker_open_ms", &Config::breaker_open, milliseconds(1), 60 * minute_ms,
-            "Time that an open circuit breaker keeps requests off its replica, before one request may probe it. It "
-            "doubles with every failed probe, up to router.breaker_open_max_ms.")
+        duration("breaker_open_ms", &Config::breaker_open, milliseconds(1), 60 * minute_ms,
+                 "Time that an open circuit breaker keeps requests off its replica, before one request may try it. It "
+                 "doubles with every failed trial, up to router.breaker_open_max_ms.")
             .live(),
         duration("breaker_open_max_ms", &Config::breaker_open_max, milliseconds(1), 60 * minute_ms,
                  "Longest time that an open circuit breaker waits. At least router.breaker_open_ms.")

@@ -68,29 +68,29 @@ std::string_view to_string(Distance distance) {
 
 ReplicaTracker::ReplicaTracker(const Config& config) : config_(config) {}
 
-std::uint32_t ReplicaTracker::Slot::load_if(std::uint32_t own_counted) const {
+std::uint32_t ReplicaTracker::InFlight::estimate(std::uint32_t own_reported) const {
     const std::uint32_t expected = reported + own;
-    return std::max(own, expected > own_counted ? expected - own_counted : 0);
+    return std::max(own, expected > own_reported ? expected - own_reported : 0);
 }
 
-LoadFactors ReplicaTracker::Slot::factors() const {
-    return {load(), std::max(queued_tokens, own_tokens), kv_used_permille, tbt_p99_ms};
+LoadFactors ReplicaTracker::Replica::factors() const {
+    return {in_flight.high(), std::max(report.queued_tokens, own_tokens), report.kv_used_permille, report.tbt_p99_ms};
 }
 
 template <class Change>
-void ReplicaTracker::update(Slot& slot, Change&& change) {
-    PoolSum& sum = pools_[slot.pool];
-    sum.load_score -= slot.load_score;
+void ReplicaTracker::update(Replica& replica, Change&& change) {
+    PoolSum& sum = pools_[replica.pool];
+    sum.load_score -= replica.load_score;
     change();
-    slot.load_score = load_score_of(slot.factors());
-    sum.load_score += slot.load_score;
+    replica.load_score = load_score_of(replica.factors());
+    sum.load_score += replica.load_score;
 }
 
 std::vector<std::uint32_t> ReplicaTracker::handle_view(const RoutingView& view) {
     std::vector<std::uint32_t> moved;
     if (layout_ != view.layout()) {
         moved = adopt_layout(view);
-        // Slots that are new know nothing of loads that were adopted for others.
+        // Replicas that are new know nothing of loads that were adopted for others.
         loads_ = {};
     }
     // Most peers' loads are those of the view before: only the others are looked at. Both lists are sorted by peer.
@@ -118,27 +118,27 @@ std::vector<std::uint32_t> ReplicaTracker::handle_view(const RoutingView& view) 
 
 void ReplicaTracker::adopt_loads(const membership::PeerLoads& loads) {
     auto entry = loads.entries.begin();
-    for (const RoutingView::Layout::Place& place : layout_->places_of(loads.peer)) {
-        while (entry != loads.entries.end() && entry->report.replica < place.id) ++entry;
+    for (const RoutingView::Layout::IndexedId& indexed : layout_->replicas_of(loads.peer)) {
+        while (entry != loads.entries.end() && entry->report.replica < indexed.id) ++entry;
         if (entry == loads.entries.end()) return;
-        if (entry->report.replica == place.id) adopt(place.replica, entry->report, entry->measured, false);
+        if (entry->report.replica == indexed.id) adopt(indexed.index, entry->report, entry->measured, false);
     }
 }
 
 std::vector<std::uint32_t> ReplicaTracker::adopt_layout(const RoutingView& view) {
-    const std::vector<Slot> before = std::move(slots_);
+    const std::vector<Replica> before = std::move(replicas_);
     const auto old_layout = std::move(layout_);
     layout_ = view.layout();
-    slots_.assign(layout_->replicas.size(), {});
-    std::vector<std::uint32_t> moved(before.size(), no_slot);
+    replicas_.assign(layout_->replicas.size(), {});
+    std::vector<std::uint32_t> moved(before.size(), no_replica);
     for (const Pool& old_pool : old_layout ? std::span(old_layout->pools) : std::span<const Pool>()) {
         const auto pool = std::ranges::find(layout_->pools, old_pool.hash, &Pool::hash);
         if (pool == layout_->pools.end()) continue;
-        for (std::uint32_t old_slot = old_pool.first; old_slot < old_pool.first + old_pool.count; ++old_slot) {
-            const auto member = pool->ring->find(before[old_slot].id);
+        for (std::uint32_t old_index = old_pool.first; old_index < old_pool.first + old_pool.count; ++old_index) {
+            const auto member = pool->ring->find(before[old_index].profile.id);
             if (!member) continue;
-            moved[old_slot] = pool->first + *member;
-            slots_[moved[old_slot]] = before[old_slot];
+            moved[old_index] = pool->first + *member;
+            replicas_[moved[old_index]] = before[old_index];
         }
     }
 
@@ -151,173 +151,178 @@ std::vector<std::uint32_t> ReplicaTracker::adopt_layout(const RoutingView& view)
         pools_[p].weight = pool.weight_sum;
         std::uint32_t joined = 0;
         for (std::uint32_t member = 0; member < pool.count; ++member) {
-            Slot& slot = slots_[pool.first + member];
+            Replica& replica = replicas_[pool.first + member];
             const ReplicaEntry& entry = layout_->replicas[pool.first + member];
-            if (!slot.was_seen) ++joined;
-            slot.id = entry.record->id;
-            slot.distance = distance_of(self, *entry.member->record);
-            slot.pool = p;
-            slot.weight = pool.ring->members()[member].weight;
-            if (std::exchange(slot.limit_recorded, entry.record->in_flight_limit) != entry.record->in_flight_limit)
-                slot.limit = entry.record->in_flight_limit;
-            slot.context_tokens = entry.record->context_tokens;
-            slot.numerics = numerics_hash(entry.record->numerics);
-            slot.suspect = entry.suspect;
-            slot.draining = entry.draining;
-            slot.local = entry.local;
-            slot.link = entry.member->record->link;
-            pools_[p].load_score += slot.load_score;
+            if (!replica.was_seen) ++joined;
+            replica.profile.id = entry.record->id;
+            replica.distance = distance_of(self, *entry.member->record);
+            replica.pool = p;
+            replica.weight = pool.ring->members()[member].weight;
+            if (std::exchange(replica.profile.limit_recorded, entry.record->in_flight_limit) !=
+                entry.record->in_flight_limit)
+                replica.limit = entry.record->in_flight_limit;
+            replica.profile.context_tokens = entry.record->context_tokens;
+            replica.profile.numerics = numerics_hash(entry.record->numerics);
+            replica.suspect = entry.suspect;
+            replica.draining = entry.draining;
+            replica.local = entry.local;
+            replica.profile.link = entry.member->record->link;
+            pools_[p].load_score += replica.load_score;
         }
-        mark_new(pool, old_layout != nullptr ? joined : pool.count);
+        begin_slow_start(pool, old_layout != nullptr ? joined : pool.count);
     }
     std::erase_if(broken_, [&](const BrokenPeer& broken) {
-        return std::ranges::none_of(slots_, [&](const Slot& slot) { return slot.id.peer == broken.peer; });
+        return std::ranges::none_of(replicas_,
+                                    [&](const Replica& replica) { return replica.profile.id.peer == broken.peer; });
     });
-    for (const BrokenPeer& broken : broken_) hold_peer(broken);
+    for (const BrokenPeer& broken : broken_) back_off(broken);
     return moved;
 }
 
 // A pool most of which is new has nobody else to serve it.
-void ReplicaTracker::mark_new(const Pool& pool, std::uint32_t joined) {
+void ReplicaTracker::begin_slow_start(const Pool& pool, std::uint32_t joined) {
     const bool are_few = joined * 2 < pool.count;
     for (std::uint32_t at = pool.first; at < pool.first + pool.count; ++at) {
-        Slot& slot = slots_[at];
-        slot.is_new = are_few && (slot.is_new || !slot.was_seen);
-        slot.was_seen = true;
-        has_unseen_ = has_unseen_ || (slot.is_new && !slot.since);
+        Replica& replica = replicas_[at];
+        replica.in_slow_start = are_few && (replica.in_slow_start || !replica.was_seen);
+        replica.was_seen = true;
+        has_undated_ = has_undated_ || (replica.in_slow_start && !replica.slow_start_since);
     }
 }
 
 void ReplicaTracker::handle_time(TimePoint now) {
-    if (!std::exchange(has_unseen_, false)) return;
-    for (Slot& slot : slots_)
-        if (slot.is_new && !slot.since) slot.since = now;
+    if (!std::exchange(has_undated_, false)) return;
+    for (Replica& replica : replicas_)
+        if (replica.in_slow_start && !replica.slow_start_since) replica.slow_start_since = now;
 }
 
 std::uint32_t ReplicaTracker::share_permille(TimePoint now, std::uint32_t at) const {
-    const Slot& slot = slots_[at];
-    if (!slot.is_new) return 1000;
-    const Duration age = slot.since ? now - *slot.since : Duration::zero();
+    const Replica& replica = replicas_[at];
+    if (!replica.in_slow_start) return 1000;
+    const Duration age = replica.slow_start_since ? now - *replica.slow_start_since : Duration::zero();
     if (age >= config_.slow_start) return 1000;
     return std::max(100U, static_cast<std::uint32_t>(age.count() * 1000 / config_.slow_start.count()));
 }
 
 std::uint64_t ReplicaTracker::projected_load(TimePoint now, std::uint32_t at) const {
-    const Slot& slot = slots_[at];
+    const Replica& replica = replicas_[at];
     // Limits are 16 bits on the wire, weights small: no step of this overflows.
-    std::uint64_t projected_load = std::uint64_t{slot.load_score + load_score_of_request} << 24;
-    if (slot.is_new) projected_load = projected_load * 1000 / share_permille(now, at);
-    projected_load /= slot.weight;
-    return slot.limit > 0 ? projected_load / slot.limit : projected_load;
+    std::uint64_t projected_load = std::uint64_t{replica.load_score + load_score_of_request} << 24;
+    if (replica.in_slow_start) projected_load = projected_load * 1000 / share_permille(now, at);
+    projected_load /= replica.weight;
+    return replica.limit > 0 ? projected_load / replica.limit : projected_load;
 }
 
 void ReplicaTracker::adopt(std::uint32_t at, const wire::LoadReport& report, TimePoint measured, bool exact) {
-    Slot& slot = slots_[at];
-    if (slot.measured && measured <= *slot.measured) return;
-    update(slot, [&] {
-        slot.reported = std::min(report.in_flight, in_flight_max);
-        slot.queued = report.queued;
-        slot.queued_tokens = report.queued_tokens;
-        slot.kv_used_permille = report.kv_used_permille;
-        slot.tbt_p99_ms = report.tbt_p99_ms;
-        slot.limit = report.in_flight_limit > 0 ? report.in_flight_limit : slot.limit_recorded;
-        slot.counted_least = exact ? slot.own : slot.own_least;
-        slot.counted_most = exact ? slot.own : slot.own_most;
-        slot.own_least = slot.own_most = slot.own;
-        slot.measured = measured;
+    Replica& replica = replicas_[at];
+    if (replica.report.measured && measured <= *replica.report.measured) return;
+    update(replica, [&] {
+        replica.in_flight.reported = std::min(report.in_flight, in_flight_max);
+        replica.report.queued = report.queued;
+        replica.report.queued_tokens = report.queued_tokens;
+        replica.report.kv_used_permille = report.kv_used_permille;
+        replica.report.tbt_p99_ms = report.tbt_p99_ms;
+        replica.limit = report.in_flight_limit > 0 ? report.in_flight_limit : replica.profile.limit_recorded;
+        replica.in_flight.own_reported_min = exact ? replica.in_flight.own : replica.own_since_min;
+        replica.in_flight.own_reported_max = exact ? replica.in_flight.own : replica.own_since_max;
+        replica.own_since_min = replica.own_since_max = replica.in_flight.own;
+        replica.report.measured = measured;
     });
 }
 
-std::uint32_t ReplicaTracker::bound(std::uint32_t slot) const {
-    const PoolSum& pool = pools_[slots_[slot].pool];
-    return std::max(config_.load_floor, divide_up((pool.load_score + load_score_of_request) * slots_[slot].weight *
-                                                      config_.load_factor_percent,
+std::uint32_t ReplicaTracker::bound(std::uint32_t replica) const {
+    const PoolSum& pool = pools_[replicas_[replica].pool];
+    return std::max(config_.load_floor, divide_up((pool.load_score + load_score_of_request) *
+                                                      replicas_[replica].weight * config_.load_factor_percent,
                                                   pool.weight * load_score_of_request * 100));
 }
 
-std::uint32_t ReplicaTracker::mean(std::uint32_t slot) const {
-    const PoolSum& pool = pools_[slots_[slot].pool];
-    return divide_up(pool.load_score * slots_[slot].weight, pool.weight * load_score_of_request);
+std::uint32_t ReplicaTracker::mean(std::uint32_t replica) const {
+    const PoolSum& pool = pools_[replicas_[replica].pool];
+    return divide_up(pool.load_score * replicas_[replica].weight, pool.weight * load_score_of_request);
 }
 
 Eligibility ReplicaTracker::eligibility(TimePoint now, std::uint32_t at) const {
-    const Slot& slot = slots_[at];
-    if (slot.draining) return Eligibility::draining;
-    if (now < slot.link_until) return Eligibility::link_broken;
-    if (now < slot.refused_until) return Eligibility::refused;
-    if (!slot.breaker.allows(now)) return Eligibility::breaker_open;
-    if (now < slot.full_until) return Eligibility::full;
-    const std::uint32_t load = slot.load();
-    const bool looks_full = slot.limit > 0 && load >= slot.limit;
+    const Replica& replica = replicas_[at];
+    if (replica.draining) return Eligibility::draining;
+    if (now < replica.backoff.link_until) return Eligibility::link_broken;
+    if (now < replica.backoff.refused_until) return Eligibility::refused;
+    if (!replica.breaker.allows(now)) return Eligibility::breaker_open;
+    if (now < replica.backoff.full_until) return Eligibility::full;
+    const std::uint32_t load = replica.in_flight.high();
+    const bool looks_full = replica.limit > 0 && load >= replica.limit;
     if (looks_full) {
-        const bool fresh = slot.measured && now - *slot.measured < config_.load_fresh;
-        if (slot.own >= slot.limit || (fresh && slot.load_low() >= slot.limit)) return Eligibility::full;
+        const bool fresh = replica.report.measured && now - *replica.report.measured < config_.load_fresh;
+        if (replica.in_flight.own >= replica.limit || (fresh && replica.in_flight.low() >= replica.limit))
+            return Eligibility::full;
     }
-    if (slot.suspect) return Eligibility::suspect;
+    if (replica.suspect) return Eligibility::suspect;
     if (looks_full) return Eligibility::looks_full;
     // The bound costs a division and is never below the floor.
-    if (slot.is_new) {
+    if (replica.in_slow_start) {
         const std::uint64_t share = std::uint64_t{bound(at)} * load_score_of_request * share_permille(now, at) / 1000;
-        if (slot.load_score >= std::max<std::uint64_t>(share, load_score_of_request)) return Eligibility::above_bound;
-    } else if (slot.load_score >= config_.load_floor * load_score_of_request &&
-               slot.load_score >= std::uint64_t{bound(at)} * load_score_of_request) {
+        if (replica.load_score >= std::max<std::uint64_t>(share, load_score_of_request))
+            return Eligibility::above_bound;
+    } else if (replica.load_score >= config_.load_floor * load_score_of_request &&
+               replica.load_score >= std::uint64_t{bound(at)} * load_score_of_request) {
         return Eligibility::above_bound;
     }
     return Eligibility::good;
 }
 
 bool ReplicaTracker::start(TimePoint now, std::uint32_t at, bool waits, std::uint32_t prompt_tokens) {
-    Slot& slot = slots_[at];
-    if (waits) ++slot.queued;
-    update(slot, [&] {
-        ++slot.own;
-        slot.own_tokens += prompt_tokens;
-        slot.own_most = std::max(slot.own_most, slot.own);
+    Replica& replica = replicas_[at];
+    if (waits) ++replica.report.queued;
+    update(replica, [&] {
+        ++replica.in_flight.own;
+        replica.own_tokens += prompt_tokens;
+        replica.own_since_max = std::max(replica.own_since_max, replica.in_flight.own);
     });
-    if (slot.link_doubted) {
-        const auto broken = std::ranges::find(broken_, slot.id.peer, &BrokenPeer::peer);
+    if (replica.peer_backed_off) {
+        const auto broken = std::ranges::find(broken_, replica.profile.id.peer, &BrokenPeer::peer);
         EXA_CHECK(broken != broken_.end());
-        broken->probing = true;
+        broken->trying = true;
         broken->until = now + broken->backoff;
-        hold_peer(*broken);
+        back_off(*broken);
     }
-    return slot.breaker.start();
+    return replica.breaker.start();
 }
 
-void ReplicaTracker::end(TimePoint now, std::uint32_t at, Verdict verdict, bool probe, std::uint32_t prompt_tokens) {
-    Slot& slot = slots_[at];
-    EXA_CHECK(slot.own > 0);
-    update(slot, [&] {
-        --slot.own;
-        slot.own_tokens -= prompt_tokens;
-        slot.own_least = std::min(slot.own_least, slot.own);
+void ReplicaTracker::end(TimePoint now, std::uint32_t at, HealthSignal health, bool trial,
+                         std::uint32_t prompt_tokens) {
+    Replica& replica = replicas_[at];
+    EXA_CHECK(replica.in_flight.own > 0);
+    update(replica, [&] {
+        --replica.in_flight.own;
+        replica.own_tokens -= prompt_tokens;
+        replica.own_since_min = std::min(replica.own_since_min, replica.in_flight.own);
     });
-    slot.full_until = TimePoint{};
-    switch (verdict) {
-        case Verdict::none:
-            slot.breaker.release(probe);
+    replica.backoff.full_until = TimePoint{};
+    switch (health) {
+        case HealthSignal::none:
+            replica.breaker.release(trial);
             break;
-        case Verdict::good:
-            slot.breaker.succeed();
+        case HealthSignal::success:
+            replica.breaker.succeed();
             break;
-        case Verdict::bad:
-            slot.breaker.fail(now, config_.breaker());
+        case HealthSignal::failure:
+            replica.breaker.fail(now, config_.breaker());
             break;
     }
 }
 
 void ReplicaTracker::answered(std::uint32_t at, std::uint32_t prompt_tokens) {
-    if (prompt_tokens > 0) update(slots_[at], [&] { slots_[at].own_tokens -= prompt_tokens; });
-    slots_[at].breaker.answer();
-    handle_slot_ok(at);
+    if (prompt_tokens > 0) update(replicas_[at], [&] { replicas_[at].own_tokens -= prompt_tokens; });
+    replicas_[at].breaker.answer();
+    handle_replica_ok(at);
 }
 
 void ReplicaTracker::handle_busy(TimePoint now, std::uint32_t at) {
-    slots_[at].full_until = now + config_.load_fresh;
+    replicas_[at].backoff.full_until = now + config_.load_fresh;
 }
 
 void ReplicaTracker::handle_refused(TimePoint now, std::uint32_t at) {
-    slots_[at].refused_until = now + config_.refused_backoff;
+    replicas_[at].backoff.refused_until = now + config_.refused_backoff;
 }
 
 void ReplicaTracker::handle_load(TimePoint now, std::uint32_t at, const wire::LoadReport& load) {
@@ -329,32 +334,32 @@ void ReplicaTracker::handle_peer_broken(TimePoint now, PeerId peer) {
     if (broken == broken_.end()) {
         broken_.push_back({peer, config_.peer_backoff, now + config_.peer_backoff, false});
         broken = broken_.end() - 1;
-    } else if (broken->probing || now >= broken->until) {
+    } else if (broken->trying || now >= broken->until) {
         broken->backoff = std::min(broken->backoff * 2, config_.peer_backoff_max);
         broken->until = now + broken->backoff;
-        broken->probing = false;
+        broken->trying = false;
     }
-    hold_peer(*broken);
+    back_off(*broken);
 }
 
 void ReplicaTracker::handle_peer_ok(PeerId peer) {
     if (std::erase_if(broken_, [&](const BrokenPeer& broken) { return broken.peer == peer; }) == 0) return;
-    for (Slot& slot : slots_) {
-        if (slot.id.peer != peer) continue;
-        slot.link_until = TimePoint{};
-        slot.link_doubted = false;
+    for (Replica& replica : replicas_) {
+        if (replica.profile.id.peer != peer) continue;
+        replica.backoff.link_until = TimePoint{};
+        replica.peer_backed_off = false;
     }
 }
 
-void ReplicaTracker::handle_slot_ok(std::uint32_t at) {
-    if (slots_[at].link_doubted) handle_peer_ok(slots_[at].id.peer);
+void ReplicaTracker::handle_replica_ok(std::uint32_t at) {
+    if (replicas_[at].peer_backed_off) handle_peer_ok(replicas_[at].profile.id.peer);
 }
 
-void ReplicaTracker::hold_peer(const BrokenPeer& broken) {
-    for (Slot& slot : slots_) {
-        if (slot.id.peer != broken.peer) continue;
-        slot.link_until = broken.until;
-        slot.link_doubted = true;
+void ReplicaTracker::back_off(const BrokenPeer& broken) {
+    for (Replica& replica : replicas_) {
+        if (replica.profile.id.peer != broken.peer) continue;
+        replica.backoff.link_until = broken.until;
+        replica.peer_backed_off = true;
     }
 }
 

@@ -7,11 +7,11 @@
 // replica is full is judged by the low estimate, so that nobody is turned away while there is room.
 //
 // Beside requests, waiting prompts, memory and late tokens count (load_score.h), and what this ingress has sent of
-// prompts that have not begun to be answered. A replica that joins a pool gets its share of it by and by.
+// prompts that have not begun to be answered. A replica that joins a pool is ramped up (slow start).
 //
 // What a decision reads of the view is copied here, where it lies together.
 //
-// A slot is an index into the view's replicas().
+// A replica is named by its index in the view's replicas().
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ enum class Eligibility : std::uint8_t {
     full,         // at its limit
     draining,
     link_broken,   // our own link to its peer failed a moment ago
-    refused,       // it sent a request of ours away a moment ago
+    refused,       // it refused a request of ours a moment ago (draining, another version)
     breaker_open,  // it failed several times in a row
 };
 
@@ -54,114 +54,135 @@ enum class Distance : std::uint8_t { rack, region, far };
 
 std::string_view to_string(Distance distance);
 
-// How an attempt ended, as far as the replica's health goes.
-enum class Verdict : std::uint8_t { none, good, bad };
+// What the end of an attempt says about the replica's health.
+enum class HealthSignal : std::uint8_t { none, success, failure };
 
 class ReplicaTracker {
   public:
-    static constexpr std::uint32_t no_slot = ~std::uint32_t{0};
+    static constexpr std::uint32_t no_replica = ~std::uint32_t{0};
 
     explicit ReplicaTracker(const Config& config);
     void set_config(const Config& config) { config_ = config; }
 
-    // Adopts the view's replicas and loads; what is known of replicas that stay is kept. Returns, when slots moved, the
-    // new slot of each old one (no_slot for those that left); empty when none did.
+    // Adopts the view's replicas and loads; what is known of replicas that stay is kept. Returns, when indices changed,
+    // the new index of each old one (no_replica for those that left); empty when none did.
     std::vector<std::uint32_t> handle_view(const RoutingView& view);
 
     // Requests in flight there, of all ingresses; the high estimate.
-    std::uint32_t load(std::uint32_t slot) const { return slots_[slot].load(); }
+    std::uint32_t load(std::uint32_t replica) const { return replicas_[replica].in_flight.high(); }
     // The same with all that loads a replica, in hundredths of a request.
-    std::uint32_t load_score(std::uint32_t slot) const { return slots_[slot].load_score; }
-    LoadFactors factors(std::uint32_t slot) const { return slots_[slot].factors(); }
+    std::uint32_t load_score(std::uint32_t replica) const { return replicas_[replica].load_score; }
+    LoadFactors factors(std::uint32_t replica) const { return replicas_[replica].factors(); }
     // What one more request would make of it, in proportion to the replica's weight, its limit, and how long it has
     // been there: for comparing two of a pool.
-    std::uint64_t projected_load(TimePoint now, std::uint32_t slot) const;
-    // What it gets of its share, in thousandths; 1000 but while it is new.
-    std::uint32_t share_permille(TimePoint now, std::uint32_t slot) const;
-    Distance distance(std::uint32_t slot) const { return slots_[slot].distance; }
-    std::uint32_t own(std::uint32_t slot) const { return slots_[slot].own; }
-    std::uint32_t weight(std::uint32_t slot) const { return slots_[slot].weight; }
+    std::uint64_t projected_load(TimePoint now, std::uint32_t replica) const;
+    // Thousandths of a full share that it gets; 1000 except during slow start.
+    std::uint32_t share_permille(TimePoint now, std::uint32_t replica) const;
+    Distance distance(std::uint32_t replica) const { return replicas_[replica].distance; }
+    std::uint32_t own(std::uint32_t replica) const { return replicas_[replica].in_flight.own; }
+    std::uint32_t weight(std::uint32_t replica) const { return replicas_[replica].weight; }
     // What it admits at present, as far as is known. 0: unknown.
-    std::uint32_t limit(std::uint32_t slot) const { return slots_[slot].limit; }
+    std::uint32_t limit(std::uint32_t replica) const { return replicas_[replica].limit; }
     // Requests that wait there for a permit: those reported, and ours since.
-    std::uint32_t queued(std::uint32_t slot) const { return slots_[slot].queued; }
-    const ReplicaId& id(std::uint32_t slot) const { return slots_[slot].id; }
-    const Endpoint& link(std::uint32_t slot) const { return slots_[slot].link; }  // of its peer
-    bool is_local(std::uint32_t slot) const { return slots_[slot].local; }
-    std::uint64_t numerics(std::uint32_t slot) const { return slots_[slot].numerics; }  // hash; 0: none declared
-    std::uint32_t context_tokens(std::uint32_t slot) const { return slots_[slot].context_tokens; }  // 0: unknown
+    std::uint32_t queued(std::uint32_t replica) const { return replicas_[replica].report.queued; }
+    const ReplicaId& id(std::uint32_t replica) const { return replicas_[replica].profile.id; }
+    const Endpoint& link(std::uint32_t replica) const { return replicas_[replica].profile.link; }  // of its peer
+    bool is_local(std::uint32_t replica) const { return replicas_[replica].local; }
+    std::uint64_t numerics(std::uint32_t replica) const {
+        return replicas_[replica].profile.numerics;
+    }  // hash; 0: none declared
+    std::uint32_t context_tokens(std::uint32_t replica) const {
+        return replicas_[replica].profile.context_tokens;
+    }  // 0: unknown
 
     // max(load_floor, ceil(load_factor x mean)) of its pool with one more request, in proportion to its weight; of the
     // load_score, in whole requests.
-    std::uint32_t bound(std::uint32_t slot) const;
-    // The pool's mean load_score in proportion to the slot's weight, rounded up to whole requests.
-    std::uint32_t mean(std::uint32_t slot) const;
-    Eligibility eligibility(TimePoint now, std::uint32_t slot) const;
+    std::uint32_t bound(std::uint32_t replica) const;
+    // The pool's mean load_score in proportion to the replica's weight, rounded up to whole requests.
+    std::uint32_t mean(std::uint32_t replica) const;
+    Eligibility eligibility(TimePoint now, std::uint32_t replica) const;
     // Also where its eligibility says something else: a broken link, say.
-    bool is_breaker_open(TimePoint now, std::uint32_t slot) const { return !slots_[slot].breaker.allows(now); }
+    bool is_breaker_open(TimePoint now, std::uint32_t replica) const { return !replicas_[replica].breaker.allows(now); }
 
-    // From when on replicas that came with the last view are new; called before anything is chosen.
+    // Slow starts of the last view begin now; called before anything is chosen.
     void handle_time(TimePoint now);
 
-    // A request was sent there, which may wait for a place; of `prompt_tokens`, about. True when it is its breaker's
-    // probe, to be handed to end().
-    bool start(TimePoint now, std::uint32_t slot, bool waits = false, std::uint32_t prompt_tokens = 0);
+    // A request was sent there, which may wait for a permit; of `prompt_tokens`, about. True when it is the trial
+    // of a half-open breaker, to be handed to end().
+    bool start(TimePoint now, std::uint32_t replica, bool waits = false, std::uint32_t prompt_tokens = 0);
     // `prompt_tokens` of one that was not answered().
-    void end(TimePoint now, std::uint32_t slot, Verdict verdict, bool probe, std::uint32_t prompt_tokens = 0);
-    // The first byte of an answer: well, but not ended.
-    void answered(std::uint32_t slot, std::uint32_t prompt_tokens = 0);
+    void end(TimePoint now, std::uint32_t replica, HealthSignal health, bool trial, std::uint32_t prompt_tokens = 0);
+    // The first byte of an answer: the replica is healthy, the request not ended.
+    void answered(std::uint32_t replica, std::uint32_t prompt_tokens = 0);
 
-    void handle_busy(TimePoint now, std::uint32_t slot);
-    void handle_refused(TimePoint now, std::uint32_t slot);
-    void handle_load(TimePoint now, std::uint32_t slot, const wire::LoadReport& load);
+    void handle_busy(TimePoint now, std::uint32_t replica);
+    void handle_refused(TimePoint now, std::uint32_t replica);
+    void handle_load(TimePoint now, std::uint32_t replica, const wire::LoadReport& load);
     void handle_peer_broken(TimePoint now, PeerId peer);
     void handle_peer_ok(PeerId peer);
-    void handle_slot_ok(std::uint32_t slot);
+    void handle_replica_ok(std::uint32_t replica);
 
   private:
-    // In the order of how often a decision reads it: the first cache line says whether and how well a replica takes a
-    // request.
-    struct alignas(64) Slot {
-        std::uint32_t pool = 0;  // index into pools_
-        std::uint32_t weight = 1;
-        std::uint32_t limit = 0;
-        std::uint32_t load_score = 0;  // of factors()
-        std::uint32_t reported = 0;
-        std::uint32_t own = 0;
-        std::uint32_t counted_least = 0;  // of our own, by the report
-        std::uint32_t counted_most = 0;
-        bool suspect = false;
-        bool draining = false;
-        bool local = false;
-        bool link_doubted = false;  // its peer is in broken_
-        bool was_seen = false;
-        bool is_new = false;  // it joined a pool of others
-        Distance distance = Distance::rack;
+    // Requests in flight there, of all ingresses, from the last report and what was sent since.
+    struct InFlight {
+        std::uint32_t reported = 0;  // of all ingresses
+        std::uint32_t own = 0;       // of this ingress, now
+        // How many of our own the report had counted: at least, at most.
+        std::uint32_t own_reported_min = 0;
+        std::uint32_t own_reported_max = 0;
+
+        std::uint32_t high() const { return estimate(own_reported_min); }
+        std::uint32_t low() const { return estimate(own_reported_max); }
+        std::uint32_t estimate(std::uint32_t own_reported) const;
+    };
+    // Until when it is passed over, for what this ingress met there.
+    struct Backoff {
         TimePoint link_until{};
         TimePoint refused_until{};
         TimePoint full_until{};
-
-        Breaker breaker;
-        std::uint32_t own_least = 0;  // since the report
-        std::uint32_t own_most = 0;
-        std::uint32_t own_tokens = 0;  // of prompts that we sent, whose answers have not begun
+    };
+    // Of the last report, beside requests.
+    struct Report {
+        std::optional<TimePoint> measured;
         std::uint32_t queued_tokens = 0;
         std::uint32_t queued = 0;
         std::uint16_t kv_used_permille = 0;
         std::uint16_t tbt_p99_ms = 0;
-
+    };
+    // What the view says of it and a decision does not read.
+    struct Profile {
         ReplicaId id;
         std::uint64_t numerics = 0;
         std::uint32_t context_tokens = 0;
         std::uint32_t limit_recorded = 0;  // by its record; the limit moves below it
-        std::optional<TimePoint> measured;
-        std::optional<TimePoint> since{};  // when it was first seen, of a new one
         Endpoint link;
+    };
+    // In the order of how often a decision reads it: the first cache line says whether and how well a replica takes a
+    // request.
+    struct alignas(64) Replica {
+        std::uint32_t pool = 0;  // index into pools_
+        std::uint32_t weight = 1;
+        std::uint32_t limit = 0;
+        std::uint32_t load_score = 0;  // of factors()
+        InFlight in_flight;
+        bool suspect = false;
+        bool draining = false;
+        bool local = false;
+        bool peer_backed_off = false;  // its peer is in broken_
+        bool was_seen = false;
+        bool in_slow_start = false;  // it joined a pool of others
+        Distance distance = Distance::rack;
+        Backoff backoff;
 
-        std::uint32_t load() const { return load_if(counted_least); }
+        Breaker breaker;
+        std::uint32_t own_since_min = 0;  // of our own in flight since the report: the fewest, the most
+        std::uint32_t own_since_max = 0;
+        std::uint32_t own_tokens = 0;  // of prompts that we sent, whose answers have not begun
+        Report report;
+        Profile profile;
+        std::optional<TimePoint> slow_start_since{};
+
         LoadFactors factors() const;
-        std::uint32_t load_low() const { return load_if(counted_most); }
-        std::uint32_t load_if(std::uint32_t own_counted) const;
     };
     struct PoolSum {
         std::uint64_t load_score = 0;
@@ -171,25 +192,26 @@ class ReplicaTracker {
         PeerId peer;
         Duration backoff;
         TimePoint until;
-        bool probing;
+        bool trying;  // one request was let through since
     };
 
     std::vector<std::uint32_t> adopt_layout(const RoutingView& view);
-    void mark_new(const Pool& pool, std::uint32_t joined);
+    void begin_slow_start(const Pool& pool, std::uint32_t joined);
     void adopt_loads(const membership::PeerLoads& loads);
     // `exact`: the report is of this moment, and has counted all that is in flight now.
-    void adopt(std::uint32_t slot, const wire::LoadReport& report, TimePoint measured, bool exact);
-    void hold_peer(const BrokenPeer& broken);
+    void adopt(std::uint32_t replica, const wire::LoadReport& report, TimePoint measured, bool exact);
+    // Its replicas are passed over until the link is tried again.
+    void back_off(const BrokenPeer& broken);
     template <class Change>
-    void update(Slot& slot, Change&& change);
+    void update(Replica& replica, Change&& change);
 
     Config config_;
     std::shared_ptr<const RoutingView::Layout> layout_;
     membership::LoadList loads_;  // adopted last
-    std::vector<Slot> slots_;
+    std::vector<Replica> replicas_;
     std::vector<PoolSum> pools_;
     std::vector<BrokenPeer> broken_;
-    bool has_unseen_ = false;  // new slots without a time
+    bool has_undated_ = false;  // some slow start has no time yet
 };
 
 }  // namespace exa::router

@@ -103,17 +103,18 @@ std::shared_ptr<const RoutingView::Layout> make_layout(const membership::View& v
     auto layout = std::make_shared<RoutingView::Layout>();
     layout->members = view.members;
     for (auto& [key, gathered] : pools) add_pool(*layout, key, std::move(gathered), before, rings);
-    layout->places.reserve(layout->replicas.size());
+    layout->by_id.reserve(layout->replicas.size());
     for (std::uint32_t at = 0; at < layout->replicas.size(); ++at)
-        layout->places.push_back({layout->replicas[at].record->id, at});
-    if (pools.size() > 1) std::ranges::sort(layout->places, {}, &RoutingView::Layout::Place::id);
+        layout->by_id.push_back({layout->replicas[at].record->id, at});
+    if (pools.size() > 1) std::ranges::sort(layout->by_id, {}, &RoutingView::Layout::IndexedId::id);
     return layout;
 }
 
 }  // namespace
 
-std::span<const RoutingView::Layout::Place> RoutingView::Layout::places_of(PeerId peer) const {
-    const auto range = std::ranges::equal_range(places, peer, {}, [](const Place& place) { return place.id.peer; });
+std::span<const RoutingView::Layout::IndexedId> RoutingView::Layout::replicas_of(PeerId peer) const {
+    const auto range =
+        std::ranges::equal_range(by_id, peer, {}, [](const IndexedId& indexed) { return indexed.id.peer; });
     return {range.begin(), range.end()};
 }
 

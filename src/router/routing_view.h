@@ -47,16 +47,16 @@ class RoutingView {
                                                     const RoutingView* before, ring::RingPool* rings = nullptr);
 
     struct Layout {
-        struct Place {
+        struct IndexedId {
             ReplicaId id;
-            std::uint32_t replica = 0;  // index into replicas
+            std::uint32_t index = 0;  // into replicas
         };
         membership::MemberList members;      // it was made from
         std::vector<Pool> pools;             // sorted by key
         std::vector<ReplicaEntry> replicas;  // by pool, then by id
-        std::vector<Place> places;           // of all replicas, by id
+        std::vector<IndexedId> by_id;        // of all replicas
 
-        std::span<const Place> places_of(PeerId peer) const;
+        std::span<const IndexedId> replicas_of(PeerId peer) const;
     };
 
     std::uint64_t number() const { return view_->number; }

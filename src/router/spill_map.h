@@ -1,4 +1,4 @@
-// SpillMap: which replica took a session over when its owner was too busy, and how far the session spreads. Bounded:
+// SpillMap: which replica took a session over when its owner was too busy, and among how many it spreads. Bounded:
 // the entry unused for longest goes.
 #pragma once
 
@@ -17,11 +17,11 @@ struct Spill {
     std::optional<ReplicaId> replica{};  // where it went last
     // Among how many of the ring's next replicas it spreads. Few, so that they hold its KV; more with every replica
     // that turned it away.
-    std::uint32_t spread = 1;
+    std::uint32_t fan_out = 1;
     bool operator==(const Spill&) const = default;
 };
 
-inline constexpr std::uint32_t spread_max = 32;
+inline constexpr std::uint32_t fan_out_max = 32;
 
 class SpillMap {
   public:

@@ -55,7 +55,7 @@ class Storm {
         bool waits = false;
         std::uint32_t attempts = 0;
         std::set<ReplicaId> tried;
-        std::set<ReplicaId> turned_away;
+        std::set<ReplicaId> answered_busy;
         std::set<ReplicaId> waited;
         bool first_byte = false;
     };
@@ -85,7 +85,7 @@ class Storm {
             Live& live = at->second;
             const bool waits = attempt->queue_wait > Duration::zero();
             RC_ASSERT(live.tried.insert(attempt->replica).second ||
-                      (waits && live.turned_away.contains(attempt->replica)));
+                      (waits && live.answered_busy.contains(attempt->replica)));
             const bool fresh = !waits || live.waited.insert(attempt->replica).second;
             RC_ASSERT(fresh);
             RC_ASSERT(++live.attempts <= Config().attempts_max);
@@ -119,7 +119,7 @@ class Storm {
                 return end(at, dispatcher_.handle_client_gone(now_, id));
             case 3:
                 over_.push_back(id);
-                if (!at->second.waits) at->second.turned_away.insert(at->second.replica);
+                if (!at->second.waits) at->second.answered_busy.insert(at->second.replica);
                 return take(at, dispatcher_.handle_busy(now_, id));
             case 4:
             case 5:

@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(load_is_the_report_plus_what_was_sent_since) {
     BOOST_TEST(tracker.load(0) == 5u);
     for (int i = 0; i < 3; ++i) tracker.start(start, 0);
     BOOST_TEST(tracker.load(0) == 8u);
-    tracker.end(start, 0, Verdict::good, false);
+    tracker.end(start, 0, HealthSignal::success, false);
     BOOST_TEST(tracker.load(0) == 7u);
     BOOST_TEST(tracker.own(0) == 2u);
 }
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(own_requests_that_a_report_has_counted_are_not_counted_twic
     BOOST_TEST(tracker.load(0) == 6u);
     tracker.start(start, 0);
     BOOST_TEST(tracker.load(0) == 7u);
-    for (int i = 0; i < 5; ++i) tracker.end(start, 0, Verdict::good, false);
+    for (int i = 0; i < 5; ++i) tracker.end(start, 0, HealthSignal::success, false);
     BOOST_TEST(tracker.load(0) == 2u);
 }
 
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(gossip_makes_a_replica_full_only_when_it_is_so_by_the_low_e
     cluster.set_load(cluster.replica(1, 0).id, 0, start - 1s);
     auto tracker = make_book(cluster);
     for (int i = 0; i < 3; ++i) tracker.start(start, 0);
-    for (int i = 0; i < 2; ++i) tracker.end(start, 0, Verdict::good, false);
+    for (int i = 0; i < 2; ++i) tracker.end(start, 0, HealthSignal::success, false);
     // Measured somewhere in between: it may have counted three of ours, so that two places are free, or none.
     cluster.set_load(cluster.replica(1, 0).id, 4, start);
     tracker.handle_view(*cluster.routing_view());
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(a_load_is_never_below_what_this_entry_has_there) {
     for (int i = 0; i < 4; ++i) tracker.start(start, 0);
     tracker.handle_load(start, 0, report(tracker, 0, 0));
     BOOST_TEST(tracker.load(0) == 4u);
-    for (int i = 0; i < 4; ++i) tracker.end(start, 0, Verdict::good, false);
+    for (int i = 0; i < 4; ++i) tracker.end(start, 0, HealthSignal::success, false);
     BOOST_TEST(tracker.load(0) == 0u);
 }
 
@@ -119,8 +119,8 @@ BOOST_AUTO_TEST_CASE(a_book_that_saw_every_view_knows_what_one_knows_that_saw_th
         tracker.handle_view(*cluster.routing_view());
         const auto layout = cluster.routing_view()->layout();
         for (const auto& load : cluster.loads)
-            for (const auto& place : layout->places_of(load.report.replica.peer))
-                if (place.id == load.report.replica) BOOST_TEST(tracker.load(place.replica) == load.report.in_flight);
+            for (const auto& place : layout->replicas_of(load.report.replica.peer))
+                if (place.id == load.report.replica) BOOST_TEST(tracker.load(place.index) == load.report.in_flight);
     }
 }
 
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(own_requests_up_to_the_limit_make_it_full_for_certain) {
     tracker.start(start, 0);
     tracker.start(start, 0);
     BOOST_TEST(tracker.eligibility(start + 1h, 0) == Eligibility::full);
-    tracker.end(start, 0, Verdict::good, false);
+    tracker.end(start, 0, HealthSignal::success, false);
     BOOST_TEST(tracker.eligibility(start, 0) == Eligibility::good);
 }
 
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(busy_holds_until_an_own_request_ends_there) {
     tracker.start(start, 0);
     tracker.handle_busy(start, 0);
     BOOST_TEST(tracker.eligibility(start, 0) == Eligibility::full);
-    tracker.end(start, 0, Verdict::good, false);
+    tracker.end(start, 0, HealthSignal::success, false);
     BOOST_TEST(tracker.eligibility(start, 0) == Eligibility::good);
 }
 
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(the_first_request_to_a_doubted_peer_is_a_probe_for_all_its_
     tracker.handle_peer_broken(start, PeerId{1});
     tracker.start(start + 250ms, 0);
     BOOST_TEST(tracker.eligibility(start + 250ms, 1) == Eligibility::link_broken);
-    tracker.handle_slot_ok(0);
+    tracker.handle_replica_ok(0);
     BOOST_TEST(tracker.eligibility(start + 250ms, 1) == Eligibility::good);
 }
 
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(standing_names_the_hardest_reason) {
     BOOST_TEST(tracker.eligibility(start, 0) == Eligibility::full);
     for (int i = 0; i < 5; ++i) {
         tracker.start(start, 0);
-        tracker.end(start, 0, Verdict::bad, false);
+        tracker.end(start, 0, HealthSignal::failure, false);
     }
     BOOST_TEST(tracker.eligibility(start, 0) == Eligibility::breaker_open);
     tracker.handle_refused(start, 0);
@@ -236,7 +236,8 @@ BOOST_AUTO_TEST_CASE(what_is_known_of_a_replica_follows_it_to_its_new_slot) {
     tracker.start(start, 0);
     cluster.peer(1).liveness = membership::Liveness::dead;
     const auto moved = tracker.handle_view(*cluster.routing_view());
-    BOOST_TEST(moved == (std::vector<std::uint32_t>{ReplicaTracker::no_slot, 0, 1}), boost::test_tools::per_element());
+    BOOST_TEST(moved == (std::vector<std::uint32_t>{ReplicaTracker::no_replica, 0, 1}),
+               boost::test_tools::per_element());
     BOOST_TEST(tracker.load(1) == 7u);
     BOOST_TEST(tracker.own(1) == 1u);
     BOOST_TEST(tracker.eligibility(start, 1) == Eligibility::link_broken);

@@ -106,12 +106,12 @@ BOOST_AUTO_TEST_CASE(a_replica_is_found_by_its_peer_in_whichever_pool_it_is) {
     Cluster cluster(3, 3);
     cluster.replica(2, 1).model = "a";
     const auto layout = cluster.routing_view()->layout();
-    BOOST_TEST(layout->places_of(PeerId{4}).empty());
-    const auto places = layout->places_of(PeerId{2});
+    BOOST_TEST(layout->replicas_of(PeerId{4}).empty());
+    const auto places = layout->replicas_of(PeerId{2});
     BOOST_REQUIRE(places.size() == 3U);
     for (std::uint16_t slot = 0; slot < 3; ++slot) {
         BOOST_TEST(places[slot].id.slot == slot);
-        BOOST_TEST(layout->replicas[places[slot].replica].record->id == places[slot].id);
+        BOOST_TEST(layout->replicas[places[slot].index].record->id == places[slot].id);
     }
 }
 
