@@ -121,7 +121,7 @@ struct LoadGroup {
 struct Packet {
   header @0 :Header;
   kind @1 :UInt16;            # 0 ping, 1 ack, 2 nack, 3 ping request, 4 gossip only
-  introduce @2 :Bool;         # the sender does not know the receiver: send your record
+  wantRecord @2 :Bool;        # the sender does not know the receiver: send your record
   seq @3 :UInt64;
   target @4 :UInt64;          # of ping and ping request: who is meant (0: whoever is there); of ack and nack: about whom
   targetHigh @5 :UInt64;      # of ping request

@@ -44,7 +44,7 @@ void BoundsChecker::check_sizes(const Peer& peer) {
     bound("timers", sizes.timers, own_timers + 3 * sizes.peers + sizes.indirect_probes, seen.timers);
     bound("pull requests under way", sizes.asked, members, seen.asked);
     bound("pull requests to send", sizes.pulls, sizes.peers, seen.pulls);
-    bound("doubts", sizes.doubts, sizes.peers, seen.doubts);
+    bound("challenges", sizes.challenges, sizes.peers, seen.challenges);
     std::size_t waiting = 0;
     bound("datagrams in its socket", peer.inbox_datagrams, scenario.cluster.socket_datagrams, waiting);
 }

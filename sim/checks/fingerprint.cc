@@ -42,7 +42,7 @@ Fingerprint fingerprint(const node::Node& node) {
     }
     const membership::Sizes sizes = membership.sizes();
     const std::uint64_t queues = hash64(hash64(sizes.updates, sizes.timers, sizes.indirect_probes),
-                                        hash64(sizes.asked, sizes.pulls, sizes.doubts));
+                                        hash64(sizes.asked, sizes.pulls, sizes.challenges));
     const auto next = static_cast<std::uint64_t>(node.next_timeout().time_since_epoch().count());
     print.everything = hash64(hash64(beliefs, accused, queues), hash64(next, membership.local_health()),
                               membership.is_joined() ? 1 : 0);

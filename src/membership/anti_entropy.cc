@@ -10,14 +10,14 @@ namespace exa::membership {
 namespace {
 
 // For so many gossip intervals an update may still be on its way.
-constexpr int settle_intervals = 5;
+constexpr int delivery_intervals = 5;
 constexpr std::pair all_ids{PeerId{0}, PeerId{~std::uint64_t{0}}};
 
 }  // namespace
 
 AntiEntropy::AntiEntropy(TimePoint now, const Config& config)
     : sync_wait_(config.probe_interval),
-      settled_since_(now),
+      unchanged_since_(now),
       differs_sync_from_(now),
       differs_wait_(config.probe_interval) {}
 
@@ -25,7 +25,7 @@ void AntiEntropy::schedule(const Step& step) {
     step.timers.set({TimerKind::sync}, step.now + next_wait(step));
 }
 
-void AntiEntropy::hurry(const Step& step) {
+void AntiEntropy::reset_wait(const Step& step) {
     sync_wait_ = step.config.probe_interval / 4;
     schedule(step);
 }
@@ -47,13 +47,13 @@ std::optional<PeerId> AntiEntropy::pick(const Step& step) {
 
 AntiEntropy::RosterCheck AntiEntropy::check_roster(const Step& step, std::uint32_t theirs, std::uint32_t ours,
                                                    bool is_member) {
-    if (std::exchange(settled_digest_, ours) != ours) settled_since_ = step.now;
+    if (std::exchange(last_hash_, ours) != ours) unchanged_since_ = step.now;
     if (theirs == ours) {
         differs_wait_ = step.config.probe_interval;
         return {true, false};
     }
-    const bool is_settled = step.now - settled_since_ >= settle_intervals * step.config.gossip_interval;
-    if (!is_member || theirs == 0 || !is_settled || step.now < differs_sync_from_) return {};
+    const bool is_stable = step.now - unchanged_since_ >= delivery_intervals * step.config.gossip_interval;
+    if (!is_member || theirs == 0 || !is_stable || step.now < differs_sync_from_) return {};
     differs_sync_from_ = step.now + differs_wait_;
     differs_wait_ = std::min(2 * differs_wait_, step.config.sync_interval);
     return {false, true};

@@ -1,7 +1,7 @@
 // AntiEntropy: when two peers compare in full what they know, and what they send each other for it.
 //
 // Gossip misses a peer now and then. So each peer compares itself with a random one every sync_interval (push-pull,
-// over the link), sooner after a join or a heal, and with the sender of a ping whose roster digest goes on differing.
+// over the link), sooner after a join or a heal, and with the sender of a ping whose roster hash goes on differing.
 // Two that agree find out by a summary: hashes of parts of the id space, as replicas do by Merkle trees. Where the
 // parts differ, digests follow: one line for each peer; a DigestComparison then says who lacks what.
 //
@@ -35,13 +35,13 @@ class AntiEntropy {
 
     // When.
     void schedule(const Step& step);
-    // Much is on its way that nobody will send again, so the waits grow again from a short one.
-    void hurry(const Step& step);
-    // The waits have grown past that.
-    bool is_calm(const Config& config) const { return sync_wait_ > config.probe_interval; }
+    // Much is on its way that nobody will send again: the waits, which double up to sync_interval, begin short again.
+    void reset_wait(const Step& step);
+    // They have grown past that.
+    bool is_wait_long(const Config& config) const { return sync_wait_ > config.probe_interval; }
     // The peer to compare with next; nothing when no other peer is live.
     static std::optional<PeerId> pick(const Step& step);
-    // The roster digests of a ping's sender and ours. When they still differ although nothing has changed here for a
+    // The roster hashes of a ping's sender and ours. When they still differ although nothing has changed here for a
     // moment, one of us missed an update. Two that go on differing (a cut in one direction) compare more and more
     // rarely, and a peer that has not joined or is leaving (not `is_member`) not at all.
     RosterCheck check_roster(const Step& step, std::uint32_t theirs, std::uint32_t ours, bool is_member);
@@ -61,8 +61,8 @@ class AntiEntropy {
                      std::vector<SyncOut>& out);
 
     Duration sync_wait_;
-    std::uint32_t settled_digest_ = 0;  // of our roster when a ping last came, the same since settled_since_
-    TimePoint settled_since_;
+    std::uint32_t last_hash_ = 0;  // of our roster when a ping last came, the same since unchanged_since_
+    TimePoint unchanged_since_;
     TimePoint differs_sync_from_;
     Duration differs_wait_;
     std::uint64_t digest_seq_ = 0;

@@ -14,9 +14,9 @@ namespace {
 constexpr std::size_t earlier_max = 1024;
 
 // Asks whoever is there, and tells who we are.
-void introduce(const Step& step, const Endpoint& at, Effects& effects) {
+void ping_for_record(const Step& step, const Endpoint& at, Effects& effects) {
     wire::Packet ping = make_packet(wire::PacketKind::ping, step.numbers.next(), PeerId{});
-    ping.introduce = true;
+    ping.want_record = true;
     effects.send(at, std::nullopt, std::move(ping), true);
 }
 
@@ -28,7 +28,7 @@ Effects Bootstrap::join(const Step& step, std::vector<Endpoint> seeds) {
     seeds_ = std::move(seeds);
     others_version_ = 0;
     if (joined_) {
-        for (const Endpoint& seed : seeds_) introduce(step, seed, effects);
+        for (const Endpoint& seed : seeds_) ping_for_record(step, seed, effects);
         return effects;
     }
     if (seeds_.empty()) return complete_join(step);
@@ -53,7 +53,7 @@ Effects Bootstrap::drop_own_address(const Step& step, const Endpoint& seed) {
 
 Effects Bootstrap::dial_seeds(const Step& step) {
     Effects effects;
-    for (const Endpoint& seed : seeds_) introduce(step, seed, effects);
+    for (const Endpoint& seed : seeds_) ping_for_record(step, seed, effects);
     step.timers.set({TimerKind::seeds}, step.now + seed_wait_);
     seed_wait_ = std::min(seed_wait_ * 3 / 2, step.config.seed_backoff_max);
     return effects;
@@ -70,7 +70,7 @@ Effects Bootstrap::redial(const Step& step) {
     }
     if (!joined_) return effects;
     find_others(step);
-    if (!others_.empty()) introduce(step, others_[step.rng.below(others_.size())], effects);
+    if (!others_.empty()) ping_for_record(step, others_[step.rng.below(others_.size())], effects);
     return effects;
 }
 

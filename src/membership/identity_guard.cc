@@ -33,7 +33,7 @@ bool IdentityGuard::report(PeerId peer, std::uint32_t instance) {
     return std::exchange(at->second.instance, instance) != instance || is_new;
 }
 
-Effects IdentityGuard::question(const Step& step, PeerId peer) {
+Effects IdentityGuard::challenge(const Step& step, PeerId peer) {
     Effects effects;
     Doubt& doubt = doubts_[peer];
     if (step.now < doubt.asked_until) return effects;

@@ -1,10 +1,10 @@
-// IdentityGuard: whose word counts. It tells the instances of a peer apart, and notices two peers of one name.
+// IdentityGuard: whose messages count. It tells the instances of a peer apart, and notices two peers of one name.
 //
 // An instance is one run of a peer's process: (peer id, generation, instance id). Generations order the instances of a
 // peer, because each is persisted before use. Two instances have one generation when a data directory was cloned, or
 // when a disk lost a generation that it had promised to keep. The clone lives elsewhere while its original goes on; an
-// instance whose disk lied stands where the one before it stood. So an instance in doubt is not believed, but the
-// address that we know is asked, and whoever answers there is the peer.
+// instance whose disk lied has the address of the one before it. So an instance in doubt is not believed, but the
+// address that we know is challenged, and whoever answers there is the peer.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class IdentityGuard {
         accepted,  // unknown, newer or the one that we know
         refuted,   // the one that we know, in a later incarnation: it refuted what others say of it
         stale,     // an earlier instance: what it says is ignored
-        in_doubt   // another instance of this generation: ignored, and question() is next
+        in_doubt   // another instance of this generation: ignored, and challenge() is next
     };
     // What to make of a message in our own name.
     enum class Own : std::uint8_t {
@@ -45,8 +45,8 @@ class IdentityGuard {
     // to be reported.
     bool report(PeerId peer, std::uint32_t instance);
     // Asks the address that we know of `peer` which instance answers there, once in a while.
-    Effects question(const Step& step, PeerId peer);
-    // True when `packet` answers that question for another instance than the one that we know: it replaces it.
+    Effects challenge(const Step& step, PeerId peer);
+    // True when `packet` answers that challenge for another instance than the one that we know: it replaces it.
     bool is_successor(const Roster& roster, const wire::Packet& packet);
 
     // Of two live holders of one name the one that is still starting yields, or else the one with the higher id: both
@@ -59,7 +59,7 @@ class IdentityGuard {
   private:
     struct Doubt {
         std::uint32_t instance = 0;
-        std::uint64_t seq = 0;  // of the question; 0: none yet
+        std::uint64_t seq = 0;  // of the challenge; 0: none yet
         TimePoint asked_until{};
     };
 

@@ -80,14 +80,14 @@ std::size_t LoadTable::position(PeerId peer) const {
 
 LoadTable::Held& LoadTable::changed(PeerId peer) {
     const std::size_t at = position(peer);
-    const std::size_t shelf = at / LoadList::shelf_peers;
+    const std::size_t chunk = at / LoadList::chunk_peers;
     if (at == peers_.size() || peers_[at] != peer) {
         peers_.insert(peers_.begin() + static_cast<std::ptrdiff_t>(at), peer);
         held_.emplace(held_.begin() + static_cast<std::ptrdiff_t>(at));
-        shelves_.resize(std::min(shelves_.size(), shelf));
+        chunks_.resize(std::min(chunks_.size(), chunk));
     }
     held_[at].published.reset();
-    if (shelf < shelves_.size()) shelves_[shelf].reset();
+    if (chunk < chunks_.size()) chunks_[chunk].reset();
     return held_[at];
 }
 
@@ -120,7 +120,7 @@ void LoadTable::drop(PeerId peer) {
     if (at == peers_.size() || peers_[at] != peer) return;
     peers_.erase(peers_.begin() + static_cast<std::ptrdiff_t>(at));
     held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(at));
-    shelves_.resize(std::min(shelves_.size(), at / LoadList::shelf_peers));
+    chunks_.resize(std::min(chunks_.size(), at / LoadList::chunk_peers));
 }
 
 void LoadTable::set_own(TimePoint now, PeerId self, Generation generation, std::span<const wire::LoadReport> reports) {
@@ -226,16 +226,16 @@ std::vector<UpdateKey> LoadTable::keys() const {
 }
 
 LoadList LoadTable::by_peer() {
-    shelves_.resize((held_.size() + LoadList::shelf_peers - 1) / LoadList::shelf_peers);
-    for (std::size_t shelf = 0; shelf < shelves_.size(); ++shelf)
-        if (shelves_[shelf] == nullptr) shelves_[shelf] = std::make_shared<const LoadList::Shelf>(publish(shelf));
-    return LoadList(shelves_);
+    chunks_.resize((held_.size() + LoadList::chunk_peers - 1) / LoadList::chunk_peers);
+    for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk)
+        if (chunks_[chunk] == nullptr) chunks_[chunk] = std::make_shared<const LoadList::Chunk>(publish(chunk));
+    return LoadList(chunks_);
 }
 
-LoadList::Shelf LoadTable::publish(std::size_t shelf) {
-    LoadList::Shelf all;
-    const std::size_t begin = shelf * LoadList::shelf_peers;
-    const std::size_t end = std::min(begin + LoadList::shelf_peers, held_.size());
+LoadList::Chunk LoadTable::publish(std::size_t chunk) {
+    LoadList::Chunk all;
+    const std::size_t begin = chunk * LoadList::chunk_peers;
+    const std::size_t end = std::min(begin + LoadList::chunk_peers, held_.size());
     all.reserve(end - begin);
     for (std::size_t i = begin; i < end; ++i) {
         std::shared_ptr<const PeerLoads>& published = held_[i].published;

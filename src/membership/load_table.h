@@ -94,14 +94,14 @@ class LoadTable {
     // Created if it is new; it will be published again.
     Held& changed(PeerId peer);
     std::size_t position(PeerId peer) const;
-    LoadList::Shelf publish(std::size_t shelf);
+    LoadList::Chunk publish(std::size_t chunk);
     PeerLoads loads_of(std::size_t at) const;
 
     std::shared_ptr<InternPool> pool_;
     // Sorted by peer. Two arrays, because a search then reads a few cache lines.
     std::vector<PeerId> peers_;
     std::vector<Held> held_;
-    LoadList::Shelves shelves_;       // published; null when one is out of date
+    LoadList::Chunks chunks_;         // published; null when one is out of date
     std::vector<Reported> reported_;  // our own parts, as last reported
     std::uint64_t number_ = 0;
 };

@@ -6,7 +6,7 @@ namespace exa::membership {
 
 bool LossHold::update(const Roster& roster) {
     const auto is_dead = [&](const auto& dead) {
-        return roster.find(dead.second)->liveness == Liveness::dead && !is_replaced(roster, dead.second);
+        return roster.find(dead.second)->liveness == Liveness::dead && !has_live_namesake(roster, dead.second);
     };
     const auto dead = static_cast<std::size_t>(std::ranges::count_if(roster.dead(), is_dead));
     const bool many = 3 * dead > roster.live_count() + dead;

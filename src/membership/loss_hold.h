@@ -18,7 +18,7 @@ class LossHold {
     void confirm() { confirmed_ = held_; }
 
     // Another peer has its name: it was started again without its data, and does not come back.
-    static bool is_replaced(const Roster& roster, PeerId dead) { return roster.namesake(dead).has_value(); }
+    static bool has_live_namesake(const Roster& roster, PeerId dead) { return roster.namesake(dead).has_value(); }
 
   private:
     bool held_ = false;

@@ -66,7 +66,7 @@ Sizes Membership::sizes() const {
             .indirect_probes = prober_.indirect_probes(),
             .asked = pulls_.asked(),
             .pulls = pulls_.waiting(),
-            .doubts = identity_.size()};
+            .challenges = identity_.size()};
 }
 
 std::shared_ptr<const View> Membership::view() {
@@ -118,7 +118,7 @@ Result<void> Membership::handle_packet(TimePoint now, const Endpoint& from, Byte
             start_sync(now, sender, true);
         } else if (!was_live && packet.kind == wire::PacketKind::ack && bootstrap_.take_heal_sync(step(now))) {
             start_sync(now, sender, false);
-            anti_entropy_.hurry(step(now));
+            anti_entropy_.reset_wait(step(now));
         }
     }
     send_all(pulls_.take());
@@ -141,7 +141,7 @@ void Membership::handle_content(TimePoint now, const Endpoint& from, const wire:
         case wire::PacketKind::ack: {
             const PeerId sender = packet.header.sender;
             carry_out(now, prober_.handle_ack(step(now), packet.target, packet.seq, Prober::Path::datagram));
-            if (packet.introduce) send(now, {from, sender, make_packet(wire::PacketKind::gossip, 0, sender), true});
+            if (packet.want_record) send(now, {from, sender, make_packet(wire::PacketKind::gossip, 0, sender), true});
             break;
         }
         case wire::PacketKind::nack:
@@ -160,14 +160,14 @@ void Membership::handle_ping(TimePoint now, const Endpoint& from, const wire::Pa
     const PeerId from_id = ping.header.sender;
     prober_.hear_round(ping.round);
     const bool is_member = bootstrap_.is_joined() && stage_ == Stage::member;
-    const auto check = anti_entropy_.check_roster(step(now), ping.roster, roster_digest(), is_member);
+    const auto check = anti_entropy_.check_roster(step(now), ping.roster, roster_hash(), is_member);
     // One of many knows all records that we do: so do nearly all, and a peer that does not will show it by its ping.
     if (check.same) outbox_.updates().drop_backlog();
     if (check.sync_now) start_sync(now, from_id, false);
     wire::Packet ack = make_packet(wire::PacketKind::ack, ping.seq, self());
     const Peer* sender = roster_.find(from_id);
-    ack.introduce = sender == nullptr || sender->record->generation != ping.header.generation;
-    send(now, {from, from_id, std::move(ack), ping.introduce});
+    ack.want_record = sender == nullptr || sender->record->generation != ping.header.generation;
+    send(now, {from, from_id, std::move(ack), ping.want_record});
 }
 
 Result<void> Membership::handle_sync(TimePoint now, PeerId from, ByteView bytes) {
@@ -229,7 +229,7 @@ void Membership::handle_content(TimePoint now, const wire::Sync& sync) {
         case wire::SyncKind::updates:
             send_updates(now, from, {sync.pulls, 0, false, {}});
             if (bootstrap_.is_joined() || sync.more || sync.seq == 0 || sync.seq != anti_entropy_.digest_seq()) break;
-            anti_entropy_.hurry(step(now));
+            anti_entropy_.reset_wait(step(now));
             carry_out(now, bootstrap_.complete_join(step(now)));
             break;
     }
@@ -279,8 +279,8 @@ void Membership::handle_peer_timeout(TimePoint now, TimerKey key, const Peer& pe
     switch (suspicions_.due(id)) {
         case SuspicionTable::Due::nothing:
             break;
-        case SuspicionTable::Due::ask:
-            carry_out(now, suspicions_.ask_last(step(now), id));
+        case SuspicionTable::Due::last_check:
+            carry_out(now, suspicions_.check_again(step(now), id));
             break;
         case SuspicionTable::Due::verdict:
             judge_dead(now, id, peer.incarnation, self());
@@ -302,7 +302,7 @@ void Membership::handle_own_timeout(TimePoint now, TimerKey key) {
             break;
         case TimerKind::gossip: {
             const bool has_backlog = outbox_.gossip(step(now), {header(), loads_});
-            if (has_backlog && anti_entropy_.is_calm(config_)) anti_entropy_.hurry(step(now));
+            if (has_backlog && anti_entropy_.is_wait_long(config_)) anti_entropy_.reset_wait(step(now));
             spread(now);
             break;
         }
@@ -431,16 +431,16 @@ wire::Header Membership::header() const {
 }
 
 // Of ourselves it holds what others can know.
-std::uint32_t Membership::roster_digest() const {
-    const std::uint32_t own = Roster::digest_part(self(), record().generation, roster_.announced_version());
-    return std::max(1U, roster_.live_digest() ^ own);
+std::uint32_t Membership::roster_hash() const {
+    const std::uint32_t own = Roster::hash_part(self(), record().generation, roster_.announced_version());
+    return std::max(1U, roster_.live_hash() ^ own);
 }
 
 void Membership::send(TimePoint now, PacketOut out) {
     if (config_.mutant == Mutant::acks_lost && out.packet.kind == wire::PacketKind::ack) return;
     if (out.packet.kind == wire::PacketKind::ping) {
         out.packet.round = prober_.round();
-        out.packet.roster = roster_digest();
+        out.packet.roster = roster_hash();
     }
     outbox_.send(step(now), {header(), loads_}, std::move(out));
 }

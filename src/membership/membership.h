@@ -83,7 +83,7 @@ struct Sizes {
     std::size_t indirect_probes = 0;
     std::size_t asked = 0;
     std::size_t pulls = 0;
-    std::size_t doubts = 0;
+    std::size_t challenges = 0;
 };
 
 class Membership {
@@ -166,7 +166,7 @@ class Membership {
     void handle_peer_timeout(TimePoint now, TimerKey key, const Peer& peer);
     void handle_own_timeout(TimePoint now, TimerKey key);
     void notice_lateness(TimePoint now);
-    std::uint32_t roster_digest() const;
+    std::uint32_t roster_hash() const;
     bool is_live(PeerId id) const;
 
     // Merging what others say: membership_merge.cc.
@@ -192,9 +192,10 @@ class Membership {
     void check_name(PeerId id);
 
     // A peer's liveness changes, with all that follows: membership_transitions.cc.
-    // We have evidence of our own that it does not answer.
+    // We have evidence of our own that it does not answer: a suspicion, or one accuser more of the suspicion under way.
     void accuse(TimePoint now, PeerId id);
     void suspect(TimePoint now, PeerId id, Incarnation incarnation, PeerId accuser);
+    // Another accuser: the suspicion runs out sooner (Lifeguard; memberlist calls it Confirm, too).
     void confirm(TimePoint now, PeerId id, PeerId accuser);
     void probe_soon(TimePoint now, PeerId suspect);
     // The verdict about a live peer; in a rack with many suspects it waits for the verdicts about the others.

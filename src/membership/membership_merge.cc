@@ -9,7 +9,7 @@ namespace exa::membership {
 
 namespace {
 
-// Facts that one packet's errors bring back.
+// Corrections sent to the sender of one packet.
 constexpr std::size_t corrections_max = 16;
 
 bool is_accusation(const wire::Fact& fact) {
@@ -38,7 +38,7 @@ bool Membership::accept_sender(TimePoint now, const wire::Header& header) {
     return false;
 }
 
-// It may not know that its instance is over, or that another has its place: our fact and record tell it.
+// It may not know that a later instance runs: our update about its liveness and our stub of its record tell it.
 void Membership::answer_earlier_instance(TimePoint now, const Endpoint& at, PeerId sender) {
     wire::Packet reply = make_packet(wire::PacketKind::gossip, 0, sender);
     reply.facts.push_back(roster_.fact(sender));
@@ -59,7 +59,7 @@ bool Membership::check_own(Generation generation, std::uint32_t instance) {
 
 void Membership::check_instance(TimePoint now, PeerId id, Generation generation, std::uint32_t instance) {
     if (identity_.report(id, instance)) outbox_.push({EventKind::id_conflict, id, generation, {}, false});
-    if (stage_ == Stage::member) carry_out(now, identity_.question(step(now), id));
+    if (stage_ == Stage::member) carry_out(now, identity_.challenge(step(now), id));
 }
 
 void Membership::check_name(PeerId id) {
@@ -206,7 +206,7 @@ void Membership::merge_accusation(const Source& source, const wire::Fact& fact) 
     if (rng_.unit() < chance) probe_soon(source.now, id);
 }
 
-// Others doubt us, or know of an instance of ours that we do not.
+// Others suspect us, or know of an instance of ours that we do not.
 void Membership::merge_own_fact(TimePoint now, const wire::Fact& fact) {
     if (fact.generation > record().generation) {
         check_own(fact.generation, 0);

@@ -81,7 +81,7 @@ void Membership::mark_lost(TimePoint now, PeerId id) {
     const bool was_held = losses_.is_held();
     const bool held = losses_.update(roster_);
     if (held != was_held) emit({held ? EventKind::losses_held : EventKind::losses_released, self()});
-    if (held && !LossHold::is_replaced(roster_, id)) {
+    if (held && !LossHold::has_live_namesake(roster_, id)) {
         timers_.set({TimerKind::lost, id.value}, now + config_.lost_after / 6);
         return;
     }

@@ -80,7 +80,7 @@ void Outbox::send(const Step& step, const Contents& contents, PacketOut out) {
         if (peer != nullptr && peer->liveness != Liveness::alive) packet.facts.push_back(Roster::fact(*peer));
     }
     std::size_t room = step.config.packet_bytes - wire::message_size_bound;
-    if (out.introduce) {
+    if (out.with_record) {
         const PeerId self = step.roster.self();
         auto own = step.roster.delta(self, 0);
         if (wire::size_bound(*own) > room - record_room) own = step.roster.stub(self);

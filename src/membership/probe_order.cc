@@ -17,15 +17,15 @@ std::size_t probe_step(std::uint32_t round, std::size_t peers) {
     return static_cast<std::size_t>(1 + (round % steps * slope + (cycle & 0xffffffff)) % steps);
 }
 
-void ProbeOrder::hurry(PeerId peer) {
-    if (hurried_.size() >= hurried_max || std::ranges::find(hurried_, peer) != hurried_.end()) return;
-    hurried_.push_back(peer);
+void ProbeOrder::prioritize(PeerId peer) {
+    if (prioritized_.size() >= prioritized_max || std::ranges::find(prioritized_, peer) != prioritized_.end()) return;
+    prioritized_.push_back(peer);
 }
 
-std::optional<PeerId> ProbeOrder::next_hurried(const Roster& roster) {
-    while (!hurried_.empty()) {
-        const PeerId id = hurried_.front();
-        hurried_.pop_front();
+std::optional<PeerId> ProbeOrder::next_prioritized(const Roster& roster) {
+    while (!prioritized_.empty()) {
+        const PeerId id = prioritized_.front();
+        prioritized_.pop_front();
         if (const Peer* peer = roster.find(id); peer != nullptr && peer->is_live()) return id;
     }
     return std::nullopt;
@@ -37,10 +37,10 @@ std::optional<PeerId> ProbeOrder::next(const Roster& roster, std::uint32_t round
         live_ = roster.live();
         live_.push_back(roster.self());
         std::ranges::sort(live_);
-        own_place_ = static_cast<std::size_t>(std::ranges::lower_bound(live_, roster.self()) - live_.begin());
+        own_index_ = static_cast<std::size_t>(std::ranges::lower_bound(live_, roster.self()) - live_.begin());
         live_version_ = roster.live_version();
     }
-    return live_[(own_place_ + probe_step(round, live_.size())) % live_.size()];
+    return live_[(own_index_ + probe_step(round, live_.size())) % live_.size()];
 }
 
 }  // namespace exa::membership

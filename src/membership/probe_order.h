@@ -3,9 +3,9 @@
 // SWIM (section 4.3) has each observer visit all others once, each in a shuffle of its own: a peer is then probed about
 // once an interval, but at the pace of a Poisson process, and in one case of a hundred nobody looks at a crashed peer
 // for 4.6 intervals. Here all observers take the same step in the same round: with n live peers in order of their ids,
-// the one at place i probes the one at i + step(round). So every peer is probed by exactly one other in each round, the
+// the i-th probes the one at i + step(round). So every peer is probed by exactly one other in each round, the
 // wait for a first probe is less than two intervals, and n - 1 rounds still visit everyone. Observers whose views
-// differ for a moment are off by a place, which costs a probe and nothing else. Rounds are kept in step by
+// differ for a moment are off by one, which costs a probe and nothing else. Rounds are kept in step by
 // ProbeRounds.
 #pragma once
 
@@ -46,21 +46,21 @@ class ProbeRounds {
 
 class ProbeOrder {
   public:
-    // Probes `peer` before the others. At most hurried_max peers wait so; the others keep their turn.
-    void hurry(PeerId peer);
-    bool has_hurried() const { return !hurried_.empty(); }
+    // Probes `peer` before the others, out of turn. At most prioritized_max peers wait so; the others keep their turn.
+    void prioritize(PeerId peer);
+    bool has_prioritized() const { return !prioritized_.empty(); }
     // The next of those that is still live.
-    std::optional<PeerId> next_hurried(const Roster& roster);
+    std::optional<PeerId> next_prioritized(const Roster& roster);
 
     // Nothing when no other peer is live. O(1), and O(n log n) after a change of the live peers.
     std::optional<PeerId> next(const Roster& roster, std::uint32_t round);
 
-    static constexpr std::size_t hurried_max = 64;
+    static constexpr std::size_t prioritized_max = 64;
 
   private:
-    std::deque<PeerId> hurried_;
+    std::deque<PeerId> prioritized_;
     std::vector<PeerId> live_;  // sorted, with ourselves, as of live_version_
-    std::size_t own_place_ = 0;
+    std::size_t own_index_ = 0;
     std::uint64_t live_version_ = 0;
 };
 

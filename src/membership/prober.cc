@@ -17,7 +17,7 @@ constexpr std::uint32_t link_only_alarm = 4;
 Effects Prober::start(const Step& step) {
     Effects effects;
     step.timers.set({TimerKind::probe}, step.now + stretched(step.config.probe_interval));
-    auto chosen = order_.next_hurried(step.roster);
+    auto chosen = order_.next_prioritized(step.roster);
     if (!chosen) chosen = order_.next(step.roster, rounds_.tick());
     if (!chosen) return effects;
     const PeerId target = *chosen;
@@ -87,7 +87,7 @@ Effects Prober::handle_ack(const Step& step, PeerId target, std::uint64_t seq, P
         probe_->answered = true;
         step.timers.cancel({TimerKind::probe_timeout});
         if (local_health_ > 0) --local_health_;
-        if (order_.has_hurried()) step.timers.set({TimerKind::probe}, step.now);
+        if (order_.has_prioritized()) step.timers.set({TimerKind::probe}, step.now);
         return effects;
     }
     const auto at = indirect_.find(seq);
@@ -145,7 +145,7 @@ void Prober::handle_nack(const wire::Packet& nack) {
 
 void Prober::probe_soon(const Step& step, PeerId suspect) {
     if (probe_ && probe_->target == suspect && !probe_->answered) return;
-    order_.hurry(suspect);
+    order_.prioritize(suspect);
     if (!probe_ || probe_->answered) step.timers.set({TimerKind::probe}, step.now);
 }
 

@@ -1,12 +1,11 @@
 // Prober: finds out which peers answer, by probes of its own and on behalf of others.
-//
-// Each probe_interval one peer is pinged (SWIM section 3.1). After probe_timeout without an answer a few other peers
-// are asked to ping it (indirect probes) and the link is tried as well (the fallback probe, which tells packet loss
-// from death). When neither brings an answer before the interval ends, the peer is accused.
+// In each probe_interval (a round; probe_order.h says who probes whom) one peer is pinged (SWIM section 3.1). After
+// probe_timeout without an answer a few other peers are asked to ping it (indirect probes) and the link is tried as
+// well (the fallback probe, which tells packet loss from death). When neither brings an answer before the interval
+// ends, the peer is accused.
 //
 // Local health (Lifeguard section IV-A): a prober whose own probes fail while those that should have helped are silent
 // too is probably slow itself. It stretches its interval and timeout, up to (1 + local_health_max) times.
-//
 // Timers: probe -> finish(), then start(); probe_timeout -> ask_others(); indirect_probe -> indirect_timeout().
 #pragma once
 
@@ -31,7 +30,7 @@ class Prober {
     // Getters.
     // The probe round, which pings carry.
     std::uint32_t round() const { return rounds_.now(); }
-    // 0: punctual; up to Config::local_health_max as our own probes and answers fail.
+    // 0: healthy; up to Config::local_health_max as our own probes and answers fail.
     std::uint32_t local_health() const { return local_health_; }
     // Our probes are answered over links only.
     bool is_udp_blocked() const { return udp_blocked_; }
@@ -65,7 +64,7 @@ class Prober {
     // This process was late itself: the failure of the probe under way says nothing.
     void note_lateness(const Config& config);
 
-    // Forgets the probe under way, and with stop() those for others.
+    // Forgets the probe under way; stop() also those for others.
     void pause() { probe_.reset(); }
     void stop();
 

@@ -119,16 +119,16 @@ Roster::Entry& Roster::add(PeerId id) {
     return **peers_.insert(peers_.begin() + at, std::make_unique<Entry>());
 }
 
-std::uint32_t Roster::digest_part(PeerId id, Generation generation, std::uint64_t version) {
+std::uint32_t Roster::hash_part(PeerId id, Generation generation, std::uint64_t version) {
     return static_cast<std::uint32_t>(hash64(id.value, generation.value, version));
 }
 
-void Roster::digest_again(Entry& entry) {
+void Roster::rehash(Entry& entry) {
     const wire::PeerRecord& record = *entry.record;
     const bool counts = entry.is_live() && record.id != self_;
-    const std::uint32_t part = counts ? digest_part(record.id, record.generation, record.version) : 0;
-    live_digest_ ^= entry.digested ^ part;
-    entry.digested = part;
+    const std::uint32_t part = counts ? hash_part(record.id, record.generation, record.version) : 0;
+    live_hash_ ^= entry.hashed ^ part;
+    entry.hashed = part;
     summarise(entry, entry.out_of_view ? 0 : hash_of(digest(entry)));
 }
 
@@ -143,7 +143,7 @@ std::pair<PeerId, PeerId> Roster::ids_of_part(std::size_t part) {
 
 void Roster::index(Entry& entry) {
     const PeerId id = entry.record->id;
-    digest_again(entry);
+    rehash(entry);
     if (entry.is_live()) insert_sorted(names_, std::pair(entry.record->name_hash(), id));
     if (is_tombstone(entry.liveness)) insert_sorted(tombstones_, std::pair(entry.since, id));
     if (id == self_) return;
@@ -160,7 +160,7 @@ void Roster::index(Entry& entry) {
 void Roster::unindex(Entry& entry) {
     const PeerId id = entry.record->id;
     members_stale_ = true;
-    live_digest_ ^= std::exchange(entry.digested, 0);
+    live_hash_ ^= std::exchange(entry.hashed, 0);
     summarise(entry, 0);
     if (is_tombstone(entry.liveness)) {
         erase_sorted(tombstones_, std::pair(entry.since, id));
@@ -230,7 +230,7 @@ void Roster::replace_record(Entry& entry, std::shared_ptr<const VersionedRecord>
     if (moves) unindex(entry);
     entry.record = std::move(record);
     members_stale_ = true;
-    digest_again(entry);
+    rehash(entry);
     if (moves) index(entry);
 }
 
@@ -253,7 +253,7 @@ void Roster::set_self(const wire::PeerRecord& next) {
 
 void Roster::announce_self() {
     announced_ = own_->record;
-    digest_again(*own_);
+    rehash(*own_);
 }
 
 void Roster::set_liveness(TimePoint now, PeerId id, Liveness liveness, Incarnation incarnation, PeerId accuser) {

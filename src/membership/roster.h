@@ -66,9 +66,9 @@ class Roster {
     // The other peers that are dead or lost, oldest first.
     const std::vector<std::pair<TimePoint, PeerId>>& dead() const { return dead_; }
     // Equal for equal sets of (id, generation, version) of the other live peers, whether suspect or not.
-    std::uint32_t live_digest() const { return live_digest_; }
+    std::uint32_t live_hash() const { return live_hash_; }
     // One peer's part of it.
-    static std::uint32_t digest_part(PeerId id, Generation generation, std::uint64_t version);
+    static std::uint32_t hash_part(PeerId id, Generation generation, std::uint64_t version);
     // The peers in live() that are suspect.
     const std::set<PeerId>& suspects() const { return suspects_; }
     // Ourselves and live().
@@ -122,7 +122,7 @@ class Roster {
 
   private:
     struct Entry : Peer {
-        std::uint32_t digested = 0;    // its part of live_digest_
+        std::uint32_t hashed = 0;      // its part of live_hash_
         std::uint64_t summarised = 0;  // its part of summary_
         std::uint32_t live_at = 0;     // its place in live_ while it stands there
     };
@@ -132,7 +132,7 @@ class Roster {
     Entry& add(PeerId id);
     void index(Entry& entry);
     void unindex(Entry& entry);
-    void digest_again(Entry& entry);
+    void rehash(Entry& entry);
     void summarise(Entry& entry, std::uint64_t as);
     const VersionedRecord& announced_record(const Peer& peer) const {
         return &peer == own_ ? *announced_ : *peer.record;
@@ -149,7 +149,7 @@ class Roster {
     std::shared_ptr<const VersionedRecord> announced_;
     std::vector<PeerId> live_;
     std::uint64_t live_version_ = 1;
-    std::uint32_t live_digest_ = 0;
+    std::uint32_t live_hash_ = 0;
     std::array<std::uint64_t, wire::summary_parts> summary_{};
     std::set<PeerId> suspects_;
     // Oldest first.

@@ -22,7 +22,7 @@
 
 namespace exa::membership {
 
-// Numbers of the questions that a peer sends, so that it knows their answers: 1, 2, ...
+// Sequence numbers of the pings and requests that a peer sends, by which it knows their answers: 1, 2, ...
 class Sequence {
   public:
     std::uint64_t next() { return ++last_; }
@@ -46,7 +46,7 @@ struct PacketOut {
     Endpoint at;
     std::optional<PeerId> to;  // who is meant; nothing: the receiver's state does not matter
     wire::Packet packet;
-    bool introduce = false;  // add our own record
+    bool with_record = false;  // add our own record
 };
 
 // A message to send over the peer link. The owner adds the header.
@@ -71,8 +71,8 @@ struct Effects {
     std::vector<Notice> notices;
     std::vector<PeerId> accused;  // of these we have evidence of our own that they do not answer
 
-    void send(const Endpoint& at, std::optional<PeerId> to, wire::Packet packet, bool introduce = false) {
-        packets.push_back({at, to, std::move(packet), introduce});
+    void send(const Endpoint& at, std::optional<PeerId> to, wire::Packet packet, bool with_record = false) {
+        packets.push_back({at, to, std::move(packet), with_record});
     }
 };
 

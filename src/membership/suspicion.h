@@ -29,10 +29,11 @@ class Suspicion {
 
     TimePoint deadline() const;
 
-    // Before the end the suspect and others are asked once more; it cannot end before they had `answer_time` to answer.
-    void ask_last(TimePoint now, Duration answer_time) { answers_until_ = now + answer_time; }
-    bool asked_last() const { return answers_until_.has_value(); }
-    // When to ask, and after that when it ends.
+    // Before the end the suspect and others are pinged once more (the last check); it cannot end before they had
+    // `answer_time` to answer.
+    void check_again(TimePoint now, Duration answer_time) { answers_until_ = now + answer_time; }
+    bool checked_again() const { return answers_until_.has_value(); }
+    // When the last check is due, and after that when it ends.
     TimePoint next_step(Duration answer_time) const {
         return answers_until_ ? std::max(deadline(), *answers_until_) : deadline() - answer_time;
     }

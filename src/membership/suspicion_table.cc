@@ -11,8 +11,8 @@ namespace exa::membership {
 
 namespace {
 
-// Others who are asked before a suspect is given up.
-constexpr std::size_t last_asked = 2;
+// Other peers that the last check asks.
+constexpr std::size_t last_check_peers = 2;
 
 TimerKey rack_timer(std::string_view rack) {
     return {TimerKind::rack, hash64(as_bytes(rack))};
@@ -49,23 +49,23 @@ void SuspicionTable::end(PeerId peer) {
 SuspicionTable::Due SuspicionTable::due(PeerId peer) const {
     const auto at = running_.find(peer);
     if (at == running_.end()) return Due::nothing;
-    return at->second.asked_last() ? Due::verdict : Due::ask;
+    return at->second.checked_again() ? Due::verdict : Due::last_check;
 }
 
-Effects SuspicionTable::ask_last(const Step& step, PeerId suspect) {
+Effects SuspicionTable::check_again(const Step& step, PeerId suspect) {
     Effects effects;
     const Peer& peer = *step.roster.find(suspect);
     Suspicion& suspicion = running_.at(suspect);
-    suspicion.ask_last(step.now, step.config.probe_timeout);
+    suspicion.check_again(step.now, step.config.probe_timeout);
     step.timers.set({TimerKind::suspicion, suspect.value}, suspicion.next_step(step.config.probe_timeout));
     effects.send(peer.record->gossip, suspect, make_packet(wire::PacketKind::ping, step.numbers.next(), suspect));
     const std::vector<PeerId>& live = step.roster.live();
-    for (std::size_t i = 0; i < last_asked; ++i) {
+    for (std::size_t i = 0; i < last_check_peers; ++i) {
         const PeerId other = live[step.rng.below(live.size())];
         if (other == suspect || step.roster.find(other)->liveness != Liveness::alive) continue;
-        wire::Packet question = make_packet(wire::PacketKind::gossip, 0, other);
-        question.facts.push_back(Roster::fact(peer));
-        effects.send(step.roster.find(other)->record->gossip, other, std::move(question));
+        wire::Packet rumor = make_packet(wire::PacketKind::gossip, 0, other);
+        rumor.facts.push_back(Roster::fact(peer));
+        effects.send(step.roster.find(other)->record->gossip, other, std::move(rumor));
     }
     return effects;
 }
@@ -76,10 +76,10 @@ Effects SuspicionTable::postpone(const Step& step) {
     for (const PeerId id : step.roster.suspects()) {
         if (is_deferred(id)) continue;
         const Suspicion& suspicion = running_.at(id);
-        if (!suspicion.asked_last()) continue;
+        if (!suspicion.checked_again()) continue;
         const TimePoint end = suspicion.next_step(step.config.probe_timeout);
         if (end <= given || end > step.now) continue;
-        Effects asked = ask_last(step, id);
+        Effects asked = check_again(step, id);
         std::ranges::move(asked.packets, std::back_inserter(effects.packets));
     }
     for (const TimerKind kind : {TimerKind::rack, TimerKind::lost})

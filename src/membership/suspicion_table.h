@@ -1,9 +1,9 @@
 // SuspicionTable: the suspicions under way, and the verdicts of racks.
 //
-// A suspect has until the end of its Suspicion to refute. Shortly before, it and a few others are asked once more, and
-// then the verdict is death. When one rack has rack_suspects_min suspects or more, a death is deferred until there is a
-// verdict on each of them, or for rack_verdict_wait: the loss of a rack is then one change of the view and of the ring,
-// and not one for each of its peers.
+// A suspect has until the end of its Suspicion to refute. Shortly before, it and a few others are asked once more (the
+// last check), and then the verdict is death. When one rack has rack_suspects_min suspects or more, a death is deferred
+// until there is a verdict on each of them, or for rack_verdict_wait: the loss of a rack is then one change of the view
+// and of the ring, and not one for each of its peers.
 //
 // The roster says who is suspect; this table says how long each has left. What a verdict does is the owner's work.
 // Timers: suspicion -> due(); group -> take_overdue().
@@ -27,9 +27,9 @@ namespace exa::membership {
 class SuspicionTable {
   public:
     enum class Due : std::uint8_t {
-        nothing,  // it is no suspect any more, or its death is deferred
-        ask,      // ask_last() is next
-        verdict   // nobody refuted: it is to be called dead
+        nothing,     // it is no suspect any more, or its death is deferred
+        last_check,  // check_again() is next
+        verdict      // nobody refuted: it is to be called dead
     };
 
     // Verdicts on racks are given from `now` on.
@@ -43,8 +43,8 @@ class SuspicionTable {
     void end(PeerId peer);
 
     Due due(PeerId peer) const;
-    // Asks the suspect once more, and others who may have heard its refutation: it comes with their answers.
-    Effects ask_last(const Step& step, PeerId peer);
+    // The last check: pings the suspect once more and asks others, who may have heard its refutation.
+    Effects check_again(const Step& step, PeerId peer);
     // This process was late: an answer may wait unread. Verdicts that are due are put off for long enough to read it,
     // and the suspects are asked again. Each is put off once: a process that is always late has read what came before
     // by the time it looks again, and must not keep the dead for good.

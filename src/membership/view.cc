@@ -6,13 +6,13 @@
 namespace exa::membership {
 
 void LoadList::push_back(std::shared_ptr<const PeerLoads> loads) {
-    Shelf last;
-    if (!shelves_.empty() && shelves_.back()->size() < shelf_peers) {
-        last = *shelves_.back();
-        shelves_.pop_back();
+    Chunk last;
+    if (!chunks_.empty() && chunks_.back()->size() < chunk_peers) {
+        last = *chunks_.back();
+        chunks_.pop_back();
     }
     last.push_back(std::move(loads));
-    shelves_.push_back(std::make_shared<const Shelf>(std::move(last)));
+    chunks_.push_back(std::make_shared<const Chunk>(std::move(last)));
 }
 
 const Member* View::find(PeerId id) const {

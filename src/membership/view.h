@@ -62,30 +62,30 @@ struct PeerLoads {
     std::vector<LoadEntry> entries;  // sorted by replica id, one each
 };
 
-// Sorted by peer id, in shelves. Views share a shelf while none of its peers sends a new report: of many peers, only a
-// few differ between a view and the next.
+// Sorted by peer id, in chunks. Views share a chunk while none of its peers sends a new report: from one view to the
+// next, the reports of few peers change.
 class LoadList {
   public:
-    using Shelf = std::vector<std::shared_ptr<const PeerLoads>>;
-    using Shelves = std::vector<std::shared_ptr<const Shelf>>;
-    static constexpr std::size_t shelf_peers = 16;  // in every shelf; the last one may hold fewer
+    using Chunk = std::vector<std::shared_ptr<const PeerLoads>>;
+    using Chunks = std::vector<std::shared_ptr<const Chunk>>;
+    static constexpr std::size_t chunk_peers = 16;  // in every chunk; the last one may hold fewer
 
     LoadList() = default;
-    explicit LoadList(Shelves shelves) : shelves_(std::move(shelves)) {}
+    explicit LoadList(Chunks chunks) : chunks_(std::move(chunks)) {}
     // `loads` has a higher id than all others.
     void push_back(std::shared_ptr<const PeerLoads> loads);
 
     std::size_t size() const {
-        return shelves_.empty() ? 0 : (shelves_.size() - 1) * shelf_peers + shelves_.back()->size();
+        return chunks_.empty() ? 0 : (chunks_.size() - 1) * chunk_peers + chunks_.back()->size();
     }
-    bool empty() const { return shelves_.empty(); }
+    bool empty() const { return chunks_.empty(); }
     const std::shared_ptr<const PeerLoads>& operator[](std::size_t i) const {
-        return (*shelves_[i / shelf_peers])[i % shelf_peers];
+        return (*chunks_[i / chunk_peers])[i % chunk_peers];
     }
-    const Shelves& shelves() const { return shelves_; }
+    const Chunks& chunks() const { return chunks_; }
 
   private:
-    Shelves shelves_;
+    Chunks chunks_;
 };
 
 // What an operator should look at. The log says more when they begin and end.

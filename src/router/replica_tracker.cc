@@ -96,14 +96,14 @@ std::vector<std::uint32_t> ReplicaTracker::handle_view(const RoutingView& view) 
     // Most peers' loads are those of the view before: only the others are looked at. Both lists are sorted by peer.
     const membership::LoadList& loads = view.loads();
     std::size_t last = 0;
-    for (std::size_t s = 0; s < loads.shelves().size(); ++s) {
-        const auto& shelf = loads.shelves()[s];
-        if (last == s * membership::LoadList::shelf_peers && s < loads_.shelves().size() &&
-            loads_.shelves()[s] == shelf) {
-            last += shelf->size();
+    for (std::size_t s = 0; s < loads.chunks().size(); ++s) {
+        const auto& chunk = loads.chunks()[s];
+        if (last == s * membership::LoadList::chunk_peers && s < loads_.chunks().size() &&
+            loads_.chunks()[s] == chunk) {
+            last += chunk->size();
             continue;
         }
-        for (const auto& of_peer : *shelf) {
+        for (const auto& of_peer : *chunk) {
             if (last < loads_.size() && loads_[last] == of_peer) {
                 ++last;
                 continue;

@@ -366,7 +366,7 @@ Result<Packet> read_packet(schema::Packet::Reader in, ClusterId cluster, Mutant 
     packet.header = read(in.getHeader());
     if (in.getKind() > static_cast<std::uint16_t>(PacketKind::gossip)) return error(errc::unknown_kind, "packet");
     packet.kind = static_cast<PacketKind>(in.getKind());
-    packet.introduce = in.getIntroduce();
+    packet.want_record = in.getWantRecord();
     packet.seq = in.getSeq();
     packet.target = PeerId{in.getTarget()};
     packet.target_endpoint = endpoint_of(in.getTargetHigh(), in.getTargetLow(), in.getTargetPort());
@@ -460,7 +460,7 @@ Result<Bytes> encode(const Packet& packet) {
     auto out = message.initRoot<schema::Packet>();
     write(out.initHeader(), packet.header);
     out.setKind(static_cast<std::uint16_t>(packet.kind));
-    out.setIntroduce(packet.introduce);
+    out.setWantRecord(packet.want_record);
     out.setSeq(packet.seq);
     out.setTarget(packet.target.value);
     out.setTargetHigh(half_of(packet.target_endpoint, 0));

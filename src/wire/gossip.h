@@ -51,6 +51,7 @@ struct Header {
     bool operator==(const Header&) const = default;
 };
 
+// An update about a peer's liveness.
 struct Fact {
     PeerId subject;
     Generation generation;
@@ -105,12 +106,12 @@ enum class PacketKind : std::uint8_t { ping, ack, nack, ping_request, gossip };
 struct Packet {
     Header header;
     PacketKind kind = PacketKind::gossip;
-    bool introduce = false;  // the sender does not know the receiver: send your record
+    bool want_record = false;  // the sender does not know the receiver: send your record
     std::uint64_t seq = 0;
     PeerId target;             // ping, ping_request: who is meant, 0 for whoever is there; ack, nack: about whom
     Endpoint target_endpoint;  // ping_request
     std::uint32_t round = 0;   // ping: the sender's probe round
-    std::uint32_t roster = 0;  // ping: tells apart what two peers know of the living, 0: not said
+    std::uint32_t roster = 0;  // ping: hash of what the sender knows of live peers, 0: not said
     std::vector<Fact> facts;
     std::vector<RecordDelta> records;
     std::vector<LoadGroup> loads;

@@ -27,12 +27,12 @@ BOOST_AUTO_TEST_SUITE(anti_entropy)
 BOOST_AUTO_TEST_CASE(waits_grow_from_a_short_one_to_the_interval_and_are_spread) {
     Bench bench(3);
     AntiEntropy anti_entropy(start, bench.config);
-    anti_entropy.hurry(bench.step());
+    anti_entropy.reset_wait(bench.step());
     BOOST_TEST(bench.timers.next() - start < bench.config.probe_interval / 2);
-    BOOST_TEST(!anti_entropy.is_calm(bench.config));
+    BOOST_TEST(!anti_entropy.is_wait_long(bench.config));
     Duration longest{0};
     for (int turn = 0; turn < 20; ++turn) longest = std::max(longest, wait_of(anti_entropy, bench));
-    BOOST_TEST(anti_entropy.is_calm(bench.config));
+    BOOST_TEST(anti_entropy.is_wait_long(bench.config));
     BOOST_TEST(longest > bench.config.sync_interval);
     BOOST_TEST(longest <= bench.config.sync_interval * 11 / 10);
 }

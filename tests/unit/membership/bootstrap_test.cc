@@ -17,7 +17,7 @@ std::set<Endpoint> dialled(const Effects& effects) {
     std::set<Endpoint> at;
     for (const PacketOut& out : effects.packets) {
         BOOST_TEST(out.packet.kind == wire::PacketKind::ping);
-        BOOST_TEST(out.introduce);
+        BOOST_TEST(out.with_record);
         at.insert(out.at);
     }
     return at;

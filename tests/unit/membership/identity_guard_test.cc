@@ -24,7 +24,7 @@ wire::Header header(std::uint64_t peer, std::uint64_t generation, std::uint32_t 
     return header;
 }
 
-// What instance 2 of peer 101 says to the question in `asked`.
+// What instance 2 of peer 101 says to the challenge in `asked`.
 wire::Packet answer(const Effects& asked, std::uint32_t instance) {
     wire::Packet ack = make_packet(PacketKind::ack, asked.packets.at(0).packet.seq, PeerId{101});
     ack.header = header(101, 1, instance);
@@ -78,20 +78,20 @@ BOOST_AUTO_TEST_CASE(the_known_address_is_asked_once_in_a_while) {
     Bench bench(1);
     IdentityGuard guard;
     guard.report(PeerId{101}, 2);
-    const Effects asked = guard.question(bench.step(), PeerId{101});
+    const Effects asked = guard.challenge(bench.step(), PeerId{101});
     BOOST_REQUIRE(asked.packets.size() == 1U);
     BOOST_TEST(asked.packets[0].packet.kind == PacketKind::ping);
     BOOST_TEST(asked.packets[0].at == endpoint(101));
-    BOOST_TEST(guard.question(bench.step(), PeerId{101}).packets.empty());
+    BOOST_TEST(guard.challenge(bench.step(), PeerId{101}).packets.empty());
     bench.now += bench.config.pull_timeout;
-    BOOST_TEST(guard.question(bench.step(), PeerId{101}).packets.size() == 1U);
+    BOOST_TEST(guard.challenge(bench.step(), PeerId{101}).packets.size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(the_instance_that_answers_at_the_known_address_is_the_peer) {
     Bench bench(1);
     IdentityGuard guard;
     guard.report(PeerId{101}, 2);
-    const Effects asked = guard.question(bench.step(), PeerId{101});
+    const Effects asked = guard.challenge(bench.step(), PeerId{101});
     wire::Packet other_number = answer(asked, 2);
     ++other_number.seq;
     BOOST_TEST(!guard.is_successor(bench.roster, other_number));
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(when_the_known_instance_answers_nothing_is_replaced_and_the
     Bench bench(1);
     IdentityGuard guard;
     guard.report(PeerId{101}, 2);
-    const Effects asked = guard.question(bench.step(), PeerId{101});
+    const Effects asked = guard.challenge(bench.step(), PeerId{101});
     BOOST_TEST(!guard.is_successor(bench.roster, answer(asked, 1)));
     BOOST_TEST(guard.size() == 0U);
 }

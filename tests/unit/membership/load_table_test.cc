@@ -123,15 +123,15 @@ BOOST_AUTO_TEST_CASE(a_report_touches_the_shelf_of_its_peer_alone_and_all_peers_
     for (std::size_t i = 0; i < 100; ++i) BOOST_TEST(first[i]->peer == PeerId{i + 1});
     table.apply(start, {PeerId{40}, Generation{1}, 2, 0, Duration{0}, {report(PeerId{40}, 0, 5)}}, any);
     const LoadList second = table.by_peer();
-    for (std::size_t shelf = 0; shelf < first.shelves().size(); ++shelf)
-        BOOST_TEST((first.shelves()[shelf] == second.shelves()[shelf]) == (shelf != 39 / LoadList::shelf_peers));
+    for (std::size_t chunk = 0; chunk < first.chunks().size(); ++chunk)
+        BOOST_TEST((first.chunks()[chunk] == second.chunks()[chunk]) == (chunk != 39 / LoadList::chunk_peers));
     BOOST_TEST(second[39]->entries.at(0).report.in_flight == 5U);
     table.drop(PeerId{64});
     const LoadList third = table.by_peer();
     BOOST_REQUIRE(third.size() == 99U);
     BOOST_TEST(third[62]->peer == PeerId{63});
     BOOST_TEST(third[63]->peer == PeerId{65});
-    BOOST_TEST(second.shelves()[0] == third.shelves()[0]);
+    BOOST_TEST(second.chunks()[0] == third.chunks()[0]);
 }
 
 BOOST_AUTO_TEST_CASE(a_part_without_those_before_it_is_held) {

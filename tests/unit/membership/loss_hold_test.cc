@@ -45,8 +45,8 @@ BOOST_AUTO_TEST_CASE(a_dead_peer_whose_name_is_held_again_does_not_count) {
     wire::PeerRecord again = record(300);
     again.name = record(101).name;
     bench.roster.apply(start, whole(again));
-    BOOST_TEST(LossHold::is_replaced(bench.roster, PeerId{101}));
-    BOOST_TEST(!LossHold::is_replaced(bench.roster, PeerId{102}));
+    BOOST_TEST(LossHold::has_live_namesake(bench.roster, PeerId{101}));
+    BOOST_TEST(!LossHold::has_live_namesake(bench.roster, PeerId{102}));
     LossHold hold;
     BOOST_TEST(!hold.update(bench.roster));
 }

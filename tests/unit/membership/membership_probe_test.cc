@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(a_ping_meant_for_us_or_for_whoever_is_there_is_answered_wit
         BOOST_TEST(driver.sent[0].packet.kind == PacketKind::ack);
         BOOST_TEST(driver.sent[0].packet.seq == 4711U);
         BOOST_TEST(driver.sent[0].packet.target == me);
-        BOOST_TEST(!driver.sent[0].packet.introduce);
+        BOOST_TEST(!driver.sent[0].packet.want_record);
     }
 }
 
@@ -61,10 +61,10 @@ BOOST_AUTO_TEST_CASE(an_unknown_sender_is_asked_who_it_is_and_answered_when_it_a
     Driver driver;
     driver.gather(0);
     wire::Packet hello = ping(101, PeerId{});
-    hello.introduce = true;
+    hello.want_record = true;
     driver.give(hello).value();
     BOOST_REQUIRE(driver.sent.size() == 1U);
-    BOOST_TEST(driver.sent[0].packet.introduce);
+    BOOST_TEST(driver.sent[0].packet.want_record);
     BOOST_REQUIRE(driver.sent[0].packet.records.size() == 1U);
     BOOST_TEST(driver.sent[0].packet.records[0].peer == me);
     BOOST_TEST(driver.core.view()->find(PeerId{101}) == nullptr);

@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(a_joined_peer_asks_all_new_seeds_at_once) {
     driver.core.join(driver.now, {endpoint(998), endpoint(999)});
     driver.drain();
     BOOST_REQUIRE(driver.sent.size() == 2U);
-    for (const Sent& item : driver.sent) BOOST_TEST(item.packet.introduce);
+    for (const Sent& item : driver.sent) BOOST_TEST(item.packet.want_record);
     BOOST_TEST(driver.sent[0].to == endpoint(998));
     BOOST_TEST(driver.sent[1].to == endpoint(999));
 }
@@ -350,7 +350,7 @@ BOOST_AUTO_TEST_CASE(a_lying_member_cannot_grow_us_or_break_us) {
         packet.header = Driver::header(101 + rng.below(4), 1 + rng.below(3), rng.below(5));
         packet.header.instance = 1 + static_cast<std::uint32_t>(rng.below(2));
         packet.kind = static_cast<wire::PacketKind>(rng.below(5));
-        packet.introduce = rng.below(2) == 0;
+        packet.want_record = rng.below(2) == 0;
         packet.seq = rng.below(400);
         packet.target = PeerId{rng.below(3) == 0 ? me.value : 100 + rng.below(100)};
         packet.target_endpoint = endpoint(rng.below(300));

@@ -27,8 +27,8 @@ Outbox::Contents contents() {
     return {header, no_loads};
 }
 
-PacketOut gossip_to(std::uint64_t peer, bool introduce = false) {
-    return {endpoint(peer), PeerId{peer}, make_packet(PacketKind::gossip, 0, PeerId{peer}), introduce};
+PacketOut gossip_to(std::uint64_t peer, bool with_record = false) {
+    return {endpoint(peer), PeerId{peer}, make_packet(PacketKind::gossip, 0, PeerId{peer}), with_record};
 }
 
 wire::Packet next_packet(Outbox& outbox) {

@@ -56,8 +56,8 @@ BOOST_AUTO_TEST_CASE(alone_there_is_nobody_to_probe) {
     Roster roster = samples::roster(0);
     ProbeOrder order;
     BOOST_TEST(!order.next(roster, 1).has_value());
-    order.hurry(PeerId{44});
-    BOOST_TEST(!order.next_hurried(roster).has_value());
+    order.prioritize(PeerId{44});
+    BOOST_TEST(!order.next_prioritized(roster).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(the_dead_are_passed_over_and_the_new_are_probed_within_a_cycle) {
@@ -76,15 +76,16 @@ BOOST_AUTO_TEST_CASE(the_dead_are_passed_over_and_the_new_are_probed_within_a_cy
 BOOST_AUTO_TEST_CASE(the_hurried_come_in_turn_once_each_and_are_bounded) {
     Roster roster = samples::roster(200);
     ProbeOrder order;
-    order.hurry(PeerId{150});
-    order.hurry(PeerId{150});
-    order.hurry(PeerId{160});
-    BOOST_TEST(order.next_hurried(roster) == PeerId{150});
-    BOOST_TEST(order.next_hurried(roster) == PeerId{160});
-    BOOST_TEST(!order.has_hurried());
-    for (std::uint64_t id = 101; id <= 300; ++id) order.hurry(PeerId{id});
-    for (std::size_t i = 0; i < ProbeOrder::hurried_max; ++i) BOOST_TEST(order.next_hurried(roster) == PeerId{101 + i});
-    BOOST_TEST(!order.has_hurried());
+    order.prioritize(PeerId{150});
+    order.prioritize(PeerId{150});
+    order.prioritize(PeerId{160});
+    BOOST_TEST(order.next_prioritized(roster) == PeerId{150});
+    BOOST_TEST(order.next_prioritized(roster) == PeerId{160});
+    BOOST_TEST(!order.has_prioritized());
+    for (std::uint64_t id = 101; id <= 300; ++id) order.prioritize(PeerId{id});
+    for (std::size_t i = 0; i < ProbeOrder::prioritized_max; ++i)
+        BOOST_TEST(order.next_prioritized(roster) == PeerId{101 + i});
+    BOOST_TEST(!order.has_prioritized());
 }
 
 BOOST_AUTO_TEST_CASE(many_peers_that_hear_one_another_tick_no_faster_than_one) {

@@ -37,10 +37,10 @@ BOOST_AUTO_TEST_CASE(a_suspect_is_asked_once_more_before_the_verdict) {
     Bench bench(6);
     SuspicionTable table(start);
     suspect(table, bench, 101, me);
-    BOOST_TEST(table.due(PeerId{101}) == Due::ask);
+    BOOST_TEST(table.due(PeerId{101}) == Due::last_check);
     BOOST_TEST(bench.timers.next() == start + bench.config.suspicion_max - bench.config.probe_timeout);
     bench.now = bench.timers.next();
-    const Effects asked = table.ask_last(bench.step(), PeerId{101});
+    const Effects asked = table.check_again(bench.step(), PeerId{101});
     BOOST_REQUIRE(!asked.packets.empty());
     BOOST_TEST(asked.packets[0].packet.kind == wire::PacketKind::ping);
     BOOST_TEST(asked.packets[0].at == endpoint(101));
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_later_suspicion_of_a_deferred_peer_is_open_again) {
     bench.set_liveness(201, Liveness::suspect, 1);
     table.start(bench.step(), PeerId{201}, me);
     BOOST_TEST(!table.is_deferred(PeerId{201}));
-    BOOST_TEST(table.due(PeerId{201}) == Due::ask);
+    BOOST_TEST(table.due(PeerId{201}) == Due::last_check);
 }
 
 BOOST_AUTO_TEST_CASE(the_third_suspect_of_a_rack_has_its_live_peers_probed_and_the_fourth_does_not) {
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_late_process_asks_again_and_puts_each_verdict_off_once) {
     SuspicionTable table(start);
     suspect(table, bench, 101);
     bench.now += bench.config.suspicion_max - bench.config.probe_timeout;
-    table.ask_last(bench.step(), PeerId{101});
+    table.check_again(bench.step(), PeerId{101});
     // Long after its end: the answer may wait unread.
     bench.now += bench.config.suspicion_max;
     const Effects again = table.postpone(bench.step());

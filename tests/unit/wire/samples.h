@@ -81,7 +81,7 @@ inline Packet packet() {
     Packet packet;
     packet.header = header();
     packet.kind = PacketKind::ping_request;
-    packet.introduce = true;
+    packet.want_record = true;
     packet.seq = 77;
     packet.target = PeerId{0x5555};
     packet.target_endpoint = *parse_endpoint("10.0.0.2:7946");

@@ -14,7 +14,7 @@ BOOST_AUTO_TEST_CASE(an_empty_message_stays_within_its_bound) {
     packet.header = {ClusterId{~std::uint64_t{0}}, PeerId{~std::uint64_t{0}}, Generation{~std::uint64_t{0} >> 1},
                      Incarnation{counter_max - 1}, counter_max - 1,           ~std::uint32_t{0}};
     packet.kind = PacketKind::ping_request;
-    packet.introduce = true;
+    packet.want_record = true;
     packet.seq = packet.target.value = ~std::uint64_t{0};
     packet.target_endpoint.address.fill(255);
     packet.target_endpoint.port = 65535;
