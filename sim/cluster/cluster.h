@@ -66,6 +66,7 @@ class Watcher {
     virtual void after_stranger(WorldTime now, const Peer& peer, Origin origin, bool taken) = 0;
 };
 
+// Many members: the parts of one world, each of a type of its own, the hooks of those that watch it, and its counters.
 class Cluster {
   public:
     // A hand for events of the kinds that are not the cluster's own (fault, heal, arrival, step, sweep). A step that

@@ -78,63 +78,67 @@ bool Network::queue(WorldTime now, Line& line, std::size_t bytes, double rate, T
     return true;
 }
 
-Network::Fate Network::send_datagram(WorldTime now, Host from, Host to, std::size_t bytes, bool by_stranger) {
+bool Network::apply(Active& active, const Datagram& datagram, Fate::Copy& copy, std::size_t& copies) {
+    const Rule& rule = active.rule;
+    const auto hit = [&] {
+        if (rule.chance < 1 && active.rng.unit() >= rule.chance) return false;
+        ++*active.effects;
+        return true;
+    };
+    switch (rule.kind) {
+        case RuleKind::cut:
+        case RuleKind::cut_udp:
+            ++*active.effects;
+            return false;
+        case RuleKind::loss:
+            if (hit()) return false;
+            break;
+        case RuleKind::duplicate:
+            if (hit()) copies = std::min(copies + 1, Fate::copies_max);
+            break;
+        case RuleKind::reorder:
+            if (hit()) copy.delay += uniform(active.rng, Duration{0}, rule.time);
+            break;
+        case RuleKind::corrupt:
+            if (hit()) copy.corrupt = true;
+            break;
+        case RuleKind::delay:
+            ++*active.effects;
+            copy.delay += rule.time;
+            break;
+        case RuleKind::clog:
+            ++*active.effects;
+            if (rule.until == world_never) return false;
+            copy.delay += std::max(Duration{0}, rule.until - datagram.now);
+            break;
+        case RuleKind::bandwidth: {
+            if (datagram.by_outsider) break;
+            const Duration before = copy.delay;
+            if (!queue(datagram.now, active.lines[datagram.from], datagram.bytes, rule.rate, TrafficClass::datagram,
+                       copy.delay, rule.until)) {
+                ++*active.effects;
+                return false;
+            }
+            if (copy.delay - before > std::chrono::milliseconds{1}) ++*active.effects;
+            break;
+        }
+    }
+    return true;
+}
+
+Network::Fate Network::send_datagram(WorldTime now, Host from, Host to, std::size_t bytes, bool by_outsider) {
     ++datagrams_;
     datagram_bytes_ += bytes;
     Fate fate;
     Fate::Copy first{latency(), false};
     std::size_t copies = 1;
-    if (config_.bandwidth > 0 && !by_stranger &&
+    if (config_.bandwidth > 0 && !by_outsider &&
         !queue(now, lines_[from], bytes, config_.bandwidth, TrafficClass::datagram, first.delay))
         return fate;
     if (config_.duplicate > 0 && duplicate_.unit() < config_.duplicate) ++copies;
-    for (Active& active : rules_) {
-        const Rule& rule = active.rule;
-        if (!applies(rule, from, to)) continue;
-        const auto hit = [&] {
-            if (rule.chance < 1 && active.rng.unit() >= rule.chance) return false;
-            ++*active.effects;
-            return true;
-        };
-        switch (rule.kind) {
-            case RuleKind::cut:
-            case RuleKind::cut_udp:
-                ++*active.effects;
-                return fate;
-            case RuleKind::loss:
-                if (hit()) return fate;
-                break;
-            case RuleKind::duplicate:
-                if (hit()) copies = std::min(copies + 1, fate.copy.size());
-                break;
-            case RuleKind::reorder:
-                if (hit()) first.delay += uniform(active.rng, Duration{0}, rule.time);
-                break;
-            case RuleKind::corrupt:
-                if (hit()) first.corrupt = true;
-                break;
-            case RuleKind::delay:
-                ++*active.effects;
-                first.delay += rule.time;
-                break;
-            case RuleKind::clog:
-                ++*active.effects;
-                if (rule.until == world_never) return fate;
-                first.delay += std::max(Duration{0}, rule.until - now);
-                break;
-            case RuleKind::bandwidth: {
-                if (by_stranger) break;
-                const Duration before = first.delay;
-                if (!queue(now, active.lines[from], bytes, rule.rate, TrafficClass::datagram, first.delay,
-                           rule.until)) {
-                    ++*active.effects;
-                    return fate;
-                }
-                if (first.delay - before > std::chrono::milliseconds{1}) ++*active.effects;
-                break;
-            }
-        }
-    }
+    const Datagram datagram{now, from, bytes, by_outsider};
+    for (Active& active : rules_)
+        if (applies(active.rule, from, to) && !apply(active, datagram, first, copies)) return fate;
     for (std::size_t i = 0; i < copies; ++i) {
         if (config_.loss > 0 && loss_.unit() < config_.loss) continue;
         Fate::Copy& copy = fate.copy[fate.copies++];

@@ -64,12 +64,13 @@ class Network {
   public:
     // Arrivals of one datagram.
     struct Fate {
+        static constexpr std::size_t copies_max = 3;
         struct Copy {
             Duration delay{0};
             bool corrupt = false;
         };
         std::size_t copies = 0;
-        std::array<Copy, 3> copy;
+        std::array<Copy, copies_max> copy;
     };
 
     Network(const NetConfig& config, std::size_t hosts, const Streams& streams);
@@ -80,8 +81,8 @@ class Network {
     std::uint32_t add(Rule rule, std::uint64_t* effects);
     void remove(std::uint32_t number);
 
-    // `by_stranger`: the sender's address is forged, and its line carries nothing of it.
-    Fate send_datagram(WorldTime now, Host from, Host to, std::size_t bytes, bool by_stranger = false);
+    // `by_outsider`: the sender's address is forged, and its line carries nothing of it.
+    Fate send_datagram(WorldTime now, Host from, Host to, std::size_t bytes, bool by_outsider = false);
     // How long a link message takes; world_never's distance means that it cannot pass. `until` then says when it could.
     struct LinkFate {
         bool passes = true;
@@ -120,7 +121,16 @@ class Network {
         std::vector<Line> lines;  // bandwidth: one a host
     };
 
+    struct Datagram {
+        WorldTime now{};
+        Host from;
+        std::size_t bytes;
+        bool by_outsider;
+    };
+
     static bool applies(const Rule& rule, Host from, Host to) { return rule.from[from] != 0 && rule.to[to] != 0; }
+    // Does to the first copy of a datagram, and to their number, what the rule says. False: it is lost.
+    bool apply(Active& active, const Datagram& datagram, Fate::Copy& copy, std::size_t& copies);
     Duration latency();
     // Adds the time on a line of so many bytes a second, from which all that waits has gone by `until`. False: the
     // datagram finds the queue full.

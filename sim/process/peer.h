@@ -20,6 +20,7 @@
 
 namespace exa::sim {
 
+// Many members, in three parts: the machine, the run of the process on it, and the processor.
 struct Peer {
     explicit Peer(Host number, Disk given) : host(number), disk(std::move(given)) {}
 

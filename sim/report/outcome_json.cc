@@ -62,6 +62,49 @@ std::string line(std::string_view name, const std::vector<double>& values) {
                        percentile(values, 99), percentile(values, 100), values.size());
 }
 
+json::object requests_json(const TrafficCounters& traffic) {
+    return {{"all", traffic.requests},
+            {"finished", traffic.finished},
+            {"rejected", traffic.rejected},
+            {"broken", traffic.broken},
+            {"ingress_lost", traffic.ingress_lost},
+            {"abandoned", traffic.abandoned},
+            {"client_errors", traffic.client_errors},
+            {"sent_away", traffic.refused},
+            {"busy", traffic.busy},
+            {"waited", traffic.waited},
+            {"attempts", traffic.attempts},
+            {"sdk_retries", traffic.sdk_retries},
+            {"resumed", traffic.resumed},
+            {"tokens", traffic.tokens},
+            {"first_token_s", times(traffic.first_token_s)}};
+}
+
+json::object metrics_json(const Outcome& outcome) {
+    const Measured& measured = outcome.measured;
+    json::object metrics{{"detect_all_s", times(measured.detect_all)},
+                         {"detect_first_s", times(measured.detect_first)},
+                         {"view_spread_s", times(measured.spread)},
+                         {"join_all_s", times(measured.join_all)},
+                         {"ready_all_s", optional(measured.ready_all)},
+                         {"settle_s", optional(measured.settle)},
+                         {"ring_changes", measured.ring_changes},
+                         {"bytes_per_peer_s", rounded(outcome.bytes_per_peer_s)},
+                         {"packets_per_peer_s", rounded(outcome.packets_per_peer_s)},
+                         {"link_bytes_per_peer_s", rounded(outcome.link_bytes_per_peer_s)},
+                         {"false_deaths", measured.false_deaths},
+                         {"excused_deaths", measured.excused_deaths},
+                         {"left_as_dead", measured.left_as_dead},
+                         {"suspicions", measured.suspicions},
+                         {"most_held", json::object{{"members", measured.sizes.peers},
+                                                    {"tombstones", measured.sizes.tombstones},
+                                                    {"updates", measured.sizes.updates},
+                                                    {"timers", measured.sizes.timers},
+                                                    {"indirect_probes", measured.sizes.indirect_probes}}}};
+    if (outcome.traffic.requests > 0) metrics["requests"] = requests_json(outcome.traffic);
+    return metrics;
+}
+
 }  // namespace
 
 std::string hex(std::uint64_t value) {
@@ -87,43 +130,6 @@ std::string to_json(const RunIdentity& identity, const Outcome& outcome, const R
                                           {"what", violation.what},
                                           {"at_s", seconds_of(violation.at)},
                                           {"event", violation.entry}});
-    const Measured& measured = outcome.measured;
-    const TrafficCounters& traffic = outcome.traffic;
-    json::object metrics{{"detect_all_s", times(measured.detect_all)},
-                         {"detect_first_s", times(measured.detect_first)},
-                         {"view_spread_s", times(measured.spread)},
-                         {"join_all_s", times(measured.join_all)},
-                         {"ready_all_s", optional(measured.ready_all)},
-                         {"settle_s", optional(measured.settle)},
-                         {"ring_changes", measured.ring_changes},
-                         {"bytes_per_peer_s", rounded(outcome.bytes_per_peer_s)},
-                         {"packets_per_peer_s", rounded(outcome.packets_per_peer_s)},
-                         {"link_bytes_per_peer_s", rounded(outcome.link_bytes_per_peer_s)},
-                         {"false_deaths", measured.false_deaths},
-                         {"excused_deaths", measured.excused_deaths},
-                         {"left_as_dead", measured.left_as_dead},
-                         {"suspicions", measured.suspicions},
-                         {"most_held", json::object{{"members", measured.sizes.peers},
-                                                    {"tombstones", measured.sizes.tombstones},
-                                                    {"updates", measured.sizes.updates},
-                                                    {"timers", measured.sizes.timers},
-                                                    {"indirect_probes", measured.sizes.indirect_probes}}}};
-    if (traffic.requests > 0)
-        metrics["requests"] = json::object{{"all", traffic.requests},
-                                           {"finished", traffic.finished},
-                                           {"rejected", traffic.rejected},
-                                           {"broken", traffic.broken},
-                                           {"ingress_lost", traffic.ingress_lost},
-                                           {"abandoned", traffic.abandoned},
-                                           {"client_errors", traffic.client_errors},
-                                           {"sent_away", traffic.refused},
-                                           {"busy", traffic.busy},
-                                           {"waited", traffic.waited},
-                                           {"attempts", traffic.attempts},
-                                           {"sdk_retries", traffic.sdk_retries},
-                                           {"resumed", traffic.resumed},
-                                           {"tokens", traffic.tokens},
-                                           {"first_token_s", times(traffic.first_token_s)}};
     json::object root{{"ok", outcome.verdict == Verdict::pass},
                       {"verdict", verdict_text(outcome.verdict)},
                       {"scenario", identity.scenario},
@@ -142,7 +148,7 @@ std::string to_json(const RunIdentity& identity, const Outcome& outcome, const R
                       {"violation_count", outcome.violation_count},
                       {"violations", std::move(violations)},
                       {"liveness", outcome.liveness},
-                      {"metrics", std::move(metrics)},
+                      {"metrics", metrics_json(outcome)},
                       {"replay", identity.command}};
     return json::serialize(root) + "\n";
 }

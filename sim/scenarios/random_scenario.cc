@@ -101,6 +101,33 @@ class Writer {
         return text;
     }
 
+    std::string net() {
+        std::string text = "\n[net]\n";
+        if (chance(0.3)) text += fmt::format("latency_max_us = {}\n", 1100 + below(40'000));
+        if (chance(0.2)) text += fmt::format("tail = {:.3f}\n", between(0, 0.05));
+        if (chance(0.3)) text += fmt::format("loss = {:.3f}\n", between(0, 0.08));
+        if (chance(0.2)) text += fmt::format("duplicate = {:.3f}\n", between(0, 0.2));
+        return text;
+    }
+
+    std::string load() {
+        return fmt::format(
+            "\n[load]\nrate = {:.1f}\nfrom_s = 10\nhot_share = {:.2f}\ndisconnects = {:.2f}\n"
+            "client_errors = {:.2f}\n",
+            between(5, 60), chance(0.3) ? between(0, 0.5) : 0, chance(0.3) ? between(0, 0.3) : 0,
+            chance(0.3) ? between(0, 0.5) : 0);
+    }
+
+    std::string kv() {
+        return fmt::format(
+            "\n[kv]\nrate = {:.1f}\nfrom_s = 8\nconversations = {}\ntenants = {}\nmodels = {}\nshared = "
+            "{:.2f}\nturn_segments "
+            "= "
+            "{}\nsegment_bytes = {}\ncapacity_segments = {}\n",
+            between(1, 10), 5 + below(100), 1 + below(3), 1 + below(3), unit(), 1 + below(6), 10'000 + below(500'000),
+            40 + below(3000));
+    }
+
   private:
     Rng rng_;
 };
@@ -129,25 +156,10 @@ std::string random_scenario(std::uint64_t number, RandomMix mix) {
         number, all ? "" : " of KV", duration, peers, writer.below(5), 1 + writer.below(16), writer.between(0, 5),
         writer.chance(0.2) ? 2 : 1, sealed);
     // A lossy or slow world makes news late, and few observers probe seldom.
-    text += fmt::format("\n[bounds]\ndetect_s = 40\nsettle_s = {}\n\n[net]\n", kv ? 400 : 120);
-    if (writer.chance(0.3)) text += fmt::format("latency_max_us = {}\n", 1100 + writer.below(40'000));
-    if (writer.chance(0.2)) text += fmt::format("tail = {:.3f}\n", writer.between(0, 0.05));
-    if (writer.chance(0.3)) text += fmt::format("loss = {:.3f}\n", writer.between(0, 0.08));
-    if (writer.chance(0.2)) text += fmt::format("duplicate = {:.3f}\n", writer.between(0, 0.2));
-    if (load)
-        text += fmt::format(
-            "\n[load]\nrate = {:.1f}\nfrom_s = 10\nhot_share = {:.2f}\ndisconnects = {:.2f}\n"
-            "client_errors = {:.2f}\n",
-            writer.between(5, 60), writer.chance(0.3) ? writer.between(0, 0.5) : 0,
-            writer.chance(0.3) ? writer.between(0, 0.3) : 0, writer.chance(0.3) ? writer.between(0, 0.5) : 0);
-    if (kv)
-        text += fmt::format(
-            "\n[kv]\nrate = {:.1f}\nfrom_s = 8\nconversations = {}\ntenants = {}\nmodels = {}\nshared = "
-            "{:.2f}\nturn_segments "
-            "= "
-            "{}\nsegment_bytes = {}\ncapacity_segments = {}\n",
-            writer.between(1, 10), 5 + writer.below(100), 1 + writer.below(3), 1 + writer.below(3), writer.unit(),
-            1 + writer.below(6), 10'000 + writer.below(500'000), 40 + writer.below(3000));
+    text += fmt::format("\n[bounds]\ndetect_s = 40\nsettle_s = {}\n", kv ? 400 : 120);
+    text += writer.net();
+    if (load) text += writer.load();
+    if (kv) text += writer.kv();
     const std::uint64_t faults = 1 + writer.below(large ? 4 : 8);
     for (std::uint64_t i = 0; i < faults;) {
         const Ingredient& one = ingredients[writer.below(ingredients.size())];

@@ -31,13 +31,14 @@ struct Timeouts {
     Duration idle = std::chrono::seconds(30);
 };
 
+// Many members, because each is one flag of the command.
 struct Config {
     // Load.
     ArrivalKind arrivals = ArrivalKind::closed;
     std::uint32_t concurrency = 16;                // closed
     double rate = 10;                              // requests/s, fixed and poisson
     double trace_speed = 1;                        // 2: the trace in half its time
-    Duration duration = std::chrono::seconds(30);  // behind the warm-up
+    Duration duration = std::chrono::seconds(30);  // after the warm-up
     Duration warmup{};                             // not measured
     Duration grace = std::chrono::seconds(30);     // for answers that are under way at the end
     std::uint64_t requests = 0;                    // stop after as many; 0: when the time is over

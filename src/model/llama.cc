@@ -118,10 +118,10 @@ void LlamaModel::gather(std::span<const engine::Slice> slices) {
     grow(up_, n * shape_.ff);
     grow(cos_, n * shape_.rope_pairs);
     grow(sin_, n * shape_.rope_pairs);
-    grow(input_high_, n * widest);
-    grow(input_low_, n * widest);
-    grow(input_scale_, n * widest / kernels::block_cols);
-    grow(input_sum_, n * widest / kernels::block_cols);
+    grow(input_.high, n * widest);
+    grow(input_.low, n * widest);
+    grow(input_.scale, n * widest / kernels::block_cols);
+    grow(input_.sum, n * widest / kernels::block_cols);
 
     std::size_t row = 0;
     for (const engine::Slice& slice : slices)
@@ -218,18 +218,18 @@ void LlamaModel::normalize(const std::vector<float>& weight) {
 }
 
 void LlamaModel::set_input(const float* x, std::size_t cols) {
-    input_ = {x, input_high_.data(), input_low_.data(), input_scale_.data(), input_sum_.data()};
-    input_cols_ = cols;
-    input_quantized_ = false;
+    input_.activations = {x, input_.high.data(), input_.low.data(), input_.scale.data(), input_.sum.data()};
+    input_.cols = cols;
+    input_.is_quantized = false;
 }
 
 void LlamaModel::apply(const Linear& linear, float* out) {
-    EXA_CHECK(linear.matrix.cols == input_cols_);
-    if (kernels::is_quantized(linear.matrix.layout) && !input_quantized_) {
-        kernels_.quantize(input_, rows_.size(), input_cols_);
-        input_quantized_ = true;
+    EXA_CHECK(linear.matrix.cols == input_.cols);
+    if (kernels::is_quantized(linear.matrix.layout) && !input_.is_quantized) {
+        kernels_.quantize(input_.activations, rows_.size(), input_.cols);
+        input_.is_quantized = true;
     }
-    kernels_.matmul(linear.matrix, input_, rows_.size(), out);
+    kernels_.matmul(linear.matrix, input_.activations, rows_.size(), out);
     if (linear.bias.empty()) return;
     for (std::size_t row = 0; row < rows_.size(); ++row)
         kernels_.add(out + row * linear.matrix.rows, linear.bias.data(), linear.bias.size());

@@ -52,6 +52,17 @@ class LlamaModel final : public engine::Model {
         bool wanted() const { return wants_logits || wants_hidden; }
     };
 
+    // What apply() multiplies; its integers are made once, when a quantised matrix asks for them.
+    struct Input {
+        kernels::Activations activations;
+        std::size_t cols = 0;
+        bool is_quantized = false;
+        std::vector<std::int8_t> high;
+        std::vector<std::int8_t> low;
+        std::vector<float> scale;
+        std::vector<float> sum;
+    };
+
     struct FreeHalves {
         void operator()(std::uint16_t* halves) const;
     };
@@ -89,14 +100,8 @@ class LlamaModel final : public engine::Model {
     std::vector<float> cos_;       // [n, rope_pairs]
     std::vector<float> sin_;       // [n, rope_pairs]
     std::vector<float> scores_;
-    std::vector<float> hidden_;            // [tokens that wanted it, d], kept until the next step
-    std::vector<std::int8_t> input_high_;  // the current input as integers, made once a quantised matrix asks for them
-    std::vector<std::int8_t> input_low_;
-    std::vector<float> input_scale_;
-    std::vector<float> input_sum_;
-    kernels::Activations input_;
-    std::size_t input_cols_ = 0;
-    bool input_quantized_ = false;
+    std::vector<float> hidden_;  // [tokens that wanted it, d], kept until the next step
+    Input input_;
 };
 
 }  // namespace exa::model

@@ -9,6 +9,7 @@ using std::chrono::seconds;
 
 constexpr milliseconds minute_ms{60'000};
 
+// Long, because it is one list: an option after the other.
 std::vector<Option<Config>> make_options() {
     return {
         whole_number(

@@ -307,95 +307,114 @@ CLI::Validator is_not_empty() {
     return CLI::Validator([](std::string& text) { return std::string(text.empty() ? "it is empty" : ""); }, "");
 }
 
-}  // namespace
+constexpr const char* footer =
+    "The KV cache of prompts and answers is kept in segments of kv.segment_tokens tokens. A segment's key is a hash of "
+    "all tokens up to its end, the tenant, the model and its numerics, so prompts that begin alike share segments and "
+    "no segment is ever stale. A replica keeps the latest in its own memory. The peer keeps them in memory "
+    "(kv.memory_mib) and on disk (kv.directory) for all its replicas, across restarts. A segment that is missing or "
+    "corrupt is computed again.\n\n"
+    "Examples:\n"
+    "  exaserve kv stats\n"
+    "  exaserve kv locate alice\n"
+    "  exaserve kv migrate alice --to peer-2\n"
+    "  exaserve kv repair --wait\n"
+    "  exaserve kv verify --peer http://127.0.0.1:8001\n"
+    "  exaserve kv quota acme --gib 20\n"
+    "  exaserve kv get 5f0c... --output segment.bin\n\n"
+    "A quota that is set here applies at the asked peer until it ends. 'del' does not touch what a replica has in its "
+    "own memory, which it may store again, or files in kv.cold_directory.";
 
-void describe(CLI::App& command, KvOptions& options) {
-    command.require_subcommand(1);
-    const auto add = [&](const char* name, KvCommand kind, const char* help) {
-        CLI::App* sub = command.add_subcommand(name, help);
-        sub->callback([&options, kind] { options.command = kind; });
-        add_target(*sub, options.target);
+// Adds subcommands of `exaserve kv`, each of which sets what is asked for.
+class Subcommands {
+  public:
+    Subcommands(CLI::App& command, KvOptions& options) : command_(command), options_(options) {}
+
+    CLI::App* add(const char* name, KvCommand kind, const char* help) {
+        CLI::App* sub = command_.add_subcommand(name, help);
+        sub->callback([&options = options_, kind] { options.command = kind; });
+        add_target(*sub, options_.target);
         return sub;
-    };
-    const auto add_keyed = [&](const char* name, KvCommand kind, const char* help) {
+    }
+
+    // Of one segment.
+    CLI::App* add_keyed(const char* name, KvCommand kind, const char* help) {
         CLI::App* sub = add(name, kind, help);
-        sub->add_option("key", options.key, "Key of a segment: 64 hexadecimal digits")
+        sub->add_option("key", options_.key, "Key of a segment: 64 hexadecimal digits")
             ->type_name("KEY")
             ->check(is_segment_key())
             ->required();
         return sub;
-    };
-    add("stats", KvCommand::stats, "Show KV-cache size and hit rates of the peer");
-    const auto add_sought = [&](const char* name, KvCommand kind, const char* help) {
+    }
+
+    // Of the segments of a session, a replica or a request.
+    CLI::App* add_sought(const char* name, KvCommand kind, const char* help) {
         CLI::App* sub = add(name, kind, help);
         auto* const which = sub->add_option_group("which", "Exactly one of these")->require_option(1);
-        which->add_option("session", options.session, "A client's session id, or the token of an x-session-id header")
+        which->add_option("session", options_.session, "A client's session id, or the token of an x-session-id header")
             ->type_name("SESSION")
             ->check(is_not_empty());
-        which->add_option("--key", options.key, "Key of a segment: 64 hexadecimal digits")
+        which->add_option("--key", options_.key, "Key of a segment: 64 hexadecimal digits")
             ->type_name("KEY")
             ->check(is_segment_key());
-        which->add_option("--replica", options.replica, "Id of a replica: the sessions that it answered recently")
+        which->add_option("--replica", options_.replica, "Id of a replica: the sessions that it answered recently")
             ->type_name("ID");
-        which->add_option("--request", options.file, "JSON body of a request; - is standard input")
+        which->add_option("--request", options_.file, "JSON body of a request; - is standard input")
             ->type_name("FILE")
             ->check(CLI::ExistingFile | CLI::IsMember({"-"}));
-        sub->add_option("--tenant", options.tenant, "Tenant of the session or request; default: the anonymous tenant")
+        sub->add_option("--tenant", options_.tenant, "Tenant of the session or request; default: the anonymous tenant")
             ->type_name("NAME");
-        sub->add_option("--model", options.model, "Model of the session; optional if there is only one")
+        sub->add_option("--model", options_.model, "Model of the session; optional if there is only one")
             ->type_name("NAME");
         return sub;
-    };
-    add_sought("locate", KvCommand::locate, "Show which peers hold the segments, without using them");
-    add_sought("migrate", KvCommand::migrate, "Copy segments to a peer, before their session or replica moves there")
+    }
+
+    void add_quota() {
+        CLI::App* const quota =
+            add("quota", KvCommand::quota, "Show or set how much of the peer's disk a tenant's segments may take");
+        auto* const tenant = quota->add_option("tenant", options_.tenant, "Tenant; default: the anonymous tenant");
+        tenant->type_name("NAME");
+        auto* const gib = quota->add_option("--gib", options_.gib,
+                                            "Most GiB that the tenant may take from now on; 0: kv.tenant_quota_gib");
+        gib->type_name("GIB")->check(CLI::Range(0, 1'048'576));
+        quota->add_flag("--all", options_.all, "Show every tenant that has a quota of its own")
+            ->excludes(tenant)
+            ->excludes(gib);
+    }
+
+  private:
+    CLI::App& command_;
+    KvOptions& options_;
+};
+
+}  // namespace
+
+void describe(CLI::App& command, KvOptions& options) {
+    command.require_subcommand(1);
+    Subcommands to(command, options);
+    to.add("stats", KvCommand::stats, "Show KV-cache size and hit rates of the peer");
+    to.add_sought("locate", KvCommand::locate, "Show which peers hold the segments, without using them");
+    to.add_sought("migrate", KvCommand::migrate, "Copy segments to a peer, before their session or replica moves there")
         ->add_option("--to", options.to, "Name or id of the peer")
         ->type_name("PEER")
         ->required();
-    add("repair", KvCommand::repair,
-        "Show for every peer whether the owners have what it holds, and the progress of repair")
+    to.add("repair", KvCommand::repair,
+           "Show for every peer whether the owners have what it holds, and the progress of repair")
         ->add_flag("--wait", options.wait,
                    "Return when the owners have everything and no dead peer may still come back");
-    add_keyed("get", KvCommand::get, "Verify a segment and show its header")
+    to.add_keyed("get", KvCommand::get, "Verify a segment and show its header")
         ->add_option("--output", options.file, "File to write the payload to")
         ->type_name("FILE");
-    add_keyed("put", KvCommand::put, "Store a file as a value under a key that has none; replicas do not use it as KV")
+    to.add_keyed("put", KvCommand::put,
+                 "Store a file as a value under a key that has none; replicas do not use it as KV")
         ->add_option("file", options.file, "The value; - is standard input")
         ->type_name("FILE")
         ->required();
-    add_keyed("del", KvCommand::del,
-              "Drop a segment from memory and disk of every peer; it is computed again when needed")
+    to.add_keyed("del", KvCommand::del,
+                 "Drop a segment from memory and disk of every peer; it is computed again when needed")
         ->add_flag("--here", options.here, "Only at the asked peer, which may get it back from others");
-    add("verify", KvCommand::verify, "Read and verify everything on disk, and drop what is corrupt");
-    CLI::App* const quota =
-        add("quota", KvCommand::quota, "Show or set how much of the peer's disk a tenant's segments may take");
-    auto* const tenant = quota->add_option("tenant", options.tenant, "Tenant; default: the anonymous tenant");
-    tenant->type_name("NAME");
-    auto* const gib = quota->add_option("--gib", options.gib,
-                                        "Most GiB that the tenant may take from now on; 0: kv.tenant_quota_gib");
-    gib->type_name("GIB")->check(CLI::Range(0, 1'048'576));
-    quota->add_flag("--all", options.all, "Show every tenant that has a quota of its own")
-        ->excludes(tenant)
-        ->excludes(gib);
-    command.footer(
-        "The KV cache of prompts and answers is kept in segments of kv.segment_tokens tokens. A segment's key is a "
-        "hash of "
-        "all tokens up to its end, the tenant, the model and its numerics, so prompts that begin alike share segments "
-        "and "
-        "no segment is ever stale. A replica keeps the latest in its own memory. The peer keeps them in memory "
-        "(kv.memory_mib) and on disk (kv.directory) for all its replicas, across restarts. A segment that is missing "
-        "or "
-        "corrupt is computed again.\n\n"
-        "Examples:\n"
-        "  exaserve kv stats\n"
-        "  exaserve kv locate alice\n"
-        "  exaserve kv migrate alice --to peer-2\n"
-        "  exaserve kv repair --wait\n"
-        "  exaserve kv verify --peer http://127.0.0.1:8001\n"
-        "  exaserve kv quota acme --gib 20\n"
-        "  exaserve kv get 5f0c... --output segment.bin\n\n"
-        "A quota that is set here applies at the asked peer until it ends. 'del' does not touch what a replica has in "
-        "its "
-        "own memory, which it may store again, or files in kv.cold_directory.");
+    to.add("verify", KvCommand::verify, "Read and verify everything on disk, and drop what is corrupt");
+    to.add_quota();
+    command.footer(footer);
 }
 
 Outcome<std::string> ask(const KvOptions& options, Style style) {

@@ -58,31 +58,8 @@ void say(const std::string& word, std::uint64_t n) {
     if (::write(STDOUT_FILENO, line.data(), line.size()) != static_cast<ssize_t>(line.size())) std::exit(3);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-    if (argc != 4) {
-        std::fprintf(stderr, "usage: exa-store-crash DIRECTORY none|wal|sync SEED < EXPECTED\n");
-        return 2;
-    }
-    const std::string durability = argv[2];
-    exa::io::StoreConfig config;
-    config.directory = argv[1];
-    config.capacity_bytes = 4ull << 30;
-    config.durability = durability == "sync"  ? exa::io::Durability::sync
-                        : durability == "wal" ? exa::io::Durability::wal
-                                              : exa::io::Durability::none;
-    const bool strict = config.durability != exa::io::Durability::none;
-    exa::Rng rng(std::strtoull(argv[3], nullptr, 10));
-    const exa::io::SystemClock clock;
-    exa::NullLog log;
-    auto opened = exa::io::SegmentStore::open(config, sealer, clock.wall(), log);
-    if (opened.has_error()) {
-        std::fprintf(stderr, "exa-store-crash: %s\n", opened.error().message().c_str());
-        return 2;
-    }
-    exa::io::SegmentStore& store = *opened.value();
-
+// The segments on standard input that the store still has; says which it has not, and reads everything else once.
+std::vector<std::uint64_t> check(exa::io::SegmentStore& store, const exa::io::SystemClock& clock, bool strict) {
     std::vector<std::uint64_t> held;
     for (std::uint64_t n = 0; std::cin >> n;) {
         const auto found = store.get(clock.wall(), key_of(n));
@@ -101,10 +78,15 @@ int main(int argc, char** argv) {
         scrubbed = report.next;
         finished = !scrubbed;
     }
-    say("ready ", held.size());
+    return held;
+}
 
-    // Numbers that no other life uses.
-    std::uint64_t next = exa::hash64(std::strtoull(argv[3], nullptr, 10), 1) >> 1;
+// Puts and erases at random until it is killed, and says what it did after the store did it.
+[[noreturn]] void work(exa::io::SegmentStore& store, const exa::io::SystemClock& clock, std::uint64_t seed,
+                       std::vector<std::uint64_t> held) {
+    exa::Rng rng(seed);
+    // Numbers that no other run uses.
+    std::uint64_t next = exa::hash64(seed, 1) >> 1;
     for (;;) {
         store.maintain(clock.wall());
         std::vector<exa::kv::SealedSegment> batch;
@@ -128,4 +110,33 @@ int main(int argc, char** argv) {
             held.pop_back();
         }
     }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 4) {
+        std::fprintf(stderr, "usage: exa-store-crash DIRECTORY none|wal|sync SEED < EXPECTED\n");
+        return 2;
+    }
+    const std::string durability = argv[2];
+    exa::io::StoreConfig config;
+    config.directory = argv[1];
+    config.capacity_bytes = 4ull << 30;
+    config.durability = durability == "sync"  ? exa::io::Durability::sync
+                        : durability == "wal" ? exa::io::Durability::wal
+                                              : exa::io::Durability::none;
+    const bool strict = config.durability != exa::io::Durability::none;
+    const exa::io::SystemClock clock;
+    exa::NullLog log;
+    auto opened = exa::io::SegmentStore::open(config, sealer, clock.wall(), log);
+    if (opened.has_error()) {
+        std::fprintf(stderr, "exa-store-crash: %s\n", opened.error().message().c_str());
+        return 2;
+    }
+    exa::io::SegmentStore& store = *opened.value();
+
+    std::vector<std::uint64_t> held = check(store, clock, strict);
+    say("ready ", held.size());
+    work(store, clock, std::strtoull(argv[3], nullptr, 10), std::move(held));
 }
