@@ -11,7 +11,7 @@ namespace {
 
 std::uint64_t hash_of(const Belief& belief, std::uint64_t seed) {
     std::uint64_t hash = hash64(belief.peer.value, belief.generation.value, seed);
-    hash = hash64(belief.incarnation.value << 4 | static_cast<std::uint64_t>(belief.liveness), belief.edition, hash);
+    hash = hash64(belief.incarnation.value << 4 | static_cast<std::uint64_t>(belief.liveness), belief.version, hash);
     return hash64(belief.life, belief.hidden ? 1 : 0, hash);
 }
 
@@ -20,7 +20,7 @@ bool is_less(const Belief& after, const Belief& before) {
         return std::tuple(belief.generation, belief.incarnation, belief.liveness);
     };
     if (order(after) < order(before)) return true;
-    return after.generation == before.generation && (after.edition < before.edition || after.life != before.life);
+    return after.generation == before.generation && (after.version < before.version || after.life != before.life);
 }
 
 }  // namespace

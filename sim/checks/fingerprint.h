@@ -11,13 +11,13 @@
 
 namespace exa::sim {
 
-// What a node holds of one peer; news only ever makes it greater, but for the edition, which stands for itself.
+// What a node holds of one peer; updates only ever make it greater, except the version, which stands for itself.
 struct Belief {
     PeerId peer;
     Generation generation;
     Incarnation incarnation;
     membership::Liveness liveness = membership::Liveness::alive;
-    std::uint64_t edition = 0;
+    std::uint64_t version = 0;
     std::uint32_t life = 0;
     bool hidden = false;
     bool operator==(const Belief&) const = default;
@@ -33,8 +33,8 @@ struct Fingerprint {
 // O(peers).
 Fingerprint fingerprint(const node::Node& node);
 
-// A peer of whom more was believed before than after, or who is new: what no repetition of old news may bring about.
-// Progress may be: what was heard before its subject was known is good news when it comes again.
+// A peer of whom more was believed before than after, or who is new: what no repetition of old messages may bring
+// about. Progress may be: what was heard before its subject was known may be of use when it comes again.
 std::optional<PeerId> goes_back(const std::vector<Belief>& before, const std::vector<Belief>& after);
 
 }  // namespace exa::sim

@@ -424,7 +424,7 @@ void Cluster::inject(Host from, Host to, Bytes bytes, Origin origin) {
         event.host = to;
         event.from = from;
         event.slot = bytes_.put(std::move(copy));
-        // To the next process it would be late news.
+        // To the next process it would be a late update.
         event.boot = origin == Origin::replayed ? peers_[to].boot : 0;
         event.kind = EventKind::datagram;
         queue_.push(event);

@@ -155,7 +155,7 @@ std::string random_scenario(std::uint64_t number, RandomMix mix) {
         "sealed = {}\n",
         number, all ? "" : " of KV", duration, peers, writer.below(5), 1 + writer.below(16), writer.between(0, 5),
         writer.chance(0.2) ? 2 : 1, sealed);
-    // A lossy or slow world makes news late, and few observers probe seldom.
+    // In a lossy or slow network updates come late, and few observers probe seldom.
     text += fmt::format("\n[bounds]\ndetect_s = 40\nsettle_s = {}\n", kv ? 400 : 120);
     text += writer.net();
     if (load) text += writer.load();

@@ -108,7 +108,7 @@ struct ValueLoad {
 };
 
 struct Bounds {
-    Duration detect{0};  // M2; 0: what membership promises for this many peers, and 2 s for the news
+    Duration detect{0};  // M2; 0: what membership promises for this many peers, and 2 s for the updates
     Duration settle = std::chrono::seconds{60};
     std::uint32_t suspicions = 0;                       // no-false-suspicions: so many are let pass
     std::uint32_t killer_victims = 2;                   // M5: false deaths that one accuser may cause

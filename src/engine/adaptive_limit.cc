@@ -8,7 +8,7 @@ namespace exa::engine {
 
 namespace {
 
-// Of a window: so many tokens of each place, and so many times what is between two of them.
+// Of a window: so many tokens for each permit, and so many times what is between two of them.
 constexpr std::uint32_t tokens_a_place = 4;
 constexpr int times_between = 5;
 

@@ -30,7 +30,7 @@ class AdaptiveLimit {
 
     std::uint32_t limit() const { return limit_; }
 
-    // A request got a token so long after the one before. `in_flight`: places taken now.
+    // A request got a token so long after the one before. `in_flight`: permits taken now.
     void handle_token(TimePoint now, Duration between, std::uint32_t in_flight);
     // A request gave its memory back for another.
     void handle_preemption(TimePoint now);

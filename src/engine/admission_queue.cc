@@ -16,7 +16,7 @@ bool AdmissionQueue::has_room(std::size_t requests, std::uint64_t tokens) const 
 }
 
 Result<AdmissionQueue::Pushed> AdmissionQueue::push(TimePoint now, WaitTerms terms) {
-    EXA_CHECK(terms.level < levels && terms.tokens >= 1);
+    EXA_CHECK(terms.priority < levels && terms.tokens >= 1);
     sweep(now);
     Pushed pushed;
     if (!has_room(size() + 1, tokens_ + terms.tokens)) {
@@ -26,7 +26,7 @@ Result<AdmissionQueue::Pushed> AdmissionQueue::push(TimePoint now, WaitTerms ter
         remove(*pushed.displaced);
     }
     pushed.ticket = WaitTicket{next_ticket_++};
-    std::deque<Tenant>& tenants = levels_[terms.level].tenants;
+    std::deque<Tenant>& tenants = levels_[terms.priority].tenants;
     auto tenant = std::ranges::find(tenants, terms.tenant, &Tenant::name);
     if (tenant == tenants.end()) {
         tenants.push_back({.name = terms.tenant, .waiting = {}});
@@ -41,11 +41,11 @@ Result<AdmissionQueue::Pushed> AdmissionQueue::push(TimePoint now, WaitTerms ter
 }
 
 std::optional<WaitTicket> AdmissionQueue::find_victim(const WaitTerms& newcomer) const {
-    for (std::uint32_t level = levels; level-- > newcomer.level;) {
+    for (std::uint32_t level = levels; level-- > newcomer.priority;) {
         const std::deque<Tenant>& tenants = levels_[level].tenants;
         if (tenants.empty()) continue;
         const auto most = std::ranges::max_element(tenants, {}, &Tenant::tokens);
-        if (level > newcomer.level) return most->waiting.back();
+        if (level > newcomer.priority) return most->waiting.back();
         const auto own = std::ranges::find(tenants, newcomer.tenant, &Tenant::name);
         const std::uint64_t own_tokens = (own == tenants.end() ? 0 : own->tokens) + newcomer.tokens;
         const std::uint64_t rest = most->tokens - waiting_.at(most->waiting.back()).tokens;
@@ -115,7 +115,7 @@ bool AdmissionQueue::erase(WaitTicket ticket) {
 void AdmissionQueue::remove(WaitTicket ticket) {
     const auto at = waiting_.find(ticket);
     const WaitTerms& terms = at->second;
-    Level& level = levels_[terms.level];
+    Level& level = levels_[terms.priority];
     const auto tenant = std::ranges::find(level.tenants, terms.tenant, &Tenant::name);
     std::erase(tenant->waiting, ticket);
     tenant->tokens -= terms.tokens;

@@ -35,9 +35,9 @@ struct WaitTicket {
 
 struct WaitTerms {
     std::string tenant{};             // empty: anonymous, a tenant like others
-    std::uint32_t level = 1;          // of priority, 0 first; below AdmissionQueue::levels
+    std::uint32_t priority = 1;       // 0 first; below AdmissionQueue::levels
     std::uint32_t tokens = 0;         // about what it will take of the replica, at least 1
-    TimePoint deadline = time_never;  // from then on it gets no place
+    TimePoint deadline = time_never;  // from then on it gets no permit
 };
 
 struct QueueConfig {
@@ -60,7 +60,7 @@ class AdmissionQueue {
     // errc::busy when there is no room; nothing changed then.
     Result<Pushed> push(TimePoint now, WaitTerms terms);
 
-    // Who gets the next place; nothing when nobody waits. Never one past its deadline: those wait for expire().
+    // Who gets the next permit; nothing when nobody waits. Never one past its deadline: those wait for expire().
     std::optional<WaitTicket> pop(TimePoint now);
 
     // Those past their deadline since it was asked last, by deadline.

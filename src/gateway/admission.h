@@ -37,7 +37,8 @@ class Admission {
     // A lower limit takes no permit back.
     void set_limit(std::uint32_t limit) { limit_ = limit; }
 
-    // Who has a permit now, one a call; to be asked after wait, release and set_limit until there is nobody.
+    // Gives a free permit to the next in the queue and says to whom. Call it after wait, release and set_limit until it
+    // gives none.
     std::optional<engine::WaitTicket> granted(TimePoint now);
     // Who has waited past the deadline and is out of the queue.
     std::vector<engine::WaitTicket> expire(TimePoint now) { return queue_.expire(now); }

@@ -12,7 +12,7 @@ enum class Outcome : std::uint8_t {
     client_gone,
     busy,
     draining,
-    refused,    // no such replica there, or of another model, version or tenant
+    refused,    // the view was wrong: no such replica there, or of another model, version or tenant
     suspect,    // silent, and its peer is suspect
     unfit,      // the prompt is too long for that replica
     no_permit,  // it waited for a permit as long as it might

@@ -1,6 +1,7 @@
 // The target's side of a request: whether this peer may take it at all. The ingress chose by a view that may be stale,
 // so model, version, tenant and state are checked again here. A receiver never forwards: it answers, or says why
-// another replica must be asked, and holds nothing that could ask one (tools/lint/layering.py proves that).
+// another replica must be tried, and holds nothing that could open a stream to one (tools/lint/layering.py proves
+// that).
 #pragma once
 
 #include <optional>

@@ -68,7 +68,7 @@ void Request::start(TimePoint now, const RoutingHints& hints, Actions& actions) 
     meta.session = hints.session;
     meta.prefix_hash = hints.prefix_hash;
     meta.prompt_tokens = hints.prompt_tokens;
-    meta.level = static_cast<std::uint32_t>(open_.priority);
+    meta.priority = static_cast<std::uint32_t>(open_.priority);
     meta.resumable = true;
     follow(dispatcher_.begin(now, meta), actions);
 }

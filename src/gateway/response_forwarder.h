@@ -28,7 +28,7 @@ class ResponseForwarder {
     bool started() const { return started_; }
     // It can be told of an error in the middle: a stream of events, not an answer in one piece.
     bool is_event_stream() const { return !whole_started_; }
-    // Tokens that the client has, over all choices; those of an attempt that was in vain do not count.
+    // Tokens that the client has, over all choices; those that a failed attempt made and the client never saw do not.
     std::uint64_t answer_tokens() const { return progress_.tokens(); }
     // Of those, the current attempt's.
     std::uint64_t progress() const { return progress_.progress(); }

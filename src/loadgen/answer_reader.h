@@ -1,6 +1,5 @@
 // AnswerReader: the body of one answer, as JSON in one piece or as server-sent events, while it arrives.
-//
-// The body is a stranger's: whatever it holds ends in text, counts or a failure. Memory is bounded.
+// The body is untrusted: whatever it holds ends in text, counts or a failure. Memory is bounded.
 #pragma once
 
 #include <cstddef>

@@ -71,7 +71,7 @@ Effects Prober::finish(const Step& step) {
     }
     const Peer* peer = step.roster.find(probe.target);
     if (peer == nullptr || peer->record->generation != probe.generation || !peer->is_live()) return effects;
-    // It refuted something while we waited, so it lives.
+    // It refuted something while we waited, so it is alive.
     if (peer->incarnation > probe.incarnation || probe.is_void) return effects;
     ++probes_failed_;
     worsen(step.config, probe.nacks_expected > 0 ? probe.nacks_expected - probe.nacks : 1);

@@ -44,7 +44,7 @@ std::string hex(std::uint64_t value) {
     return text.data();
 }
 
-// Names go to terminals and logs, so what a stranger wrote is cut and made printable.
+// Names go to terminals and logs, so they are cut and made printable: the file is untrusted.
 std::string printable(std::string_view name) {
     constexpr std::size_t shown_max = 64;
     std::string text;

@@ -1,6 +1,5 @@
 // Gguf: the metadata and tensors of a GGUF file (versions 2 and 3, little endian), borrowed from its bytes.
-//
-// The file is a stranger's: every count and length is checked against the bytes that are left before anything is
+// The file is untrusted: every count and length is checked against the bytes that are left before anything is
 // allocated or read, so memory use is a small multiple of the header whatever it claims. Layout: magic, version,
 // counts, key-values, tensor infos, padding to general.alignment, tensor data. Specification: ggml's docs/gguf.md.
 #pragma once

@@ -1,4 +1,4 @@
-// Drain: the last part of a peer's life, from the command to leave to the moment when its process may end.
+// Drain: the end of an instance, from the command to leave to the moment when its process may end.
 //
 //   finishing ─> (moving) ─> closing ─> giving_away ─> leaving ─> done
 //

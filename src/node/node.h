@@ -1,5 +1,5 @@
 // Node: every core of a peer composed into one deterministic object. Production (app/control) and the simulator drive
-// this very object: packets, time and orders in; datagrams, link messages and events out.
+// this very object: packets, time and commands in; datagrams, link messages and events out.
 //
 // Order of use. After any handle_* or command: poll_transmit(), poll_sync() and poll_event() until each is empty, then
 // members() and routing() for the views, then sleep until next_timeout() or the next input. Calls never block and never
@@ -29,7 +29,7 @@ namespace exa::node {
 struct Config {
     ClusterId cluster;
     membership::Config membership;
-    // The key ring as it is stored. With any key in it the cluster is sealed, for the node's whole life; then `crypto`
+    // The key ring as it is stored. With any key in it the cluster is sealed, as long as the node runs; then `crypto`
     // is needed, and outlives the node.
     membership::KeyRing keys{};
     const Crypto* crypto = nullptr;
@@ -41,7 +41,7 @@ struct Config {
 
 class Node {
   public:
-    // `self` is this life's first record; its version is the node's to count. A record that is `starting` becomes
+    // `self` is this instance's first record; its version is the node's to count. A record that is `starting` becomes
     // `serving` when the cluster is joined: a newcomer claims its name only then. `seed` makes the node's choices.
     Node(const Config& config, const wire::PeerRecord& self, std::uint64_t seed, TimePoint now);
 
@@ -51,7 +51,7 @@ class Node {
     Result<void> handle_packet(TimePoint now, const Endpoint& from, ByteView bytes);
     // A membership message over a link whose other end said it is `from`.
     Result<void> handle_sync(TimePoint now, PeerId from, ByteView bytes);
-    // A link to this life of `peer` broke (0: whichever is known): it is probed at once.
+    // A link to this instance of `peer` broke (0: whichever is known): the peer is suspected, and probed at once.
     void handle_link_broken(TimePoint now, PeerId peer, Generation generation);
     void handle_timeout(TimePoint now);
 
@@ -70,7 +70,7 @@ class Node {
     // Of all of this peer's replicas.
     void set_loads(TimePoint now, std::span<const wire::LoadReport> loads);
 
-    // Changes of the key ring; the event keys_changed follows. An order that could cut peers off (node/rotation.h) is
+    // Changes of the key ring; the event keys_changed follows. A command that could cut peers off (node/rotation.h) is
     // errc::would_cut_off unless it is insisted on: then it is done, and the value is the warning. Other values are
     // empty. What is so already is no error.
     Result<void> add_key(TimePoint now, const ClusterKey& key);

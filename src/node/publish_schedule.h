@@ -1,9 +1,8 @@
 // PublishSchedule: when a peer publishes a new view of the cluster for its data plane.
-//
-// Bad news, and whatever an operator ordered, is published at the end of the iteration of the event loop in which it
-// came: once for all that arrives there, as a view costs O(peers + replicas). The rest (a peer joined, a replica is
-// ready, loads) is published 20 ms after the last view at the earliest, and while nobody reads the views once a second:
-// in a boot of 256 peers some of it comes with every packet.
+// A suspicion, a death and what an operator's command changed are published at the end of the iteration of the event
+// loop in which it came: once for all that arrives there, as a view costs O(peers + replicas). Other changes (a peer
+// joined, a replica is ready, loads) are published 20 ms after the last view at the earliest, and while nobody reads
+// the views once a second: in a boot of 256 peers some of it comes with every packet.
 #pragma once
 
 #include <optional>

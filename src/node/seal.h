@@ -59,7 +59,7 @@ class Seal {
 
     // The plain packet: `bytes` itself in a cluster that is not sealed, else valid until the next call.
     Result<ByteView> open(TimePoint now, const Endpoint& from, ByteView bytes);
-    // `to`: who is meant, 0 for a stranger. Nothing when it cannot be sealed: then it must not leave.
+    // `to`: who is meant, 0 for whoever is there. Nothing when it cannot be sealed: then it must not leave.
     std::optional<Bytes> seal(PeerId to, Bytes plain);
 
     // An alarm that is new since the last call.

@@ -15,8 +15,8 @@ constexpr int walk_max = 32;
 // Pairs drawn before the whole pool is compared.
 constexpr int draws_max = 4;
 
-constexpr std::uint32_t high_level = 0;
-constexpr std::uint32_t low_level = 2;
+constexpr std::uint32_t high_priority = 0;
+constexpr std::uint32_t low_priority = 2;
 
 // Queues that are looked at for the shortest, as long as one of these takes the request.
 constexpr int queues_drawn = 8;
@@ -85,7 +85,7 @@ class Chooser {
     Eligibility eligibility(std::uint32_t replica) const {
         const Eligibility eligibility = tracker_.eligibility(now_, replica);
         const std::uint32_t limit = tracker_.limit(replica);
-        const bool is_reserved = need_.level == low_level && limit > 0 && tracker_.load(replica) * 4 >= limit * 3;
+        const bool is_reserved = need_.priority == low_priority && limit > 0 && tracker_.load(replica) * 4 >= limit * 3;
         return is_reserved ? std::max(eligibility, Eligibility::looks_full) : eligibility;
     }
 
@@ -95,7 +95,7 @@ class Chooser {
 
     bool may_stay(std::uint32_t replica) const {
         if (is_good(replica)) return true;
-        return need_.level == high_level && eligibility(replica) == Eligibility::above_bound &&
+        return need_.priority == high_priority && eligibility(replica) == Eligibility::above_bound &&
                can_try(tracker_, replica, need_);
     }
 

@@ -33,7 +33,7 @@ struct Need {
     std::optional<Spill> spill{};                // remembered for it
     std::optional<std::uint64_t> prefix_hash{};  // of the prompt; counts without a session only
     std::uint32_t prompt_tokens = 0;             // 0: unknown
-    std::uint32_t level = 1;                     // of priority: 0 high, 1 normal, 2 low
+    std::uint32_t priority = 1;                  // 0 high, 1 normal, 2 low
     std::uint64_t numerics = 0;                  // hash of the numerics id; 0: any
     std::span<const ReplicaId> tried{};          // by this request: not tried again, except to wait there
     std::uint32_t answered_busy = 0;             // bit i: tried[i] had no permit at once: the request may wait there

@@ -201,7 +201,7 @@ std::uint32_t Dispatcher::open_request(const RequestMeta& meta, const Destinatio
     request.replica = no_replica;
     request.prompt_tokens = meta.prompt_tokens;
     request.prompt_tokens_min = 0;
-    request.level = meta.level;
+    request.priority = meta.priority;
     request.pool = destination.pool->hash;
     request.position = destination.position;
     request.prefix_hash = meta.prefix_hash;
@@ -220,7 +220,7 @@ Decision Dispatcher::send(TimePoint now, std::uint32_t index, Error last, bool m
     const bool may_wait = request.wait_until.value_or(now + config_.queue_wait) > now;
     Need need{.prefix_hash = request.prefix_hash,
               .prompt_tokens = request.prompt_tokens_min,
-              .level = request.level,
+              .priority = request.priority,
               .numerics = request.first_byte ? request.numerics : 0,
               .tried = std::span(request.tried).first(request.attempts),
               .answered_busy = request.answered_busy,
@@ -457,7 +457,8 @@ Result<Explanation> Dispatcher::explain(TimePoint now, const RequestMeta& meta) 
     EXA_TRY(const Destination destination, locate(meta, rng.next()));
     const Pool& pool = *destination.pool;
     Explanation explanation{.pool = pool.key, .source = destination.source, .position = destination.position};
-    Need need{.prefix_hash = meta.prefix_hash, .level = meta.level, .may_wait = config_.queue_wait > Duration::zero()};
+    Need need{
+        .prefix_hash = meta.prefix_hash, .priority = meta.priority, .may_wait = config_.queue_wait > Duration::zero()};
     std::vector<std::uint32_t> order;
     if (destination.source == PositionSource::none) {
         for (std::uint32_t member = 0; member < pool.count; ++member) order.push_back(pool.first + member);

@@ -58,7 +58,7 @@ struct RequestMeta {
     std::string_view session{};                  // a token or the client's own id; empty: none
     std::optional<std::uint64_t> prefix_hash{};  // of the prompt's leading blocks
     std::uint32_t prompt_tokens = 0;             // about; 0: unknown
-    std::uint32_t level = 1;                     // of priority: 0 high, 1 normal, 2 low
+    std::uint32_t priority = 1;                  // 0 high, 1 normal, 2 low
     bool resumable = false;                      // its stream can go on elsewhere, on a replica of equal numerics
 };
 
@@ -190,7 +190,7 @@ class Dispatcher {
         std::uint32_t prompt_tokens = 0;
         std::uint32_t prompt_tokens_min = 0;  // it was too long for a replica of one token less
         std::uint32_t unanswered_tokens = 0;  // of the prompt, while the attempt has not begun to answer
-        std::uint32_t level = 1;
+        std::uint32_t priority = 1;
         std::uint64_t pool = 0;      // hash
         std::uint64_t position = 0;  // of the session, brought or minted
         std::optional<std::uint64_t> prefix_hash;

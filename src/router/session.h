@@ -1,5 +1,5 @@
-// Session tokens: a session that says where it lives. Its first 64 bits are a ring position, so every peer finds the
-// same replica by reading it, with no table behind it.
+// Session tokens: a session id that says where the session is served. Its first 64 bits are a ring position, so every
+// peer finds the same replica by reading it, without a table.
 //
 // Text: "exa-" and 40 hexadecimal digits: position (u64), mint time (u32, Unix seconds), MAC (u64), all big-endian. The
 // MAC is SipHash-2-4 over position, mint time, tenant and pool, under a key derived from the root secret: nobody
@@ -35,7 +35,7 @@ class SessionTokens {
     std::optional<std::uint64_t> verify(std::string_view text, WallTime now, std::string_view tenant,
                                         const ring::PoolKey& pool) const;
 
-    // Where a client's own id lives: a keyed hash of tenant and id, the same on every peer and in every pool.
+    // The position of a client's own id: a keyed hash of tenant and id, the same on every peer and in every pool.
     std::uint64_t position_of_client_id(std::string_view tenant, std::string_view id) const;
 
   private:

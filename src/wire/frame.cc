@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint32_t kibi = 1024;
 constexpr std::uint32_t mebi = 1024 * kibi;
 
-// Before a stranger has said who it is.
+// Before the other side has said who it is.
 constexpr std::uint32_t greeting_payload_max = 4 * kibi;
 
 // What the buffer falls back to once a large frame has passed.

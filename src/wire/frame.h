@@ -82,7 +82,8 @@ struct FramePart {
 // Memory follows what really arrived: a header that announces much does not allocate it.
 class FrameReader {
   public:
-    // Only hello and goodbye, each at most 4 KiB, are taken until accept_all(): a stranger has not said who it is.
+    // Only hello and goodbye, each at most 4 KiB, are taken until accept_all(): the other side has not said yet who it
+    // is.
     void accept_all() { accept_all_ = true; }
 
     // At least `min` writable bytes; valid until the next call of any member.

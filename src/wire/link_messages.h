@@ -44,7 +44,7 @@ inline constexpr std::size_t headers_bytes_max = 8 * 1024;
 inline constexpr std::size_t header_name_bytes_max = 64;
 inline constexpr std::size_t header_value_bytes_max = 1024;
 inline constexpr std::size_t target_bytes_max = 1024;
-// Of a wait for a place, and of a hint when to try again.
+// Of a wait for a permit, and of a hint when to try again.
 inline constexpr Duration wait_max = std::chrono::hours{1};
 
 // An HTTP field that is passed on: never one of the connection's own or of its framing, nor credentials or cookies.

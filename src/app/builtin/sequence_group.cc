@@ -47,7 +47,7 @@ Result<void> SequenceGroup::wait_for_permit(const WaitOptions& wait_options) {
     EXA_TRY(host_->check_length(first));
     engine::WaitTerms terms;
     terms.tenant = wait_options.tenant;
-    terms.level = wait_options.level;
+    terms.priority = wait_options.level;
     terms.tokens = static_cast<std::uint32_t>(first.prompt.size()) + std::min(first.max_tokens, answer_tokens_expected);
     EXA_TRY(ticket_,
             host_->wait_for_permit(std::move(terms), wait_options.wait,

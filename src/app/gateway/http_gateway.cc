@@ -58,7 +58,7 @@ openai::ApiResult<void> parse_route_query(std::string_view query, router::Reques
         constexpr std::array<std::string_view, 3> levels = {"high", "normal", "low"};
         const auto level = std::ranges::find(levels, priority);
         if (level == levels.end()) return openai::out_of_range("priority", priority, "high, normal or low");
-        meta.level = static_cast<std::uint32_t>(level - levels.begin());
+        meta.priority = static_cast<std::uint32_t>(level - levels.begin());
     }
     if (const std::string prefix = query_value(query, "prefix"); !prefix.empty()) {
         const auto hash = parse_hex(prefix);

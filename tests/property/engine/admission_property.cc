@@ -30,14 +30,14 @@ BOOST_AUTO_TEST_CASE(everyone_leaves_once_and_nobody_is_placed_late) {
             if (kind < 5) {
                 WaitTerms terms;
                 terms.tenant = std::string(1, *rc::gen::inRange('a', 'e'));
-                terms.level = *rc::gen::inRange(0U, AdmissionQueue::levels);
+                terms.priority = *rc::gen::inRange(0U, AdmissionQueue::levels);
                 terms.tokens = *rc::gen::inRange(1U, 500U);
                 if (*rc::gen::inRange(0, 3) > 0) terms.deadline = now + Duration(*rc::gen::inRange(0, 100));
                 if (const auto pushed = queue.push(now, terms)) {
                     RC_ASSERT(waiting.emplace(pushed.value().ticket, terms).second);
                     if (pushed.value().displaced) {
                         RC_ASSERT(waiting.contains(*pushed.value().displaced));
-                        RC_ASSERT(waiting.at(*pushed.value().displaced).level >= terms.level);
+                        RC_ASSERT(waiting.at(*pushed.value().displaced).priority >= terms.priority);
                         waiting.erase(*pushed.value().displaced);
                     }
                 }
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(every_priority_gets_its_turn_within_a_bound) {
         AdmissionQueue queue({.requests_max = 10'000, .tokens_max = 1'000'000});
         std::map<WaitTicket, std::uint32_t> levels;
         const auto push = [&](std::uint32_t level) {
-            levels.emplace(queue.push(TimePoint{}, {.level = level, .tokens = 1}).value().ticket, level);
+            levels.emplace(queue.push(TimePoint{}, {.priority = level, .tokens = 1}).value().ticket, level);
         };
         std::map<std::uint32_t, int> passed;
         for (std::uint32_t level = 0; level < AdmissionQueue::levels; ++level) push(level);

@@ -50,8 +50,8 @@ BOOST_AUTO_TEST_CASE(many_requests_of_one_tenant_do_not_keep_another_waiting) {
 
 BOOST_AUTO_TEST_CASE(higher_priority_goes_first_but_not_for_ever) {
     AdmissionQueue queue({});
-    const WaitTicket low = push(queue, {.level = 2, .tokens = 1});
-    for (int i = 0; i < 20; ++i) push(queue, {.level = 0, .tokens = 1});
+    const WaitTicket low = push(queue, {.priority = 2, .tokens = 1});
+    for (int i = 0; i < 20; ++i) push(queue, {.priority = 0, .tokens = 1});
     std::uint32_t before = 0;
     while (queue.pop(start) != low) ++before;
     BOOST_TEST(before == AdmissionQueue::passed_over_max);
@@ -109,12 +109,12 @@ BOOST_AUTO_TEST_CASE(full_queue_takes_another_tenant_for_the_last_of_the_greedie
 
 BOOST_AUTO_TEST_CASE(full_queue_takes_a_higher_priority_for_a_lower_one) {
     AdmissionQueue queue({.requests_max = 2});
-    push(queue, {.level = 1, .tokens = 1});
-    const WaitTicket low = push(queue, {.level = 2, .tokens = 1});
-    const auto pushed = queue.push(start, {.level = 0, .tokens = 100});
+    push(queue, {.priority = 1, .tokens = 1});
+    const WaitTicket low = push(queue, {.priority = 2, .tokens = 1});
+    const auto pushed = queue.push(start, {.priority = 0, .tokens = 100});
     BOOST_REQUIRE(pushed.has_value());
     BOOST_TEST(pushed.value().displaced == low);
-    BOOST_TEST(!queue.push(start, {.level = 2, .tokens = 1}).has_value());
+    BOOST_TEST(!queue.push(start, {.priority = 2, .tokens = 1}).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(who_gave_up_is_not_heard_of_again) {

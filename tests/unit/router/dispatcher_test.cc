@@ -853,7 +853,7 @@ BOOST_AUTO_TEST_CASE(low_priority_leaves_the_last_places_and_high_stays_with_its
     Cluster cluster(4, 1, 8);
     auto dispatcher = make_dispatcher(cluster);
     RequestMeta low = request_for("abc");
-    low.level = 2;
+    low.priority = 2;
     int at_once = 0;
     for (int i = 0; i < 25; ++i) at_once += attempt_of(dispatcher.begin(start, low)).queue_wait == 0s;
     BOOST_TEST(at_once == 4 * 6);
@@ -862,7 +862,7 @@ BOOST_AUTO_TEST_CASE(low_priority_leaves_the_last_places_and_high_stays_with_its
     Cluster wide(4, 1, 64);
     auto other = make_dispatcher(wide);
     RequestMeta high = request_for("abc");
-    high.level = 0;
+    high.priority = 0;
     const Attempt first = attempt_of(other.begin(start, high));
     for (int i = 0; i < 20; ++i) BOOST_TEST(attempt_of(other.begin(start, high)).replica == first.replica);
     BOOST_TEST(attempt_of(other.begin(start, request_for("abc"))).replica != first.replica);
