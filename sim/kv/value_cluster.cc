@@ -109,7 +109,7 @@ void ValueCluster::begin_operation() {
     Operation operation{
         what == 3 ? Purpose::remove : Purpose::get, host, replicators_.boot(host), number, cluster_.now(), {}, {}};
     for (const Acknowledged& one : acknowledged_[number])
-        if (in_reach(host, one, number)) operation.before.push_back(one);
+        if (reachable(host, one, number)) operation.before.push_back(one);
     begin(*replicator, std::move(operation));
 }
 
@@ -121,7 +121,7 @@ void ValueCluster::begin(node::KvReplicator& replicator, Operation operation) {
 }
 
 // The peer that acknowledged still runs, is an owner in the reader's view, and both reach each other.
-bool ValueCluster::in_reach(Host from, const Acknowledged& one, std::uint32_t number) {
+bool ValueCluster::reachable(Host from, const Acknowledged& one, std::uint32_t number) {
     const Peer& by = cluster_.peer(one.by);
     const node::KvReplicator* reader = replicators_.find(from);
     if (reader == nullptr || !by.is_up() || by.boot != one.boot || by.paused || cluster_.peer(from).paused)
@@ -129,7 +129,7 @@ bool ValueCluster::in_reach(Host from, const Acknowledged& one, std::uint32_t nu
     const kv::Placement& placement = reader->placement();
     if (!placement.owns(by.id, keys_[number])) return false;
     if (one.by == from) return true;
-    return placement.in_reach(by.id) && cluster_.network().reaches(from, one.by, false) &&
+    return placement.reachable(by.id) && cluster_.network().reaches(from, one.by, false) &&
            cluster_.network().reaches(one.by, from, false);
 }
 
@@ -231,7 +231,7 @@ void ValueCluster::end(Operation operation, std::uint64_t stamp) {
         services_[operation.host].trouble + trouble_time > operation.began)
         return;
     for (const Acknowledged& one : operation.before) {
-        if (!in_reach(operation.host, one, operation.number)) continue;
+        if (!reachable(operation.host, one, operation.number)) continue;
         ++counters_.checked;
         if (stamp >= one.stamp) continue;
         oracles_.violate("V2",

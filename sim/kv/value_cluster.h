@@ -107,7 +107,7 @@ class ValueCluster final : private ReplicatorUser {
     std::uint64_t write(Host host, std::uint32_t number, bool is_removal, std::uint64_t after);
     kv::KnownValue known(Host host, const kv::SegmentKey& key) const;
     bool is_of(const std::vector<Host>& core, std::uint32_t number);
-    bool in_reach(Host from, const Acknowledged& one, std::uint32_t number);
+    bool reachable(Host from, const Acknowledged& one, std::uint32_t number);
 
     const Scenario& scenario_;
     Cluster& cluster_;

@@ -24,7 +24,7 @@ ChainFetch::ChainFetch(std::vector<SegmentKey> chain, std::vector<bool> held, Pe
         segment.reader = self;
         bool has_reader = false;
         for (const PeerId owner : placement.owners(segment.key)) {
-            if (owner != self && !placement.in_reach(owner)) continue;
+            if (owner != self && !placement.reachable(owner)) continue;
             if (!std::exchange(has_reader, true)) segment.reader = owner;
             if (owner != self) by_owner[owner].push_back(place);
         }

@@ -26,7 +26,7 @@ Exchange::Exchange(PeerId self, const Holdings& holdings, const ExchangeConfig& 
 
 void Exchange::handle_placement(TimePoint now, std::shared_ptr<const Placement> placement) {
     for (const Holder& holder : placement_->holders())
-        if (!placement->in_reach(holder.id)) spread_.forget(holder.id);
+        if (!placement->reachable(holder.id)) spread_.forget(holder.id);
     placement_ = std::move(placement);
     repair_.handle_placement(now, placement_);
 }
@@ -108,7 +108,7 @@ void Exchange::find(TimePoint now, FindId id, const std::vector<KnownValue>& val
 
 void Exchange::add(TimePoint now, const Item& item) {
     for (const PeerId owner : placement_->owners(item.key))
-        if (owner != self_ && placement_->in_reach(owner)) spread_.offer(owner, item);
+        if (owner != self_ && placement_->reachable(owner)) spread_.offer(owner, item);
     pump_spread(now);
 }
 
@@ -385,8 +385,10 @@ void Exchange::pump_intake(TimePoint now) {
 
 void Exchange::pump_spread(TimePoint now) {
     const SpreadCounters& counters = spread_.counters();
-    if (std::exchange(given_up_, counters.dropped) != counters.dropped) repair_.remind(now + config_.reminder);
-    if (std::exchange(refused_, counters.refused) != counters.refused) repair_.remind(now + config_.refused_reminder);
+    if (std::exchange(given_up_, counters.dropped) != counters.dropped)
+        repair_.schedule_pass(now + config_.repass_after);
+    if (std::exchange(refused_, counters.refused) != counters.refused)
+        repair_.schedule_pass(now + config_.repass_after_refusal);
     while (auto offer = spread_.next(now, *placement_)) {
         const std::size_t items = offer->question.items.size();
         if (config_.mutant == Mutant::lost_repair && repair_.progress().is_running) {

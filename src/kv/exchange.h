@@ -78,8 +78,8 @@ struct ExchangeConfig {
     // For the answer to an offer, before which the other peer fetches and stores.
     Duration offer_timeout = std::chrono::seconds{60};
     // From the moment that offers were given up, or refused, to the next repair pass.
-    Duration reminder = std::chrono::seconds{60};
-    Duration refused_reminder = std::chrono::minutes{10};
+    Duration repass_after = std::chrono::seconds{60};
+    Duration repass_after_refusal = std::chrono::minutes{10};
     Mutant mutant = Mutant::none;
 };
 
@@ -95,7 +95,7 @@ class Exchange {
     struct Drop {
         AskId id;
     };
-    // A segment of a fetch; places ascend.
+    // A segment of a fetch; places (indices in the chain) ascend.
     struct Deliver {
         FetchId id;
         std::uint32_t place;
@@ -270,7 +270,7 @@ class Exchange {
     Asks asks_;
     std::set<std::pair<TimePoint, AskId>> deadlines_;
     std::uint64_t last_ask_ = 0;
-    std::uint64_t given_up_ = 0;  // offers, as of the last reminder
+    std::uint64_t given_up_ = 0;  // offers, as of the last pass that was scheduled for them
     std::uint64_t refused_ = 0;   // likewise
     std::deque<Output> outputs_;
 };

@@ -30,9 +30,9 @@ bool Placement::owns(PeerId peer, const SegmentKey& key) const {
     return std::ranges::find(all, peer) != all.end();
 }
 
-bool Placement::in_reach(PeerId peer) const {
+bool Placement::reachable(PeerId peer) const {
     const auto at = std::ranges::lower_bound(holders_, peer, {}, &Holder::id);
-    return at != holders_.end() && at->id == peer && at->in_reach;
+    return at != holders_.end() && at->id == peer && at->reachable;
 }
 
 }  // namespace exa::kv

@@ -20,7 +20,7 @@ struct Holder {
     PeerId id;
     std::uint64_t rack = 0;  // hash of the label
     std::uint32_t weight = 0;
-    bool in_reach = false;  // worth asking: not dead
+    bool reachable = false;  // worth asking: not dead
     bool operator==(const Holder&) const = default;
 };
 
@@ -34,9 +34,9 @@ class Placement {
     // Best first.
     std::vector<PeerId> owners(const SegmentKey& key) const;
     bool owns(PeerId peer, const SegmentKey& key) const;
-    bool in_reach(PeerId peer) const;
+    bool reachable(PeerId peer) const;
 
-    // Equal for placements that name the same owners for every key; whether these are in reach does not matter.
+    // Equal for placements that name the same owners for every key; whether these are reachable does not matter.
     std::uint64_t digest() const { return digest_; }
     // Sorted by id.
     const std::vector<Holder>& holders() const { return holders_; }

@@ -31,7 +31,7 @@ std::vector<Recovery::Asks> Recovery::handle_timeout(TimePoint now, const Holdin
             continue;
         }
         const auto ask = [&](PeerId peer) {
-            if (peer != self_ && placement.in_reach(peer)) asks[peer].push_back(key);
+            if (peer != self_ && placement.reachable(peer)) asks[peer].push_back(key);
         };
         if (lost.tries == 0)
             std::ranges::for_each(placement.owners(key), ask);

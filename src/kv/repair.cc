@@ -7,19 +7,19 @@ namespace exa::kv {
 
 void Repair::handle_placement(TimePoint now, std::shared_ptr<const Placement> placement) {
     bool begins = placement->digest() != placement_->digest();
-    std::set<PeerId> in_reach;
+    std::set<PeerId> reachable;
     for (const Holder& holder : placement->holders()) {
-        if (!holder.in_reach || holder.id == self_) continue;
-        in_reach.insert(holder.id);
-        if (!in_reach_.contains(holder.id)) begins = returned_.insert(holder.id).second || begins;
+        if (!holder.reachable || holder.id == self_) continue;
+        reachable.insert(holder.id);
+        if (!reachable_.contains(holder.id)) begins = reachable_again_.insert(holder.id).second || begins;
     }
-    in_reach_ = std::move(in_reach);
+    reachable_ = std::move(reachable);
     placement_ = std::move(placement);
     if (begins) begin(now);
 }
 
-void Repair::remind(TimePoint at) {
-    returned_ = in_reach_;
+void Repair::schedule_pass(TimePoint at) {
+    reachable_again_ = reachable_;
     if (progress_.is_running)
         after_.reset();
     else
@@ -36,13 +36,13 @@ void Repair::begin(TimePoint now) {
 void Repair::handle_timeout(TimePoint now, const Holdings& holdings, Spread& spread) {
     if (now < next_step_) return;
     if (!progress_.is_running) {
-        if (now >= next_round_) returned_ = in_reach_;
+        if (now >= next_round_) reachable_again_ = reachable_;
         begin(now);
     }
     next_step_ = now + config_.step;
     if (!step(holdings, spread)) return;
     repaired_ = placement_;
-    returned_.clear();
+    reachable_again_.clear();
     progress_.is_running = false;
     ++progress_.passes;
     if (config_.period > Duration{0}) next_round_ = now + config_.period;
@@ -57,8 +57,8 @@ bool Repair::step(const Holdings& holdings, Spread& spread) {
         const std::vector<PeerId> before = repaired_->owners(item.key);
         std::vector<PeerId> lacking = placement_->owners(item.key);
         std::erase_if(lacking, [&](PeerId owner) {
-            const bool is_new = std::ranges::find(before, owner) == before.end() || returned_.contains(owner);
-            return owner == self_ || !is_new || !placement_->in_reach(owner);
+            const bool is_new = std::ranges::find(before, owner) == before.end() || reachable_again_.contains(owner);
+            return owner == self_ || !is_new || !placement_->reachable(owner);
         });
         const bool has_room = std::ranges::all_of(lacking, [&](PeerId owner) { return spread.room(owner) > 0; });
         if (!has_room || (bytes > 0 && bytes + item.bytes * lacking.size() > config_.step_bytes)) return false;

@@ -42,8 +42,8 @@ class Repair {
     Repair(PeerId self, const RepairConfig& config) : self_(self), config_(config) {}
 
     void handle_placement(TimePoint now, std::shared_ptr<const Placement> placement);
-    // Offers were given up: every peer in reach is offered again what it owns, from `at` on, or in the pass under way.
-    void remind(TimePoint at);
+    // Offers were given up: every reachable peer is offered again what it owns, from `at` on, or in the pass under way.
+    void schedule_pass(TimePoint at);
     void handle_timeout(TimePoint now, const Holdings& holdings, Spread& spread);
     TimePoint next_timeout() const { return next_step_; }
     const RepairProgress& progress() const { return progress_; }
@@ -56,8 +56,8 @@ class Repair {
     const RepairConfig config_;
     std::shared_ptr<const Placement> repaired_ = std::make_shared<const Placement>();  // as of the last finished pass
     std::shared_ptr<const Placement> placement_ = repaired_;
-    std::set<PeerId> in_reach_;
-    std::set<PeerId> returned_;  // back in reach since that pass
+    std::set<PeerId> reachable_;
+    std::set<PeerId> reachable_again_;  // since that pass
     std::optional<SegmentKey> after_;
     TimePoint next_step_ = time_never;
     TimePoint next_round_ = time_never;  // of offers to every peer

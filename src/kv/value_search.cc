@@ -12,13 +12,13 @@ KnownValue known_value(const KnownValue& on_disk, const Item& in_memory, bool is
     return {in_memory, is_unacked || in_memory.stamp == on_disk.item.stamp};
 }
 
-void ValueSearch::add_owner(std::uint32_t place, PeerId owner, bool is_self, bool in_reach) {
+void ValueSearch::add_owner(std::uint32_t place, PeerId owner, bool is_self, bool reachable) {
     Finding& finding = findings_[place];
     if (is_self) {
         finding.owns = true;
         return;
     }
-    if (!in_reach) {
+    if (!reachable) {
         finding.is_sure = false;
         return;
     }

@@ -56,7 +56,7 @@ class ValueSearch {
         : values_(std::move(values)), findings_(values_.size()) {
         for (std::uint32_t place = 0; place < values_.size(); ++place)
             for (const PeerId owner : placement.owners(values_[place].item.key))
-                add_owner(place, owner, owner == self, placement.in_reach(owner) && !is_avoided(owner));
+                add_owner(place, owner, owner == self, placement.reachable(owner) && !is_avoided(owner));
     }
 
     const SegmentKey& key(std::uint32_t place) const { return values_[place].item.key; }
@@ -79,7 +79,7 @@ class ValueSearch {
         std::vector<PeerId> holders;
     };
 
-    void add_owner(std::uint32_t place, PeerId owner, bool is_self, bool in_reach);
+    void add_owner(std::uint32_t place, PeerId owner, bool is_self, bool reachable);
     ValueVerdict verdict(const KnownValue& known, const Finding& finding) const;
 
     std::vector<KnownValue> values_;

@@ -38,7 +38,7 @@ kv::FindId KvReplicator::find(TimePoint now, const std::vector<kv::KnownValue>& 
 }
 
 std::optional<std::size_t> KvReplicator::move(TimePoint now, PeerId to, std::span<const kv::SegmentKey> keys) {
-    if (to == self_ || !placement().in_reach(to)) return std::nullopt;
+    if (to == self_ || !placement().reachable(to)) return std::nullopt;
     std::size_t queued = 0;
     for (const kv::SegmentKey& key : keys) {
         const auto item = holdings_.find(key);
@@ -52,14 +52,14 @@ void KvReplicator::handle_view(TimePoint now, const std::shared_ptr<const member
     if (view == view_) return;
     view_ = view;
     exchange_.handle_placement(now, std::make_shared<const kv::Placement>(kv_placement(*view)));
-    std::vector<PeerId> in_reach;
+    std::vector<PeerId> reachable;
     for (const kv::Holder& holder : placement().holders())
-        if (holder.in_reach) in_reach.push_back(holder.id);
-    std::erase_if(progress_, [this](const auto& one) { return !placement().in_reach(one.first); });
-    has_others_ = std::ranges::any_of(in_reach, [this](PeerId peer) { return peer != self_; });
+        if (holder.reachable) reachable.push_back(holder.id);
+    std::erase_if(progress_, [this](const auto& one) { return !placement().reachable(one.first); });
+    has_others_ = std::ranges::any_of(reachable, [this](PeerId peer) { return peer != self_; });
     // Every peer in reach that keeps KV shares the cold tier's GC.
-    if (!config_.exchange.chain.has_cold || in_reach == cold_peers_) return;
-    cold_peers_ = std::move(in_reach);
+    if (!config_.exchange.chain.has_cold || reachable == cold_peers_) return;
+    cold_peers_ = std::move(reachable);
     cold_ = {ColdPeers{cold_peers_}};
 }
 

@@ -161,8 +161,8 @@ class World {
         if (seen == acknowledged.end()) return 0;
         for (const Acknowledged& one : seen->second) {
             const Node& by = nodes.at(one.by);
-            const bool in_reach = by.up && by.life == one.life && connected(one.by, node.id) && node.up;
-            if (in_reach && node.exchange->placement().owns(one.by, key(number))) floor = std::max(floor, one.stamp);
+            const bool reachable = by.up && by.life == one.life && connected(one.by, node.id) && node.up;
+            if (reachable && node.exchange->placement().owns(one.by, key(number))) floor = std::max(floor, one.stamp);
         }
         return floor;
     }

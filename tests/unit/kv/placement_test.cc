@@ -31,18 +31,18 @@ BOOST_AUTO_TEST_CASE(owners_are_on_distinct_racks_and_do_not_depend_on_the_order
 BOOST_AUTO_TEST_CASE(a_peer_without_capacity_owns_nothing) {
     const Placement placement({{PeerId{1}, 1, 0, true}, {PeerId{2}, 2, 5, true}}, 2);
     BOOST_TEST(placement.owners(key(1)) == std::vector{PeerId{2}});
-    BOOST_TEST(!placement.in_reach(PeerId{1}));
+    BOOST_TEST(!placement.reachable(PeerId{1}));
     BOOST_TEST(Placement().owners(key(1)).empty());
 }
 
 BOOST_AUTO_TEST_CASE(being_out_of_reach_changes_no_owner) {
     const std::vector<Holder> holders{{PeerId{1}, 1, 1, true}, {PeerId{2}, 2, 1, true}, {PeerId{3}, 3, 1, true}};
     std::vector<Holder> without = holders;
-    without[1].in_reach = false;
+    without[1].reachable = false;
     const Placement before(holders, 2);
     const Placement after(without, 2);
     BOOST_TEST(before.digest() == after.digest());
-    BOOST_TEST(!after.in_reach(PeerId{2}));
+    BOOST_TEST(!after.reachable(PeerId{2}));
     for (std::uint64_t n = 0; n < 50; ++n) BOOST_TEST(before.owners(key(n)) == after.owners(key(n)));
 }
 

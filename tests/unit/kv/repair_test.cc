@@ -159,8 +159,8 @@ BOOST_AUTO_TEST_CASE(a_reminder_offers_everything_again_when_it_is_due) {
     world.place(placement);
     world.run();
     world.offered();
-    world.repair.remind(world.now + seconds{60});
-    world.repair.remind(world.now + seconds{600});
+    world.repair.schedule_pass(world.now + seconds{60});
+    world.repair.schedule_pass(world.now + seconds{600});
     BOOST_TEST(!world.repair.progress().is_running);
     BOOST_TEST(world.repair.next_timeout() == world.now + seconds{60});
     world.run();

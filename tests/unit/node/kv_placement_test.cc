@@ -42,9 +42,9 @@ BOOST_AUTO_TEST_CASE(a_suspect_is_in_reach_and_a_dead_peer_is_not) {
     membership::View view;
     view.members = membership::MemberList({member(1), member(2, Liveness::suspect), member(3, Liveness::dead)});
     const kv::Placement placement = kv_placement(view);
-    BOOST_TEST(placement.in_reach(PeerId{1}));
-    BOOST_TEST(placement.in_reach(PeerId{2}));
-    BOOST_TEST(!placement.in_reach(PeerId{3}));
+    BOOST_TEST(placement.reachable(PeerId{1}));
+    BOOST_TEST(placement.reachable(PeerId{2}));
+    BOOST_TEST(!placement.reachable(PeerId{3}));
 }
 
 BOOST_AUTO_TEST_CASE(who_drains_or_keeps_nothing_owns_nothing) {
