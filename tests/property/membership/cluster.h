@@ -1,4 +1,4 @@
-// Cluster: a World of Membership cores, with what the properties ask of it.
+// Cluster: a GossipCluster of Membership cores, with what the properties ask of it.
 #pragma once
 
 #include <memory>
@@ -6,21 +6,22 @@
 #include <vector>
 
 #include "membership/membership.h"
-#include "world.h"
+#include "support/gossip_cluster.h"
 
 namespace exa::membership {
 
-class Cluster : public world::World<Membership, Event> {
+class Cluster : public test::GossipCluster<Membership> {
   public:
-    Cluster(std::uint64_t seed, world::Network network, Config config = {}) : World(seed, network), config_(config) {}
+    Cluster(std::uint64_t seed, const test::Network& network, Config config = {})
+        : GossipCluster(seed, network), config_(config) {}
 
     wire::PeerRecord record(std::size_t i, std::size_t replicas = 2) const {
         wire::PeerRecord record;
-        record.id = host(i).id;
-        record.generation = Generation{host(i).generation};
+        record.id = peer(i).id;
+        record.generation = Generation{peer(i).generation};
         record.name = "peer-" + std::to_string(i);
         record.state = wire::PeerState::serving;
-        record.gossip = record.link = record.http = host(i).endpoint;
+        record.gossip = record.link = record.http = peer(i).endpoint;
         record.rack = "rack-" + std::to_string(i % 16);
         for (std::size_t slot = 0; slot < replicas; ++slot) {
             wire::ReplicaRecord replica;
@@ -34,21 +35,20 @@ class Cluster : public world::World<Membership, Event> {
         return record;
     }
 
-    // A new instance of host `i`, joining through `seeds`.
+    // A new instance of peer `i`, joining through `seeds`.
     void up(std::size_t i, const std::vector<std::size_t>& seeds, std::size_t replicas = 2) {
-        boot(i, [&](const Host& host, TimePoint now) {
-            return std::make_unique<Membership>(config_, cluster_id("world"),
-                                                record(static_cast<std::size_t>(i), replicas),
-                                                rng().next() ^ host.id.value, now);
+        boot(i, [&](const Peer& peer) {
+            return std::make_unique<Membership>(config_, cluster_id("test"), record(i, replicas),
+                                                rng().next() ^ peer.id.value, now());
         });
         std::vector<Endpoint> endpoints;
-        for (const std::size_t seed : seeds) endpoints.push_back(host(seed).endpoint);
+        for (const std::size_t seed : seeds) endpoints.push_back(peer(seed).endpoint);
         command(i, [&](Membership& core) { core.join(now(), endpoints); });
     }
 
-    // `count` hosts; all start within `within` and join through the first two.
+    // `count` peers; all start within `within` and join through the first two.
     void up_all(std::size_t count, Duration within) {
-        for (std::size_t i = 0; i < count; ++i) add_host();
+        for (std::size_t i = 0; i < count; ++i) add_peer();
         up(0, {});
         for (std::size_t i = 1; i < count; ++i) {
             run_for(within / static_cast<Duration::rep>(count));
@@ -56,12 +56,12 @@ class Cluster : public world::World<Membership, Event> {
         }
     }
 
-    // What is wrong with the view that `i` has, if one takes the hosts that are up for the truth. Empty: nothing.
+    // What is wrong with the view that `i` has, if one takes the peers that are up for the truth. Empty: nothing.
     std::string fault_of_view(std::size_t i) {
         const auto view = core(i).view();
         std::size_t up = 0;
         for (std::size_t other = 0; other < size(); ++other) {
-            const Member* member = view->find(host(other).id);
+            const Member* member = view->find(peer(other).id);
             const bool believed = member != nullptr && member->liveness == Liveness::alive;
             if (is_up(other) && !core(other).is_over()) {
                 ++up;
@@ -84,13 +84,8 @@ class Cluster : public world::World<Membership, Event> {
     }
 
     // Runs until every view is right; the time that took, or `most` when it did not happen.
-    Duration settle(Duration most, Duration step = std::chrono::milliseconds{100}) {
-        const TimePoint start = now();
-        while (now() < start + most) {
-            if (fault().empty()) return now() - start;
-            run_for(step);
-        }
-        return most;
+    Duration converge(Duration most) {
+        return run_until([&] { return fault().empty(); }, most, std::chrono::milliseconds{100});
     }
 
     std::size_t count(EventKind kind) const {
@@ -99,7 +94,7 @@ class Cluster : public world::World<Membership, Event> {
         return count;
     }
 
-    static std::string name(std::size_t i) { return "host " + std::to_string(i); }
+    static std::string name(std::size_t i) { return "peer " + std::to_string(i); }
 
   private:
     Config config_;

@@ -13,7 +13,7 @@ BOOST_AUTO_TEST_SUITE(convergence)
 BOOST_AUTO_TEST_CASE(two_hundred_joins_converge) {
     Cluster cluster(1, {});
     cluster.up_all(200, seconds{5});
-    BOOST_TEST(cluster.settle(seconds{10}) < seconds{10});
+    BOOST_TEST(cluster.converge(seconds{10}) < seconds{10});
     BOOST_TEST(cluster.fault() == "");
     BOOST_TEST(cluster.count(EventKind::suspect) == 0U);
 }

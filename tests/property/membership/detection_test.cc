@@ -18,8 +18,8 @@ Duration slowest(const Cluster& cluster, std::size_t crashed, TimePoint crash) {
     for (std::size_t i = 0; i < cluster.size(); ++i) {
         if (!cluster.is_up(i)) continue;
         const auto death = [&](const auto& happening) {
-            return happening.host == i && happening.at >= crash && happening.event.kind == EventKind::dead &&
-                   happening.event.peer == cluster.host(crashed).id;
+            return happening.peer == i && happening.at >= crash && happening.event.kind == EventKind::dead &&
+                   happening.event.peer == cluster.peer(crashed).id;
         };
         const auto at = std::ranges::find_if(cluster.happenings(), death);
         slowest = std::max(slowest, at == cluster.happenings().end() ? Duration::max() : at->at - crash);
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(a_silent_crash_of_one_of_a_few_is_known_to_all_within_ten_s
 BOOST_AUTO_TEST_CASE(silent_crashes_among_two_hundred_are_known_to_all_within_ten_seconds) {
     Cluster cluster(11, {});
     cluster.up_all(200, seconds{5});
-    cluster.settle(seconds{15});
+    cluster.converge(seconds{15});
     Duration worst{0};
     for (std::size_t crashed = 150; crashed < 160; ++crashed) {
         const TimePoint crash = cluster.now();

@@ -16,8 +16,8 @@ namespace {
 std::size_t told_of(const Cluster& cluster, std::size_t subject, EventKind kind, TimePoint since = TimePoint{}) {
     std::size_t count = 0;
     for (const auto& happening : cluster.happenings())
-        if (happening.at >= since && happening.event.kind == kind && happening.event.peer == cluster.host(subject).id &&
-            happening.host != subject)
+        if (happening.at >= since && happening.event.kind == kind && happening.event.peer == cluster.peer(subject).id &&
+            happening.peer != subject)
             ++count;
     return count;
 }
@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(leaving_is_seen_as_left_by_all_and_as_dead_by_none) {
         BOOST_TEST(cluster.count(EventKind::dead) == 0U, peers << " peers");
         cluster.run_for(minutes{3});
         for (std::size_t i = 0; i < peers; ++i)
-            if (i != 1) BOOST_TEST(cluster.core(i).view()->find(cluster.host(1).id) == nullptr);
+            if (i != 1) BOOST_TEST(cluster.core(i).view()->find(cluster.peer(1).id) == nullptr);
     }
 }
 
@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(a_new_instance_is_taken_in_at_once_even_if_the_old_one_is_n
         cluster.run_for(down);
         cluster.up(7, {0, 7});
         const TimePoint back = cluster.now();
-        const Duration took = cluster.settle(seconds{10});
+        const Duration took = cluster.converge(seconds{10});
         BOOST_TEST(took < seconds{3}, down.count() << " ms down, " << took.count() << " us");
         cluster.run_for(seconds{20});
         BOOST_TEST(cluster.fault() == "");
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(the_seed_itself_comes_back_through_the_others_redialling) {
     cluster.run_for(minutes{5});
     // Its only seed is itself: it thinks it is the first.
     cluster.up(0, {0});
-    BOOST_TEST(cluster.settle(seconds{40}) < seconds{40});
+    BOOST_TEST(cluster.converge(seconds{40}) < seconds{40});
 }
 
 BOOST_AUTO_TEST_CASE(a_healed_partition_becomes_one_cluster_again) {
@@ -82,9 +82,9 @@ BOOST_AUTO_TEST_CASE(a_healed_partition_becomes_one_cluster_again) {
         // Half the cluster is more than may be lost at once: it stays dead.
         if (cut > seconds{60})
             for (std::size_t i = 0; i < 40; ++i)
-                BOOST_TEST(cluster.core(i).view()->find(cluster.host((i + 20) % 40).id)->liveness == Liveness::dead);
+                BOOST_TEST(cluster.core(i).view()->find(cluster.peer((i + 20) % 40).id)->liveness == Liveness::dead);
         for (std::size_t i = 0; i < 20; ++i) cluster.set_side(i, 0);
-        const Duration took = cluster.settle(seconds{60});
+        const Duration took = cluster.converge(seconds{60});
         BOOST_TEST(took < seconds{25}, cut.count() << " s cut, " << took.count() << " us");
         cluster.run_for(seconds{30});
         BOOST_TEST(cluster.fault() == "");
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(a_partition_heals_although_all_seeds_are_gone) {
     cluster.crash(1);
     cluster.run_for(minutes{10});
     for (std::size_t i = 0; i < 40; ++i) cluster.set_side(i, 0);
-    const Duration took = cluster.settle(seconds{60});
+    const Duration took = cluster.converge(seconds{60});
     BOOST_TEST(took < seconds{25}, took.count() << " us");
 }
 
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_stopped_process_that_goes_on_refutes_its_death) {
     cluster.run_for(seconds{20});
     BOOST_TEST(told_of(cluster, 3, EventKind::dead) == 19U);
     cluster.set_side(3, 0);
-    BOOST_TEST(cluster.settle(seconds{30}) < seconds{30});
+    BOOST_TEST(cluster.converge(seconds{30}) < seconds{30});
     BOOST_TEST(cluster.core(3).incarnation().value > 0U);
 }
 
@@ -124,13 +124,13 @@ BOOST_AUTO_TEST_CASE(records_too_big_for_a_packet_reach_everyone_over_links) {
     for (std::size_t i = 0; i < record.replicas.size(); ++i)
         record.replicas[i].numerics = std::string(60, static_cast<char>('a' + i % 26)) + std::to_string(i);
     cluster.command(4, [&](Membership& core) { BOOST_TEST(core.set_record(cluster.now(), record).has_value()); });
-    const Duration took = cluster.settle(seconds{20});
+    const Duration took = cluster.converge(seconds{20});
     BOOST_TEST(took < seconds{5}, took.count() << " us");
     // And so does a change of one replica, which fits.
     record.replicas[17].state = wire::ReplicaState::draining;
     record.replicas.erase(record.replicas.begin() + 30);
     cluster.command(4, [&](Membership& core) { BOOST_TEST(core.set_record(cluster.now(), record).has_value()); });
-    BOOST_TEST(cluster.settle(seconds{20}) < seconds{5});
+    BOOST_TEST(cluster.converge(seconds{20}) < seconds{5});
 }
 
 BOOST_AUTO_TEST_CASE(a_burst_of_versions_by_all_ends_with_the_last_one_everywhere) {
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(a_burst_of_versions_by_all_ends_with_the_last_one_everywher
         }
         cluster.run_for(milliseconds{100});
     }
-    const Duration took = cluster.settle(seconds{60});
+    const Duration took = cluster.converge(seconds{60});
     BOOST_TEST(took < seconds{15}, took.count() << " us");
 }
 
@@ -179,18 +179,18 @@ BOOST_AUTO_TEST_CASE(a_clone_of_a_live_peer_refuses_to_serve_and_changes_nothing
     Cluster cluster(95, {});
     cluster.up_all(10, seconds{1});
     cluster.run_for(seconds{5});
-    const std::size_t clone = cluster.add_host();
+    const std::size_t clone = cluster.add_peer();
     cluster.clone_id(3, clone);
     cluster.up(clone, {0, 1});
     cluster.run_for(seconds{10});
     BOOST_TEST(cluster.core(clone).is_over());
     const auto refused = [&](const auto& happening) {
-        return happening.host == clone && happening.event.kind == EventKind::id_conflict && happening.event.refuse;
+        return happening.peer == clone && happening.event.kind == EventKind::id_conflict && happening.event.refuse;
     };
     BOOST_TEST(std::ranges::count_if(cluster.happenings(), refused) == 1);
     for (std::size_t i = 0; i < 10; ++i) {
         BOOST_TEST(!cluster.core(i).is_over());
-        BOOST_TEST(*cluster.core(i).view()->find(cluster.host(3).id)->record == cluster.core(3).record());
+        BOOST_TEST(*cluster.core(i).view()->find(cluster.peer(3).id)->record == cluster.core(3).record());
     }
     BOOST_TEST(cluster.count(EventKind::dead) == 0U);
 }
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_history) {
 BOOST_AUTO_TEST_CASE(after_any_churn_every_view_is_right) {
     Cluster cluster(101, {.loss = 0.03, .duplicate = 0.02, .latency_max = milliseconds{20}});
     cluster.up_all(120, seconds{5});
-    cluster.settle(seconds{20});
+    cluster.converge(seconds{20});
     Rng dice(7);
     for (int step = 0; step < 150; ++step) {
         const std::size_t i = 2 + dice.below(cluster.size() - 2);
@@ -225,10 +225,10 @@ BOOST_AUTO_TEST_CASE(after_any_churn_every_view_is_right) {
         else if (turn == 2)
             cluster.command(i, [&](Membership& core) { (void)core.leave(cluster.now()); });
         else
-            cluster.up(cluster.add_host(), {i, 0});
+            cluster.up(cluster.add_peer(), {i, 0});
         cluster.run_for(milliseconds{static_cast<std::int64_t>(dice.below(600))});
     }
-    const Duration took = cluster.settle(seconds{60});
+    const Duration took = cluster.converge(seconds{60});
     BOOST_TEST(took < seconds{20}, took.count() << " us");
     BOOST_TEST(cluster.fault() == "");
     cluster.run_for(seconds{20});
