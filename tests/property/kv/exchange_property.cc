@@ -27,12 +27,12 @@ std::set<std::uint64_t> safe(const ExchangeWorld& world, std::uint64_t numbers) 
 }
 
 bool is_held(const ExchangeWorld& world, std::uint64_t number) {
-    return std::ranges::any_of(
-        world.nodes, [&](const auto& node) { return node.second.up && node.second.bodies.contains(key(number)); });
+    return std::ranges::any_of(world.peers(),
+                               [&](const auto& node) { return node.is_up() && node.bodies.contains(key(number)); });
 }
 
 void check_loads(const ExchangeWorld& world) {
-    for (const auto& [id, node] : world.nodes)
+    for (const auto& node : world.peers())
         for (const auto& [fetch, places] : node.delivered) RC_ASSERT(std::ranges::is_sorted(places));
 }
 
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(copies_outlive_one_loss_at_a_time_and_loads_are_prefixes) {
         const auto pick_up = [&] {
             for (;;) {
                 const std::uint64_t id = 1 + rng.below(peers);
-                if (world.node(id).up) return id;
+                if (world.node(id).is_up()) return id;
             }
         };
         std::uint64_t numbers = 0;
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(copies_outlive_one_loss_at_a_time_and_loads_are_prefixes) {
             if (comes_back) {
                 world.run(seconds{rng.below(20)});
                 world.restart(victim);
-            } else if (world.nodes.size() - world.lost.size() > 3) {
+            } else if (world.peers().size() - world.lost.size() > 3) {
                 world.lost.insert(PeerId{victim});
             } else {
                 world.restart(victim);
@@ -96,10 +96,10 @@ BOOST_AUTO_TEST_CASE(copies_outlive_one_loss_at_a_time_and_loads_are_prefixes) {
             world.run(minutes{30});
             for (const std::uint64_t n : before) RC_ASSERT(world.copies_of(n) == 2);
             bool gave_up = false;
-            for (auto& [id, node] : world.nodes) {
-                if (!node.up) continue;
-                RC_ASSERT(node.exchange->has_converged());
-                gave_up = gave_up || node.exchange->spread().dropped > 0;
+            for (const auto& node : world.peers()) {
+                if (!node.is_up()) continue;
+                RC_ASSERT(node.core->has_converged());
+                gave_up = gave_up || node.core->spread().dropped > 0;
             }
             for (std::uint64_t n = 0; n < numbers && !gave_up; ++n)
                 RC_ASSERT(world.copies_of(n) == 2 || !is_held(world, n));

@@ -13,14 +13,15 @@
 #include <utility>
 #include <vector>
 
-#include "base/rng.h"
 #include "kv/exchange.h"
 #include "kv/hybrid_clock.h"
+#include "support/virtual_cluster.h"
 #include "unit/kv/keys.h"
 
 using namespace exa;
 using namespace exa::kv;
 using namespace exa::kv::samples;
+using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
@@ -35,43 +36,46 @@ struct Version {
 // What a peer answered to a get: stamp 0 is a miss.
 using Got = std::function<void(std::uint64_t stamp)>;
 
-class World {
+struct Memory {
+    Version version;
+    bool is_unacked = false;
+    bool waits = false;  // for the disk
+};
+
+struct Node : test::VirtualPeer<Exchange> {
+    std::map<SegmentKey, Memory> memory;  // goes with the process
+    MapHoldings disk;
+    HybridClock clock;
+    std::int64_t skew_us = 0;
+    std::map<FindId, std::function<void(const std::vector<ValueVerdict>&)>> finds;
+    std::map<FetchId, std::pair<std::uint64_t, Got>> fetches;
+    std::map<FetchId, std::uint64_t> delivered;
+};
+
+class World : private test::VirtualCluster<Node> {
   public:
-    struct Memory {
-        Version version;
-        bool is_unacked = false;
-        bool waits = false;  // for the disk
-    };
-    struct Node {
-        PeerId id;
-        bool up = true;
-        std::uint32_t life = 0;
-        std::map<SegmentKey, Memory> memory;  // goes with the process
-        MapHoldings disk;
-        std::unique_ptr<Exchange> exchange;
-        HybridClock clock;
-        std::int64_t skew_us = 0;
-        std::map<FindId, std::function<void(const std::vector<ValueVerdict>&)>> finds;
-        std::map<FetchId, std::pair<std::uint64_t, Got>> fetches;
-        std::map<FetchId, std::uint64_t> delivered;
-    };
+    using VirtualCluster::network, VirtualCluster::now, VirtualCluster::peers, VirtualCluster::run_for;
+
     struct Acknowledged {
         std::uint64_t stamp = 0;
         PeerId by;
-        std::uint32_t life = 0;  // of the process that did
+        std::uint64_t generation = 0;  // of the process that did
     };
 
-    World(std::uint64_t peers, std::uint64_t seed) : rng(seed) {
+    World(std::uint64_t peers, std::uint64_t seed)
+        : VirtualCluster(seed, {.latency_min = microseconds{100},
+                                .latency_max = milliseconds{2},
+                                .late = 0.05,
+                                .late_max = milliseconds{50}}) {
         for (std::uint64_t id = 1; id <= peers; ++id) {
-            Node& node = nodes[PeerId{id}];
-            node.id = PeerId{id};
-            node.skew_us = static_cast<std::int64_t>(rng.below(2'000'000)) - 1'000'000;
+            Node& node = peer(add_peer(PeerId{id}));
+            node.skew_us = static_cast<std::int64_t>(rng().below(2'000'000)) - 1'000'000;
             start(node);
         }
         place();
     }
 
-    Node& node(std::uint64_t id) { return nodes.at(PeerId{id}); }
+    Node& node(std::uint64_t id) { return peer(id - 1); }
 
     void set(Node& node, std::uint64_t number) {
         const std::uint64_t stamp = write(node, number, false);
@@ -89,69 +93,45 @@ class World {
         find(node, number, [this, &node, number, got](const ValueVerdict& verdict) {
             if (!verdict.is_found()) return got(0);
             if (verdict.is_local) return got(verdict.stamp);
-            const FetchId id{++numbered};
+            const FetchId id{++numbered_};
             node.fetches[id] = {number, got};
-            node.exchange->fetch_value(now, id, {key(number), verdict.stamp, 0}, verdict.holders);
+            node.core->fetch_value(now(), id, {key(number), verdict.stamp, 0}, verdict.holders);
         });
     }
 
     // Who may speak to whom, as everybody is told after a while: `away` is cut off from the others.
-    void cut(std::set<PeerId> who) {
-        away = std::move(who);
-        changed = now;
+    void cut(const std::set<std::uint64_t>& away) {
+        for (Node& node : peers()) node.side = away.contains(node.id.value) ? 1 : 0;
+        changed = now();
         place();
     }
     void crash(Node& node) {
-        node.up = false;
-        node.exchange.reset();
-        ++node.life;
+        VirtualCluster::crash(index(node.id));
         node.memory.clear();
         node.finds.clear();
         node.fetches.clear();
         place();
     }
     void restart(Node& node) {
-        node.up = true;
         lost.erase(node.id);
         start(node);
         place();
     }
-    bool connected(PeerId a, PeerId b) const { return away.contains(a) == away.contains(b); }
 
     void place() {
-        for (auto& [id, node] : nodes) {
-            if (!node.up) continue;
+        for (Node& node : peers()) {
+            if (!node.is_up()) continue;
             std::vector<Holder> holders;
-            for (const auto& [other, there] : nodes)
-                if (!lost.contains(other)) holders.push_back({other, other.value, 1, there.up && connected(id, other)});
-            act(node, [&](Exchange& e) { e.handle_placement(now, std::make_shared<const Placement>(holders, 2)); });
+            for (const Node& other : peers())
+                if (!lost.contains(other.id))
+                    holders.push_back({other.id, other.id.value, 1, other.is_up() && other.side == node.side});
+            act(node, [&](Exchange& e) { e.handle_placement(now(), std::make_shared<const Placement>(holders, 2)); });
         }
-    }
-
-    void run(Duration at_most) {
-        const TimePoint until = now + at_most;
-        for (;;) {
-            TimePoint next = events.empty() ? time_never : events.begin()->first.first;
-            for (auto& [id, node] : nodes)
-                if (node.up) next = std::min(next, node.exchange->next_timeout());
-            if (next == time_never || next > until) break;
-            now = std::max(now, next);
-            if (!events.empty() && events.begin()->first.first <= now) {
-                const auto what = std::move(events.begin()->second);
-                events.erase(events.begin());
-                what();
-                continue;
-            }
-            for (auto& [id, node] : nodes)
-                if (node.up && node.exchange->next_timeout() <= now)
-                    act(node, [&](Exchange& exchange) { exchange.handle_timeout(now); });
-        }
-        now = std::max(now, until);
     }
 
     // What is stored goes from memory now and then.
     void evict(Node& node) {
-        std::erase_if(node.memory, [&](const auto& one) { return !one.second.waits && rng.below(2) == 0; });
+        std::erase_if(node.memory, [&](const auto& one) { return !one.second.waits && rng().below(2) == 0; });
     }
 
     // A client, in whose eyes a get at `node` that begins now may not be older than this.
@@ -160,34 +140,32 @@ class World {
         const auto seen = acknowledged.find(key(number));
         if (seen == acknowledged.end()) return 0;
         for (const Acknowledged& one : seen->second) {
-            const Node& by = nodes.at(one.by);
-            const bool reachable = by.up && by.life == one.life && connected(one.by, node.id) && node.up;
-            if (reachable && node.exchange->placement().owns(one.by, key(number))) floor = std::max(floor, one.stamp);
+            const Node& by = peer(index(one.by));
+            const bool runs = by.is_up() && by.generation == one.generation;
+            const bool reachable = runs && by.side == node.side && node.is_up();
+            if (reachable && node.core->placement().owns(one.by, key(number))) floor = std::max(floor, one.stamp);
         }
         return floor;
     }
 
-    std::map<PeerId, Node> nodes;
-    std::set<PeerId> lost, away;
+    std::set<PeerId> lost;
     std::map<SegmentKey, std::set<std::uint64_t>> written;
     std::map<SegmentKey, std::vector<Acknowledged>> acknowledged;
-    double loss = 0;
-    TimePoint now{seconds{100}};
-    TimePoint changed = now;  // a cut, a crash, a heal
-    std::uint64_t numbered = 0;
-    Rng rng;
+    TimePoint changed = now();  // a cut, a crash, a heal
 
   private:
+    static std::size_t index(PeerId id) { return id.value - 1; }
+
     void start(Node& node) {
-        node.exchange = std::make_unique<Exchange>(node.id, node.disk, ExchangeConfig{});
+        boot(index(node.id),
+             [](const Node& peer) { return std::make_unique<Exchange>(peer.id, peer.disk, ExchangeConfig{}); });
         node.clock = HybridClock(static_cast<std::uint16_t>(node.id.value));
-        ++node.life;
-        changed = now;
+        changed = now();
     }
 
     WallTime wall(const Node& node) const {
-        return {1'800'000'000'000'000 +
-                std::chrono::duration_cast<std::chrono::microseconds>(now.time_since_epoch()).count() + node.skew_us};
+        return {1'800'000'000'000'000 + std::chrono::duration_cast<microseconds>(now().time_since_epoch()).count() +
+                node.skew_us};
     }
     void observe(Node& node, std::uint64_t stamp) { node.clock.observe(wall(node), stamp); }
 
@@ -195,14 +173,14 @@ class World {
         observe(node, known(node, number).item.stamp);
         const std::uint64_t stamp = node.clock.next(wall(node));
         node.memory[key(number)] = {{stamp, is_removal}, true, true};
-        acknowledged[key(number)].push_back({stamp, node.id, node.life});
+        acknowledged[key(number)].push_back({stamp, node.id, node.generation});
         const Item item{key(number), stamp, size_of(is_removal)};
-        later(node.id, [this, item](Node& there) {
+        later(index(node.id), [this, item](Node& there) {
             const auto memory = there.memory.find(item.key);
             if (memory != there.memory.end() && memory->second.version.stamp == item.stamp)
                 memory->second.waits = false;
             keep(there, item);
-            act(there, [&](Exchange& exchange) { exchange.add(now, item); });
+            there.core->add(now(), item);
         });
         return stamp;
     }
@@ -221,7 +199,7 @@ class World {
         KnownValue known{{key(number), 0, 0}};
         if (const auto stored = node.disk.find(key(number))) {
             known.item = {stored->key, stored->stamp, is_removal(*stored) ? 0 : stored->bytes};
-            known.is_unacked = !node.exchange->placement().owns(node.id, key(number));
+            known.is_unacked = !node.core->placement().owns(node.id, key(number));
         }
         const auto memory = node.memory.find(key(number));
         if (memory == node.memory.end() || memory->second.version.stamp < known.item.stamp) return known;
@@ -232,30 +210,22 @@ class World {
     }
 
     void find(Node& node, std::uint64_t number, const std::function<void(const ValueVerdict&)>& then) {
-        const FindId id{++numbered};
+        const FindId id{++numbered_};
         node.finds[id] = [then](const std::vector<ValueVerdict>& verdicts) { then(verdicts.at(0)); };
-        act(node, [&](Exchange& exchange) { exchange.find(now, id, {known(node, number)}); });
+        act(node, [&](Exchange& exchange) { exchange.find(now(), id, {known(node, number)}); });
     }
 
-    void at(Duration delay, std::function<void()> what) {
-        events.emplace(std::pair(now + delay, ++numbered), std::move(what));
+    template <class Input>
+    void act(Node& node, Input run) {
+        command(index(node.id), run);
     }
-    void later(PeerId id, std::function<void(Node&)> what) {
-        at(std::chrono::microseconds{100 + rng.below(rng.below(20) == 0 ? 50'000 : 2'000)},
-           [this, id, life = nodes.at(id).life, what = std::move(what)] {
-               Node& node = nodes.at(id);
-               if (node.up && node.life == life) what(node);
-           });
-    }
-
-    void act(Node& node, const std::function<void(Exchange&)>& what) {
-        what(*node.exchange);
-        while (auto output = node.exchange->poll_output()) take(node, std::move(*output));
+    void take_outputs(std::size_t i) override {
+        while (auto output = core(i).poll_output()) take(peer(i), std::move(*output));
     }
 
     void take(Node& node, Exchange::Output output) {
         if (auto* send = std::get_if<Exchange::Send>(&output)) {
-            question(node.id, *send);
+            question(node, *send);
         } else if (auto* deliver = std::get_if<Exchange::Deliver>(&output)) {
             node.delivered[deliver->id] = stamp_in(*deliver->segment);
         } else if (auto* over = std::get_if<Exchange::FetchOver>(&output)) {
@@ -266,15 +236,15 @@ class World {
             if (known(node, number).item.stamp < stamp) node.memory[key(number)] = {{stamp, false}, false, false};
             got(stamp);
         } else if (auto* store = std::get_if<Exchange::Store>(&output)) {
-            later(node.id, [this, item = store->item](Node& there) {
+            later(index(node.id), [this, item = store->item](Node& there) {
                 keep(there, item);
                 observe(there, item.stamp);
-                act(there, [&](Exchange& e) { e.handle_stored(now, item, OfferOutcome::held); });
+                there.core->handle_stored(now(), item, OfferOutcome::held);
             });
         } else if (auto* answer = std::get_if<Exchange::Answer>(&output)) {
-            const Asker to = offers.at({node.id, answer->id});
-            reply(node.id, to, [this, ask = to.ask, outcomes = answer->outcomes](Node& there) {
-                act(there, [&](Exchange& exchange) { exchange.handle_outcomes(now, ask, outcomes); });
+            const Asker to = offers_.at({node.id, answer->id});
+            reply(node, to, [this, ask = to.ask, outcomes = answer->outcomes](Node& there) {
+                there.core->handle_outcomes(now(), ask, outcomes);
             });
         } else if (auto* found = std::get_if<Exchange::Found>(&output)) {
             const auto then = node.finds.extract(found->id);
@@ -291,55 +261,54 @@ class World {
     // A process and the question it asks: no answer outlives either.
     struct Asker {
         PeerId id;
-        std::uint32_t life = 0;
+        std::uint64_t generation = 0;
         AskId ask;
-        bool operator==(const Asker&) const = default;
     };
 
     // Answers arrive as late as they like, in any order, or not at all.
-    void reply(PeerId from, const Asker& to, std::function<void(Node&)> what) {
-        if (rng.unit() < loss) return;
-        later(to.id, [this, from, to, what = std::move(what)](Node& there) {
-            if (there.life == to.life && connected(from, to.id)) what(there);
+    template <class Input>
+    void reply(const Node& from, const Asker& to, Input run) {
+        if (happens(network().loss)) return;
+        later(index(to.id), [this, from = index(from.id), to, run = std::move(run)](Node& there) {
+            if (there.generation == to.generation && reaches(from, index(to.id))) run(there);
         });
     }
 
-    void question(PeerId from, const Exchange::Send& send) {
-        const auto fail = [this, from, id = send.id] {
-            later(from, [this, id](Node& there) { act(there, [&](Exchange& e) { e.handle_failed(now, id); }); });
+    void question(const Node& from, const Exchange::Send& send) {
+        const std::size_t asker = index(from.id);
+        const std::size_t asked = index(send.to);
+        const auto fail = [this, asker, id = send.id] {
+            later(asker, [this, id](Node& there) { there.core->handle_failed(now(), id); });
         };
-        if (!nodes.at(send.to).up || !connected(from, send.to)) return fail();
-        if (rng.unit() < loss) return rng.below(2) == 0 ? fail() : void();
-        const Asker asker{from, nodes.at(from).life, send.id};
-        later(send.to, [this, from, send, asker](Node& node) {
-            if (!connected(from, send.to)) return;
+        if (!is_up(asked) || !reaches(asker, asked)) return fail();
+        if (happens(network().loss)) return rng().below(2) == 0 ? fail() : void();
+        later(asked, [this, send, to = Asker{from.id, from.generation, send.id}](Node& node) {
+            if (!reaches(index(to.id), index(node.id))) return;
             if (send.question.kind == QuestionKind::lookup) {
                 std::vector<Item> items;
-                for (const Item& asked : send.question.items) items.push_back(known(node, number_of(asked.key)).item);
-                reply(send.to, asker, [this, id = send.id, items](Node& there) {
-                    act(there, [&](Exchange& exchange) { exchange.handle_items(now, id, items); });
-                });
+                for (const Item& one : send.question.items) items.push_back(known(node, number_of(one.key)).item);
+                reply(node, to,
+                      [this, id = send.id, items](Node& there) { there.core->handle_items(now(), id, items); });
             } else if (send.question.kind == QuestionKind::fetch) {
-                fetch(node, asker, send, 0);
+                fetch(node, to, send, 0);
             } else {
-                const OfferId offer{++numbered};
-                offers[{send.to, offer}] = asker;
-                act(node, [&](Exchange& e) { e.handle_offer(now, offer, from, send.question); });
+                const OfferId offer{++numbered_};
+                offers_[{send.to, offer}] = to;
+                node.core->handle_offer(now(), offer, to.id, send.question);
             }
         });
     }
 
-    void fetch(Node& node, const Asker& asker, const Exchange::Send& send, std::size_t place) {
+    void fetch(const Node& node, const Asker& asker, const Exchange::Send& send, std::size_t place) {
         const Item asked = send.question.items[place];
-        const std::uint64_t number = number_of(asked.key);
-        const Item there = known(node, number).item;
+        const Item there = known(node, number_of(asked.key)).item;
         SealedSegment segment;
         // As the receiver sees to it: not another version than it was told of, but a later one.
         if (there.stamp != 0 && there.stamp >= asked.stamp) segment = sealed(there.stamp, there.bytes == 0);
-        reply(node.id, asker, [this, send, asker, place, segment](Node& there) {
-            act(there, [&](Exchange& exchange) { exchange.handle_segment(now, send.id, segment); });
-            Node& giver = nodes.at(send.to);
-            if (place + 1 < send.question.items.size() && giver.up) fetch(giver, asker, send, place + 1);
+        reply(node, asker, [this, send, asker, place, segment](Node& there) {
+            there.core->handle_segment(now(), send.id, segment);
+            const Node& giver = peer(index(send.to));
+            if (place + 1 < send.question.items.size() && giver.is_up()) fetch(giver, asker, send, place + 1);
         });
     }
 
@@ -359,8 +328,8 @@ class World {
             if (key(number) == asked) return number;
     }
 
-    std::map<std::pair<TimePoint, std::uint64_t>, std::function<void()>> events;
-    std::map<std::pair<PeerId, OfferId>, Asker> offers;
+    std::map<std::pair<PeerId, OfferId>, Asker> offers_;
+    std::uint64_t numbered_ = 0;
 };
 
 }  // namespace
@@ -373,17 +342,17 @@ BOOST_AUTO_TEST_CASE(gets_are_never_older_than_what_owners_acknowledged_and_all_
         const auto peers = *rc::gen::inRange<std::uint64_t>(1, 7);
         World world(peers, *rc::gen::arbitrary<std::uint64_t>());
         Rng rng(*rc::gen::arbitrary<std::uint64_t>());
-        const auto pick_up = [&]() -> World::Node& {
+        const auto pick_up = [&]() -> Node& {
             for (;;) {
-                World::Node& node = world.node(1 + rng.below(peers));
-                if (node.up) return node;
+                Node& node = world.node(1 + rng.below(peers));
+                if (node.is_up()) return node;
             }
         };
         std::uint64_t hits = 0;
         for (int turn = 0; turn < 8; ++turn) {
-            world.loss = rng.below(3) == 0 ? 0.2 : 0;
+            world.network().loss = rng.below(3) == 0 ? 0.2 : 0;
             for (std::uint64_t op = rng.below(40); op > 0; --op) {
-                World::Node& node = pick_up();
+                Node& node = pick_up();
                 const std::uint64_t number = rng.below(keys);
                 switch (rng.below(5)) {
                     case 0:
@@ -394,52 +363,52 @@ BOOST_AUTO_TEST_CASE(gets_are_never_older_than_what_owners_acknowledged_and_all_
                         world.remove(node, number);
                         break;
                     default: {
-                        const TimePoint began = world.now;
-                        const std::uint64_t floor = world.loss == 0 ? world.floor_of(node, number) : 0;
+                        const TimePoint began = world.now();
+                        const std::uint64_t floor = world.network().loss == 0 ? world.floor_of(node, number) : 0;
                         world.get(node, number, [&, began, floor, number](std::uint64_t stamp) {
                             if (stamp == 0) return;
                             ++hits;
                             RC_ASSERT(world.written[key(number)].contains(stamp));
                             // A loss before makes an owner look out of reach for a while.
-                            if (world.changed < began && world.loss == 0) RC_ASSERT(stamp >= floor);
+                            if (world.changed < began && world.network().loss == 0) RC_ASSERT(stamp >= floor);
                         });
                     }
                 }
-                if (rng.below(2) == 0) world.run(std::chrono::microseconds{rng.below(5'000)});
+                if (rng.below(2) == 0) world.run_for(microseconds{rng.below(5'000)});
                 if (rng.below(10) == 0) world.evict(pick_up());
             }
-            world.run(seconds{2});
-            world.loss = 0;
+            world.run_for(seconds{2});
+            world.network().loss = 0;
             switch (rng.below(4)) {
                 case 0:
-                    world.cut({PeerId{1 + rng.below(peers)}, PeerId{1 + rng.below(peers)}});
+                    world.cut({1 + rng.below(peers), 1 + rng.below(peers)});
                     break;
                 case 1:
                     world.cut({});
                     break;
                 case 2: {
-                    World::Node& victim = pick_up();
+                    Node& victim = pick_up();
                     world.crash(victim);
-                    world.run(milliseconds{rng.below(3'000)});
+                    world.run_for(milliseconds{rng.below(3'000)});
                     world.restart(victim);
                     break;
                 }
                 default:
                     break;
             }
-            world.run(seconds{2});
+            world.run_for(seconds{2});
         }
         world.cut({});
-        world.run(minutes{30});
+        world.run_for(minutes{30});
         for (std::uint64_t number = 0; number < keys; ++number) {
             // What was acknowledged by a process that has not died since stands, unless it was written over.
             std::uint64_t floor = 0;
             for (const auto& one : world.acknowledged[key(number)])
-                if (world.nodes.at(one.by).life == one.life) floor = std::max(floor, one.stamp);
+                if (world.node(one.by.value).generation == one.generation) floor = std::max(floor, one.stamp);
             std::set<std::uint64_t> answers;
-            for (auto& [id, node] : world.nodes) {
+            for (Node& node : world.peers()) {
                 world.get(node, number, [&](std::uint64_t stamp) { answers.insert(stamp); });
-                world.run(seconds{2});
+                world.run_for(seconds{2});
             }
             RC_ASSERT(answers.size() == 1);
             const std::uint64_t last = *answers.begin();

@@ -4,7 +4,6 @@
 #include <rapidcheck.h>
 
 #include <boost/test/unit_test.hpp>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/rng.h"
 #include "node/kv_answer.h"
 #include "node/kv_replicator.h"
+#include "support/virtual_cluster.h"
 #include "unit/kv/keys.h"
 #include "unit/node/kv_views.h"
 
@@ -23,164 +22,149 @@ using namespace exa::node;
 using namespace exa::kv::samples;
 using namespace exa::node::samples;
 using Exchange = kv::Exchange;
+using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
 namespace {
 
-class World {
+struct Fetch {
+    std::vector<std::uint64_t> numbers;
+    std::vector<bool> held;
+    std::uint32_t next = 0;
+    bool is_over = false;
+    bool is_cancelled = false;
+};
+
+struct Peer : test::VirtualPeer<KvReplicator> {
+    MapHoldings holdings;
+    std::map<kv::FetchId, Fetch> fetches;
+    std::map<kv::OfferId, std::pair<PeerId, kv::AskId>> offers;
+};
+
+class World : private test::VirtualCluster<Peer> {
   public:
-    World(std::uint64_t peers, std::uint64_t seed) : rng(seed) {
-        for (std::uint64_t id = 1; id <= peers; ++id) {
-            Peer& peer = peers_[PeerId{id}];
-            peer.replicator = std::make_unique<KvReplicator>(PeerId{id}, peer.holdings, KvReplicatorConfig{});
-        }
-        view = view_of(peers);
-        for (auto& [id, peer] : peers_) peer.replicator->handle_view(now, view);
+    using VirtualCluster::rng, VirtualCluster::run_for;
+
+    // Peers 1 .. `peers`.
+    World(std::uint64_t peers, std::uint64_t seed)
+        : VirtualCluster(seed, {.latency_min = microseconds{100},
+                                .latency_max = milliseconds{3},
+                                .late = 0.05,
+                                .late_max = seconds{3}}) {
+        for (std::uint64_t id = 1; id <= peers; ++id)
+            boot(add_peer(PeerId{id}), [](const Peer& peer) {
+                return std::make_unique<KvReplicator>(peer.id, peer.holdings, KvReplicatorConfig{});
+            });
+        for (std::size_t i = 0; i < peers; ++i)
+            command(i, [&](KvReplicator& replicator) { replicator.handle_view(now(), view_of(peers)); });
     }
 
-    void write(std::uint64_t at, std::uint64_t number) {
-        Peer& peer = peers_.at(PeerId{at});
-        peer.holdings.put(item(number));
-        peer.replicator->handle_written(now, item(number));
-        pump(PeerId{at});
+    void end_trouble() {
+        has_trouble_ = false;
+        network().late = 0;
     }
 
-    void fetch(std::uint64_t at, std::vector<std::uint64_t> numbers) {
-        Peer& peer = peers_.at(PeerId{at});
+    void write(std::uint64_t number) {
+        const std::size_t i = any();
+        peer(i).holdings.put(item(number));
+        command(i, [&](KvReplicator& replicator) { replicator.handle_written(now(), item(number)); });
+    }
+
+    void fetch(std::vector<std::uint64_t> numbers) {
+        const std::size_t i = any();
         std::vector<kv::SegmentKey> chain;
         std::vector<bool> held;
         for (const std::uint64_t number : numbers) {
             chain.push_back(key(number));
-            held.push_back(peer.holdings.find(key(number)).has_value());
+            held.push_back(peer(i).holdings.find(key(number)).has_value());
         }
-        const kv::FetchId id = peer.replicator->fetch_chain(now, chain, held);
-        peer.fetches[id] = {std::move(numbers), std::move(held)};
-        if (rng.below(10) == 0) {
-            peer.replicator->cancel(now, id);
-            peer.fetches[id].is_cancelled = true;
-        }
-        pump(PeerId{at});
-    }
-
-    void run(Duration wait) {
-        const TimePoint until = now + wait;
-        for (;;) {
-            TimePoint next = events.empty() ? time_never : events.begin()->first.first;
-            for (auto& [id, peer] : peers_) next = std::min(next, peer.replicator->next_timeout());
-            if (next > until) break;
-            now = std::max(now, next);
-            if (!events.empty() && events.begin()->first.first <= now) {
-                const auto what = std::move(events.begin()->second);
-                events.erase(events.begin());
-                what();
-            }
-            for (auto& [id, peer] : peers_) {
-                if (peer.replicator->next_timeout() <= now) peer.replicator->handle_timeout(now);
-                pump(id);
-            }
-        }
-        now = until;
+        command(i, [&](KvReplicator& replicator) {
+            const kv::FetchId id = replicator.fetch_chain(now(), chain, held);
+            Fetch& fetch = peer(i).fetches[id] = {std::move(numbers), std::move(held)};
+            if (rng().below(10) != 0) return;
+            replicator.cancel(now(), id);
+            fetch.is_cancelled = true;
+        });
     }
 
     bool has_all(std::uint64_t numbers) const {
         for (std::uint64_t number = 0; number < numbers; ++number)
-            for (const PeerId owner : peers_.begin()->second.replicator->placement().owners(key(number)))
-                if (!peers_.at(owner).holdings.find(key(number))) return false;
+            for (const PeerId owner : peer(0).core->placement().owners(key(number)))
+                if (!peer(index(owner)).holdings.find(key(number))) return false;
         return true;
     }
     bool has_converged() const {
-        return std::ranges::all_of(peers_, [](const auto& one) { return one.second.replicator->status().converged; });
+        return std::ranges::all_of(peers(), [](const Peer& peer) { return peer.core->status().converged; });
     }
     void check_fetches_ended() const {
-        for (const auto& [id, peer] : peers_)
-            for (const auto& [fetch, state] : peer.fetches) RC_ASSERT(state.is_over != state.is_cancelled);
+        for (const Peer& peer : peers())
+            for (const auto& [id, fetch] : peer.fetches) RC_ASSERT(fetch.is_over != fetch.is_cancelled);
     }
-
-    Rng rng;
-    bool has_trouble = true;
-    std::shared_ptr<const membership::View> view;
 
   private:
-    struct Fetch {
-        std::vector<std::uint64_t> numbers;
-        std::vector<bool> held;
-        std::uint32_t next = 0;
-        bool is_over = false;
-        bool is_cancelled = false;
-    };
-    struct Peer {
-        MapHoldings holdings;
-        std::unique_ptr<KvReplicator> replicator;
-        std::map<kv::FetchId, Fetch> fetches;
-        std::map<kv::OfferId, std::pair<PeerId, kv::AskId>> offers;
-    };
+    static std::size_t index(PeerId id) { return id.value - 1; }
+    std::size_t any() { return static_cast<std::size_t>(rng().below(size())); }
+    bool happens(double chance) { return has_trouble_ && VirtualCluster::happens(chance); }
 
-    bool happens(double chance) { return has_trouble && rng.unit() < chance; }
-
-    void later(std::function<void()> what) {
-        const auto delay = std::chrono::microseconds{100 + rng.below(happens(0.05) ? 3'000'000 : 3'000)};
-        events.emplace(std::pair(now + delay, ++numbered_), std::move(what));
+    void take_outputs(std::size_t i) override {
+        while (auto action = core(i).poll_action()) take(i, *action);
     }
 
-    void pump(PeerId id) {
-        Peer& peer = peers_.at(id);
-        while (auto action = peer.replicator->poll_action()) {
-            if (auto* send = std::get_if<Exchange::Send>(&*action)) {
-                question(id, *send);
-            } else if (const auto* deliver = std::get_if<Exchange::Deliver>(&*action)) {
-                Fetch& fetch = peer.fetches.at(deliver->id);
-                RC_ASSERT(!fetch.is_over && !fetch.is_cancelled);
-                while (fetch.next < deliver->place) RC_ASSERT(fetch.held[fetch.next++]);
-                RC_ASSERT(deliver->place == fetch.next++);
-                RC_ASSERT(std::ranges::equal(deliver->segment->view(), body(fetch.numbers[deliver->place])->view()));
-            } else if (const auto* over = std::get_if<Exchange::FetchOver>(&*action)) {
-                Fetch& fetch = peer.fetches.at(over->id);
-                RC_ASSERT(!std::exchange(fetch.is_over, true) && !fetch.is_cancelled);
-                while (fetch.next < over->prefix) RC_ASSERT(fetch.held[fetch.next++]);
-                RC_ASSERT(fetch.next == over->prefix);
-            } else if (const auto* store = std::get_if<Exchange::Store>(&*action)) {
-                later([this, id, item = store->item] {
-                    const bool is_refused = happens(0.1);
-                    if (!is_refused) peers_.at(id).holdings.put(item);
-                    const auto outcome = is_refused ? kv::OfferOutcome::later : kv::OfferOutcome::held;
-                    peers_.at(id).replicator->handle_stored(now, item, outcome);
-                });
-            } else if (auto* answer = std::get_if<KvReplicator::Answer>(&*action)) {
-                const auto offer = peer.offers.extract(answer->id);
-                RC_ASSERT(!offer.empty());
-                body_to(offer.mapped().first, offer.mapped().second, std::move(answer->body));
-            }
-            // Drops are not heeded: what was asked is answered all the same.
+    // Drops are not heeded: what was asked is answered all the same.
+    void take(std::size_t i, KvReplicator::Action& action) {
+        Peer& peer = this->peer(i);
+        if (auto* send = std::get_if<Exchange::Send>(&action)) {
+            question(peer.id, std::move(*send));
+        } else if (const auto* deliver = std::get_if<Exchange::Deliver>(&action)) {
+            Fetch& fetch = peer.fetches.at(deliver->id);
+            RC_ASSERT(!fetch.is_over && !fetch.is_cancelled);
+            while (fetch.next < deliver->place) RC_ASSERT(fetch.held[fetch.next++]);
+            RC_ASSERT(deliver->place == fetch.next++);
+            RC_ASSERT(std::ranges::equal(deliver->segment->view(), body(fetch.numbers[deliver->place])->view()));
+        } else if (const auto* over = std::get_if<Exchange::FetchOver>(&action)) {
+            Fetch& fetch = peer.fetches.at(over->id);
+            RC_ASSERT(!std::exchange(fetch.is_over, true) && !fetch.is_cancelled);
+            while (fetch.next < over->prefix) RC_ASSERT(fetch.held[fetch.next++]);
+            RC_ASSERT(fetch.next == over->prefix);
+        } else if (const auto* store = std::get_if<Exchange::Store>(&action)) {
+            later(i, [this, item = store->item](Peer& there) {
+                const bool is_refused = happens(0.1);
+                if (!is_refused) there.holdings.put(item);
+                there.core->handle_stored(now(), item, is_refused ? kv::OfferOutcome::later : kv::OfferOutcome::held);
+            });
+        } else if (auto* answer = std::get_if<KvReplicator::Answer>(&action)) {
+            const auto offer = peer.offers.extract(answer->id);
+            RC_ASSERT(!offer.empty());
+            body_to(offer.mapped().first, offer.mapped().second, std::move(answer->body));
         }
     }
 
     void question(PeerId from, Exchange::Send send) {
         if (happens(0.1)) return;  // never answered
         if (happens(0.1))
-            return later([this, from, id = send.id] { peers_.at(from).replicator->handle_failed(now, id); });
-        later([this, from, send = std::move(send)] { answer(send.to, from, send); });
+            return later(index(from), [this, id = send.id](Peer& asker) { asker.core->handle_failed(now(), id); });
+        later(index(send.to), [this, from, send](Peer& asked) { answer(asked, from, send); });
     }
 
-    void answer(PeerId at, PeerId from, const Exchange::Send& send) {
-        Peer& peer = peers_.at(at);
+    void answer(Peer& asked, PeerId from, const Exchange::Send& send) {
         KvAnswer answer(kv::encode(send.question));
         std::size_t place = 0;
         while (const auto work = answer.poll_work()) {
             if (const auto* lookup = std::get_if<KvAnswer::Lookup>(&*work)) {
                 std::vector<kv::Item> items;
                 for (const kv::SegmentKey& one : lookup->keys)
-                    items.push_back(peer.holdings.find(one).value_or(kv::Item{one}));
+                    items.push_back(asked.holdings.find(one).value_or(kv::Item{one}));
                 answer.handle_items(items);
             } else if (const auto* offer = std::get_if<KvAnswer::Offer>(&*work)) {
-                const kv::OfferId id{++numbered_};
-                peer.offers[id] = {from, send.id};
-                peer.replicator->handle_offer(now, id, from, offer->question);
+                const kv::OfferId id{++offered_};
+                asked.offers[id] = {from, send.id};
+                asked.core->handle_offer(now(), id, from, offer->question);
                 return;
             } else {
-                const kv::SegmentKey& asked = std::get<KvAnswer::Read>(*work).key;
-                answer.handle_read(peer.holdings.find(asked) ? body_of(asked) : nullptr);
+                const kv::SegmentKey& one = std::get<KvAnswer::Read>(*work).key;
+                answer.handle_read(asked.holdings.find(one) ? body_of(one) : nullptr);
                 const auto part = answer.poll_part();
                 segment_to(from, send.id, place++, std::get<KvAnswer::Segment>(*part).segment);
             }
@@ -198,28 +182,25 @@ class World {
         const std::size_t bytes = segment ? segment->size() : 0;
         const ReceivedSegment received{happens(0.05) ? nullptr : segment, bytes};
         for (int times = happens(0.1) ? 2 : 1; times > 0; --times)
-            later([this, to, id, place, received] {
-                peers_.at(to).replicator->handle_progress(now, id);
-                peers_.at(to).replicator->handle_segment(now, id, place, received);
+            later(index(to), [this, id, place, received](Peer& asker) {
+                asker.core->handle_progress(now(), id);
+                asker.core->handle_segment(now(), id, place, received);
             });
     }
 
     void body_to(PeerId to, kv::AskId id, std::string bytes) {
-        if (happens(0.05)) bytes.resize(rng.below(100), 'x');
+        if (happens(0.05)) bytes.resize(rng().below(100), 'x');
         for (int times = happens(0.1) ? 2 : 1; times > 0; --times)
-            later([this, to, id, bytes] {
-                KvReplicator& replicator = *peers_.at(to).replicator;
-                const std::size_t cut = rng.below(bytes.size() + 1);
-                if (replicator.handle_bytes(now, id, std::string_view(bytes).substr(0, cut)) &&
-                    replicator.handle_bytes(now, id, std::string_view(bytes).substr(cut)))
-                    replicator.handle_end(now, id);
+            later(index(to), [this, id, bytes](Peer& asker) {
+                const std::size_t cut = rng().below(bytes.size() + 1);
+                if (asker.core->handle_bytes(now(), id, std::string_view(bytes).substr(0, cut)) &&
+                    asker.core->handle_bytes(now(), id, std::string_view(bytes).substr(cut)))
+                    asker.core->handle_end(now(), id);
             });
     }
 
-    std::map<PeerId, Peer> peers_;
-    std::map<std::pair<TimePoint, std::uint64_t>, std::function<void()>> events;
-    TimePoint now{seconds{100}};
-    std::uint64_t numbered_ = 0;
+    bool has_trouble_ = true;
+    std::uint64_t offered_ = 0;
 };
 
 }  // namespace
@@ -228,20 +209,18 @@ BOOST_AUTO_TEST_SUITE(kv_replicator_property)
 
 BOOST_AUTO_TEST_CASE(late_lost_and_repeated_answers_cost_time_and_nothing_else) {
     BOOST_TEST(rc::check([] {
-        const auto peers = *rc::gen::inRange<std::uint64_t>(2, 6);
-        World world(peers, *rc::gen::arbitrary<std::uint64_t>());
+        World world(*rc::gen::inRange<std::uint64_t>(2, 6), *rc::gen::arbitrary<std::uint64_t>());
         std::uint64_t numbers = 0;
         for (int turn = 0; turn < 20; ++turn) {
-            for (std::uint64_t more = world.rng.below(4); more > 0; --more)
-                world.write(1 + world.rng.below(peers), numbers++);
+            for (std::uint64_t more = world.rng().below(4); more > 0; --more) world.write(numbers++);
             std::vector<std::uint64_t> chain;
             for (std::uint64_t number = 0; number < numbers; ++number)
-                if (world.rng.below(2) == 0) chain.push_back(number);
-            world.fetch(1 + world.rng.below(peers), std::move(chain));
-            world.run(milliseconds{world.rng.below(1000)});
+                if (world.rng().below(2) == 0) chain.push_back(number);
+            world.fetch(std::move(chain));
+            world.run_for(milliseconds{world.rng().below(1000)});
         }
-        world.has_trouble = false;
-        world.run(minutes{30});
+        world.end_trouble();
+        world.run_for(minutes{30});
         world.check_fetches_ended();
         RC_ASSERT(world.has_converged());
         RC_ASSERT(world.has_all(numbers));

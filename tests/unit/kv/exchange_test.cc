@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(a_stored_segment_reaches_all_its_owners) {
     for (const std::uint64_t n : numbers(100)) world.put(1, n);
     world.run();
     for (const std::uint64_t n : numbers(100)) BOOST_TEST(world.copies_of(n) == 2U);
-    BOOST_TEST(world.node(1).exchange->has_converged());
+    BOOST_TEST(world.node(1).core->has_converged());
     std::size_t owed = 0;
     for (const std::uint64_t n : numbers(100))
         for (const PeerId owner : world.placement->owners(key(n))) owed += owner != PeerId{1} ? 1 : 0;
@@ -83,12 +83,10 @@ BOOST_AUTO_TEST_CASE(a_silent_owner_costs_one_lookup_timeout) {
     for (const std::uint64_t n : numbers(10)) world.put(1, n);
     world.run();
     empty(world.node(2));
-    world.node(3).up = false;  // nobody has noticed yet: questions to it fail after a while
+    world.crash(3);  // nobody has noticed yet: questions to it fail after a while
     world.load(2, 1, numbers(10));
-    const TimePoint began = world.now;
     world.run(seconds{2});
     BOOST_TEST(world.node(2).over.contains({1}));
-    BOOST_TEST(world.now - began <= seconds{2});
 }
 
 BOOST_AUTO_TEST_CASE(a_cancelled_fetch_produces_nothing_more) {
@@ -97,10 +95,9 @@ BOOST_AUTO_TEST_CASE(a_cancelled_fetch_produces_nothing_more) {
     world.run();
     empty(world.node(3));
     world.load(3, 1, numbers(20));
-    world.node(3).exchange->cancel(world.now, {1});
+    world.node(3).core->cancel(world.now(), {1});
     std::size_t drops = 0;
-    while (auto output = world.node(3).exchange->poll_output())
-        drops += std::holds_alternative<Exchange::Drop>(*output);
+    while (auto output = world.node(3).core->poll_output()) drops += std::holds_alternative<Exchange::Drop>(*output);
     BOOST_TEST(drops > 0U);
     world.run();
     BOOST_TEST(!world.node(3).over.contains({1}));
@@ -118,8 +115,8 @@ BOOST_AUTO_TEST_CASE(after_a_loss_every_segment_has_its_copies_again) {
     world.place();
     world.run();
     for (const std::uint64_t n : numbers(200)) BOOST_TEST(world.copies_of(n) == 2U);
-    for (const auto& [id, node] : world.nodes)
-        if (node.up) BOOST_TEST(node.exchange->has_converged());
+    for (const auto& node : world.peers())
+        if (node.is_up()) BOOST_TEST(node.core->has_converged());
 }
 
 BOOST_AUTO_TEST_CASE(a_returning_peer_gets_what_was_written_meanwhile) {
@@ -144,7 +141,7 @@ BOOST_AUTO_TEST_CASE(a_lost_segment_comes_back_from_the_other_owner_at_once) {
     for (const std::uint64_t n : numbers(100)) BOOST_TEST(world.copies_of(n) == 2U);
     BOOST_TEST(world.fetched - before == 100U);
     std::uint64_t recovered = 0;
-    for (auto& [id, node] : world.nodes) recovered += node.exchange->recovery().recovered();
+    for (const auto& node : world.peers()) recovered += node.core->recovery().recovered();
     BOOST_TEST(recovered == 100U);
 }
 
@@ -159,7 +156,7 @@ BOOST_AUTO_TEST_CASE(a_segment_no_owner_has_comes_back_from_any_holder) {
         foreign.push_back(n);
         for (const PeerId owner : world.placement->owners(key(n))) world.rot(owner.value, n);
     }
-    BOOST_REQUIRE(foreign.size() > 40U);
+    BOOST_TEST_REQUIRE(foreign.size() > 40U);
     world.run(milliseconds{900});
     for (const std::uint64_t n : foreign) BOOST_TEST(world.copies_of(n) == 0U);
     world.run(seconds{2});
@@ -184,8 +181,8 @@ BOOST_AUTO_TEST_CASE(a_refusing_disk_is_offered_again_only_after_minutes) {
     world.node(2).stores = false;
     for (const std::uint64_t n : numbers(10)) world.put(1, n);
     world.run(std::chrono::minutes{9});
-    BOOST_TEST(world.node(1).exchange->has_converged());
-    BOOST_TEST(world.node(1).exchange->spread().refused == 10U);
+    BOOST_TEST(world.node(1).core->has_converged());
+    BOOST_TEST(world.node(1).core->spread().refused == 10U);
     BOOST_TEST(world.node(1).acked.empty());
     world.node(2).stores = true;
     world.run(std::chrono::minutes{12});
@@ -261,8 +258,7 @@ BOOST_AUTO_TEST_CASE(a_move_reaches_a_peer_that_owns_nothing) {
     std::uint64_t target = 2;
     while (world.placement->owns(PeerId{target}, key(1))) ++target;
     world.put(1, 1);
-    world.node(1).exchange->move(world.now, PeerId{target}, item(1));
-    world.put(1, 2);  // what polls the outputs
+    world.act(1, [&](Exchange& exchange) { exchange.move(world.now(), PeerId{target}, item(1)); });
     world.run();
     BOOST_TEST(world.node(target).bodies.contains(key(1)));
 }
@@ -295,11 +291,11 @@ BOOST_AUTO_TEST_CASE(a_fetch_goes_on_with_the_next_holder_and_ends_with_the_last
     const auto owners = world.placement->owners(key(7));
     std::uint64_t outside = 1;
     while (world.placement->owns(PeerId{outside}, key(7))) ++outside;
-    empty(world.nodes.at(owners[0]));
+    empty(world.node(owners[0]));
     world.fetch(outside, 1, 7, owners);
     world.run();
     BOOST_TEST(world.node(outside).over.at({1}) == 1U);
-    empty(world.nodes.at(owners[1]));
+    empty(world.node(owners[1]));
     world.fetch(outside, 2, 7, owners);
     world.run();
     BOOST_TEST(world.node(outside).over.at({2}) == 0U);
@@ -316,7 +312,7 @@ BOOST_AUTO_TEST_CASE(a_value_is_surplus_once_its_owners_have_it) {
     version.stamp = 5;
     BOOST_TEST(world.node(outside).surplus == std::vector{version});
     BOOST_TEST(world.copies_of(7) == 2U);
-    for (const PeerId owner : world.placement->owners(key(7))) BOOST_TEST(world.nodes.at(owner).surplus.empty());
+    for (const PeerId owner : world.placement->owners(key(7))) BOOST_TEST(world.node(owner).surplus.empty());
 }
 
 BOOST_AUTO_TEST_CASE(the_lost_repair_mutant_takes_repair_offers_for_acked) {
