@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(answers_and_mistakes_of_clients_are_passed_on_untouched) {
             BOOST_TEST(all.head->content_type == "application/json");
             BOOST_TEST(all.head->content_length == 19U);
             BOOST_TEST(all.body == "{\"of\":\"the server\"}");
-            BOOST_CHECK(all.end->code == wire::EndCode::ok);
+            BOOST_TEST(all.end->code == wire::EndCode::ok);
             const auto& fields = all.head->headers;
             BOOST_TEST(std::ranges::count(fields, wire::HeaderField{"x-extra", "kept"}) == 1);
         }
@@ -157,8 +157,8 @@ BOOST_AUTO_TEST_CASE(a_server_that_is_full_is_busy_and_says_for_how_long) {
         for (const int status : {429, 503}) {
             const Read all = co_await read(open(*attached, "status " + std::to_string(status)));
             BOOST_TEST(!all.head.has_value());
-            BOOST_CHECK(all.end->code == wire::EndCode::busy);
-            BOOST_CHECK(all.end->retry_after == seconds(7));
+            BOOST_TEST(all.end->code == wire::EndCode::busy);
+            BOOST_TEST(all.end->retry_after == seconds(7));
         }
     });
 }
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_fails_sends_the_request_elsewhere) {
         for (const int status : {500, 502, 504}) {
             const Read all = co_await read(open(*attached, "status " + std::to_string(status)));
             BOOST_TEST(!all.head.has_value());
-            BOOST_CHECK(all.end->code == wire::EndCode::failed);
+            BOOST_TEST(all.end->code == wire::EndCode::failed);
             BOOST_TEST(all.end->message.find("the server answered " + std::to_string(status)) != std::string::npos);
         }
     });
@@ -193,10 +193,10 @@ BOOST_AUTO_TEST_CASE(of_a_stream_that_breaks_whole_events_are_passed_on) {
         const Read stream = co_await read(open(*attached, "cut stream"));
         BOOST_TEST(stream.head->content_type == "text/event-stream");
         BOOST_TEST(stream.body == "data: a\n\n");
-        BOOST_CHECK(stream.end->code == wire::EndCode::failed);
+        BOOST_TEST(stream.end->code == wire::EndCode::failed);
         const Read whole = co_await read(open(*attached, "cut whole"));
         BOOST_TEST(whole.body == "data: a\n\ndata: ha");
-        BOOST_CHECK(whole.end->code == wire::EndCode::failed);
+        BOOST_TEST(whole.end->code == wire::EndCode::failed);
     });
 }
 
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(an_event_without_an_end_is_passed_on_in_parts) {
     drive(io, [&]() -> Awaitable<void> {
         const Read all = co_await read(open(*attached, "endless event"));
         BOOST_TEST(all.body.size() == 100U * 32 * 1024);
-        BOOST_CHECK(all.end->code == wire::EndCode::ok);
+        BOOST_TEST(all.end->code == wire::EndCode::ok);
     });
 }
 
@@ -225,12 +225,12 @@ BOOST_AUTO_TEST_CASE(the_limit_is_enforced_and_places_come_back) {
         auto second = open(*attached, "never");
         BOOST_TEST(attached->load().in_flight == 2U);
         const Read third = co_await read(open(*attached, "status 200"));
-        BOOST_CHECK(third.end->code == wire::EndCode::busy);
+        BOOST_TEST(third.end->code == wire::EndCode::busy);
         first->cancel();
         second.reset();
         BOOST_TEST(attached->load().in_flight == 0U);
         const Read fourth = co_await read(open(*attached, "status 200"));
-        BOOST_CHECK(fourth.end->code == wire::EndCode::ok);
+        BOOST_TEST(fourth.end->code == wire::EndCode::ok);
         BOOST_TEST(attached->load().in_flight == 0U);
     });
 }
@@ -253,9 +253,9 @@ BOOST_AUTO_TEST_CASE(stopping_ends_answers_under_way_and_takes_no_more) {
         co_await eventually([&] { return !requests.empty(); }, "the request to arrive");
         attached->stop();
         const Read ended = co_await read(running);
-        BOOST_CHECK(ended.end->code == wire::EndCode::cancelled);
+        BOOST_TEST(ended.end->code == wire::EndCode::cancelled);
         const Read late = co_await read(open(*attached, "status 200"));
-        BOOST_CHECK(late.end->code == wire::EndCode::busy);
+        BOOST_TEST(late.end->code == wire::EndCode::busy);
         attached->stop();
     });
 }

@@ -67,7 +67,7 @@ void write_file(const fs::path& path, std::string_view bytes) {
 // A process that runs `work` and ends without a word.
 pid_t child(const std::function<void()>& work) {
     const pid_t pid = ::fork();
-    BOOST_REQUIRE(pid >= 0);
+    BOOST_TEST_REQUIRE(pid >= 0);
     if (pid == 0) {
         work();
         ::_exit(0);
@@ -77,7 +77,7 @@ pid_t child(const std::function<void()>& work) {
 
 int wait_for(pid_t pid) {
     int status = 0;
-    BOOST_REQUIRE(::waitpid(pid, &status, 0) == pid);
+    BOOST_TEST_REQUIRE(::waitpid(pid, &status, 0) == pid);
     return status;
 }
 
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(a_listing_has_segments_and_what_was_never_finished_and_noth
     write_file(f.folder_of(1) / "README", "not ours");
     write_file(f.folder_of(1) / (std::string(63, 'a') + "G"), "no key");
     const auto found = f.list(1);
-    BOOST_REQUIRE(found.size() == 2U);
+    BOOST_TEST_REQUIRE(found.size() == 2U);
     for (const kv::ColdFile& file : found) {
         if (file.key) {
             BOOST_TEST(*file.key == key_of(1));
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(what_was_not_used_for_long_is_marked_as_used_by_a_read) {
     const auto set_age = [&](std::int64_t seconds) {
         const timespec time{.tv_sec = ::time(nullptr) - seconds, .tv_nsec = 0};
         const timespec times[2] = {time, time};
-        BOOST_REQUIRE(::utimensat(AT_FDCWD, f.path_of(1).c_str(), times, 0) == 0);
+        BOOST_TEST_REQUIRE(::utimensat(AT_FDCWD, f.path_of(1).c_str(), times, 0) == 0);
     };
     set_age(1000);
     f.read(1);
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_file_of_a_segments_size_is_bad_and_can_be_remove
     is_bad(2);
     BOOST_TEST(fs::file_size(f.directory.path() / "elsewhere") == 100'000U);
     fs::create_directories(f.folder_of(3));
-    BOOST_REQUIRE(::mkfifo(f.path_of(3).c_str(), 0600) == 0);
+    BOOST_TEST_REQUIRE(::mkfifo(f.path_of(3).c_str(), 0600) == 0);
     is_bad(3);
     write_file(f.path_of(4), "");
     is_bad(4);

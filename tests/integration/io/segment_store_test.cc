@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(a_lookup_tells_stamps_and_removals_and_holds_what_is_there)
     put(*store, sealed(removal, 0, 0));
     const std::vector<kv::SegmentKey> keys = {key_of(1), key_of(2), key_of(3)};
     const auto items = store->lookup(at(0), keys);
-    BOOST_REQUIRE(items.size() == 3u);
+    BOOST_TEST_REQUIRE(items.size() == 3u);
     BOOST_TEST(items[0].stamp == 5u);
     BOOST_TEST(items[0].bytes > 0u);
     BOOST_TEST(items[1].bytes == 0u);
@@ -402,7 +402,7 @@ BOOST_AUTO_TEST_CASE(volumes_that_are_missing_or_cut_are_misses) {
     std::vector<fs::path> files;
     for (const auto& file : fs::directory_iterator(config.directory / "volumes")) files.push_back(file.path());
     std::ranges::sort(files);
-    BOOST_REQUIRE(files.size() == 3u);
+    BOOST_TEST_REQUIRE(files.size() == 3u);
     fs::remove(files[0]);
     fs::resize_file(files[1], 2 * mib + 4096);
     const auto store = opened(config);

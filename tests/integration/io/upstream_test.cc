@@ -283,7 +283,8 @@ BOOST_AUTO_TEST_CASE(answers_that_come_byte_by_byte_are_kept_apart) {
         first.send(request, "");
         second.send(request, "");
         co_await eventually([&] { return heard[0].end && heard[1].end; }, "both ends");
-        BOOST_TEST((heard[0].succeeded() && heard[1].succeeded()));
+        BOOST_TEST(heard[0].succeeded());
+        BOOST_TEST(heard[1].succeeded());
         const std::set<std::string> bodies{heard[0].body, heard[1].body};
         BOOST_TEST(bodies == (std::set<std::string>{"firstone", "secondtwo"}));
         BOOST_TEST(upstreams->idle() == 2U);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "app/attach/backend.h"
+#include "support/print.h"
 
 BOOST_AUTO_TEST_SUITE(attach_replicas)
 
@@ -37,7 +38,7 @@ BOOST_AUTO_TEST_CASE(each_server_is_a_replica_that_is_not_ready_and_declares_no_
         BOOST_TEST(replica.record.model == "m");
         BOOST_TEST(replica.record.numerics == "");
         BOOST_TEST(replica.record.in_flight_limit == 5U);
-        BOOST_CHECK(replica.state.load() == wire::ReplicaState::warming);
+        BOOST_TEST(replica.state.load() == wire::ReplicaState::warming);
     }
 }
 

@@ -1,4 +1,5 @@
 #include "base/option.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 #include <string>
@@ -55,7 +56,7 @@ BOOST_AUTO_TEST_CASE(a_duration_is_written_in_the_unit_of_its_range) {
     Paint paint;
     BOOST_TEST(dry_time().get(paint) == "1500");
     BOOST_TEST(dry_time().set(paint, "60000") == "");
-    BOOST_CHECK(paint.dry_time == seconds(60));
+    BOOST_TEST(paint.dry_time == seconds(60));
     BOOST_TEST(dry_time().set(paint, "60001") == "'60001' is not a whole number from 10 to 60000");
     BOOST_TEST(dry_time().unit == "milliseconds");
 }

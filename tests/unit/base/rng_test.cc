@@ -1,4 +1,5 @@
 #include "base/rng.h"
+#include "support/print.h"
 
 #include <algorithm>
 #include <array>
@@ -25,7 +26,7 @@ BOOST_AUTO_TEST_CASE(below_stays_below_and_reaches_everything_evenly) {
     std::array<int, 7> hits{};
     for (int i = 0; i < 70'000; ++i) {
         const std::uint64_t drawn = rng.below(7);
-        BOOST_REQUIRE(drawn < 7);
+        BOOST_TEST_REQUIRE(drawn < 7);
         ++hits[drawn];
     }
     for (const int count : hits) {
@@ -50,8 +51,8 @@ BOOST_AUTO_TEST_CASE(unit_is_in_the_half_open_interval_with_the_right_mean) {
     double sum = 0;
     for (int i = 0; i < 100'000; ++i) {
         const double drawn = rng.unit();
-        BOOST_REQUIRE(drawn >= 0.0);
-        BOOST_REQUIRE(drawn < 1.0);
+        BOOST_TEST_REQUIRE(drawn >= 0.0);
+        BOOST_TEST_REQUIRE(drawn < 1.0);
         sum += drawn;
     }
     BOOST_TEST(sum / 100'000 > 0.495);
@@ -66,7 +67,7 @@ BOOST_AUTO_TEST_CASE(shuffle_keeps_the_items_and_puts_each_anywhere) {
         rng.shuffle(std::span(items));
         ++first[static_cast<std::size_t>(items.front())];
         std::ranges::sort(items);
-        BOOST_REQUIRE(items == (std::vector<int>{0, 1, 2, 3, 4}));
+        BOOST_TEST_REQUIRE(items == (std::vector<int>{0, 1, 2, 3, 4}));
     }
     for (const int count : first) {
         BOOST_TEST(count > 880);

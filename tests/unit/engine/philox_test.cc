@@ -1,4 +1,5 @@
 #include "engine/philox.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -33,7 +34,8 @@ BOOST_AUTO_TEST_CASE(uniform_fills_the_unit_interval_evenly) {
     int buckets[10] = {};
     for (std::uint64_t i = 0; i < draws; ++i) {
         const double u = uniform(7, i);
-        BOOST_TEST_REQUIRE((u >= 0 && u < 1));
+        BOOST_TEST_REQUIRE(u >= 0);
+        BOOST_TEST_REQUIRE(u < 1);
         ++buckets[static_cast<int>(u * 10)];
     }
     // Five standard deviations of a binomial count.

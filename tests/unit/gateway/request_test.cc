@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(every_ending_has_one_outcome_started_or_not_local_or_remote
                     else
                         BOOST_TEST(actions == (started ? "cancel body end done" : "cancel error done"));
                     BOOST_TEST(harness.request.done());
-                    BOOST_REQUIRE(harness.find<Done>() != nullptr);
+                    BOOST_TEST_REQUIRE(harness.find<Done>() != nullptr);
                     BOOST_TEST(harness.find<Done>()->answer_tokens == (started ? 2U : 0U));
                     // A prompt that is too long is the client's own error (400), unless its stream had begun.
                     const bool failed =
@@ -278,7 +278,7 @@ BOOST_AUTO_TEST_CASE(the_shortest_wait_a_busy_replica_names_reaches_the_client) 
         harness.end(wire::EndCode::deadline);
     }
     harness.take();
-    BOOST_REQUIRE(harness.find<SendError>() != nullptr);
+    BOOST_TEST_REQUIRE(harness.find<SendError>() != nullptr);
     BOOST_TEST(harness.find<SendError>()->error.status == 503);
     BOOST_TEST(harness.find<SendError>()->error.retry_after_ms.value_or(0) == 400U);
 }

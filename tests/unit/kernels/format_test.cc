@@ -1,4 +1,5 @@
 #include "kernels/format.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -91,12 +92,15 @@ BOOST_AUTO_TEST_CASE(unquantised_rows_are_their_own_values) {
     const std::uint8_t bytes[] = {0x00, 0x00, 0xc0, 0xbf, 0x00, 0x00, 0x80, 0x3e};
     float out[4] = {};
     dequantize_row(Format::f32, bytes, 2, out);
-    BOOST_TEST((out[0] == -1.5F && out[1] == 0.25F));
+    BOOST_TEST(out[0] == -1.5F);
+    BOOST_TEST(out[1] == 0.25F);
     dequantize_row(Format::bf16, bytes, 4, out);
-    BOOST_TEST((out[1] == -1.5F && out[3] == 0.25F));
+    BOOST_TEST(out[1] == -1.5F);
+    BOOST_TEST(out[3] == 0.25F);
     const std::uint8_t halves[] = {0x00, 0xbe, 0x00, 0x34};
     dequantize_row(Format::f16, halves, 2, out);
-    BOOST_TEST((out[0] == -1.5F && out[1] == 0.25F));
+    BOOST_TEST(out[0] == -1.5F);
+    BOOST_TEST(out[1] == 0.25F);
 }
 
 BOOST_AUTO_TEST_CASE(unknown_formats_and_part_blocks_have_no_size) {

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <limits>
 
+#include "support/print.h"
 #include "test_rows.h"
 
 using namespace exa::kernels;
@@ -24,7 +25,8 @@ BOOST_AUTO_TEST_CASE(quantised_activations_are_within_half_a_step) {
         for (std::size_t b = 0; b < 4; ++b) {
             double sum = 0;
             for (std::size_t i = b * block_cols; i < (b + 1) * block_cols; ++i) {
-                BOOST_TEST((in.low[i] >= -64 && in.low[i] < 64));
+                BOOST_TEST(in.low[i] >= -64);
+                BOOST_TEST(in.low[i] < 64);
                 const float value = in.scale[b] * static_cast<float>(128 * in.high[i] + in.low[i]);
                 BOOST_TEST(std::fabs(value - x[i]) <= in.scale[b] * 0.502F, kernels->family);
                 sum += static_cast<double>(value);

@@ -21,7 +21,7 @@ BOOST_AUTO_TEST_CASE(owners_are_on_distinct_racks_and_do_not_depend_on_the_order
     BOOST_TEST(placement.digest() == reversed.digest());
     for (std::uint64_t n = 0; n < 200; ++n) {
         const auto owners = placement.owners(key(n));
-        BOOST_REQUIRE(owners.size() == 2U);
+        BOOST_TEST_REQUIRE(owners.size() == 2U);
         BOOST_TEST(owners[0].value % 3 != owners[1].value % 3);
         BOOST_TEST(owners == reversed.owners(key(n)));
         BOOST_TEST(placement.owns(owners[1], key(n)));

@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(root_and_chain_are_the_wire_contract) {
     const SegmentKey root = root_key(crypto, some_fingerprint(), as_bytes("salt"));
     BOOST_TEST(to_string(root) == "4401da34bb3fc6d3b78aa73d15cb9180600a65065f029c3ba48f53c8dadf497d");
     const auto chain = segment_chain(crypto, root, some_tokens(130), 64);
-    BOOST_REQUIRE(chain.size() == 2u);
+    BOOST_TEST_REQUIRE(chain.size() == 2u);
     BOOST_TEST(to_string(chain[0]) == "20b8db6b19758c200c1c1ab64552fa9c9e2a335adb786e40ae81a5ad45475463");
     BOOST_TEST(to_string(chain[1]) == "03b4aeba22eb520852cd029c729c17b6a9a410ce4b267c64df304a2b6a3ce283");
     BOOST_TEST(placement(chain[1]) == 599800234787124227u);

@@ -57,7 +57,7 @@ Bytes sealed(const SegmentSealer& with, const SegmentHead& head, std::size_t pay
 
 errc why(const Result<SegmentHead>& result) {
     BOOST_REQUIRE(result.has_error());
-    BOOST_REQUIRE(&result.error().code.category() == &make_error_code(errc{}).category());
+    BOOST_TEST_REQUIRE(&result.error().code.category() == &make_error_code(errc{}).category());
     return static_cast<errc>(result.error().code.value());
 }
 

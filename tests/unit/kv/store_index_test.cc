@@ -304,7 +304,7 @@ BOOST_AUTO_TEST_CASE(a_use_is_written_down_at_most_once_a_minute) {
     index.use(at(60), key(1));
     index.use(at(61), key(1));
     const auto touched = index.take_touched(100);
-    BOOST_REQUIRE(touched.size() == 1u);
+    BOOST_TEST_REQUIRE(touched.size() == 1u);
     BOOST_TEST(touched[0].last_use_s == 1'800'000'061u);
     BOOST_TEST(index.take_touched(100).empty());
     index.use(at(200), key(2));

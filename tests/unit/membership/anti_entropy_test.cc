@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(rosters_that_go_on_differing_are_compared_more_and_more_rar
     std::vector<TimePoint> compared;
     for (; bench.now < start + seconds{60}; bench.now += milliseconds{100})
         if (anti_entropy.check_roster(bench.step(), 1, 2, true).sync_now) compared.push_back(bench.now);
-    BOOST_REQUIRE(compared.size() >= 4U);
+    BOOST_TEST_REQUIRE(compared.size() >= 4U);
     BOOST_TEST(compared[0] - start >= 5 * bench.config.gossip_interval);
     for (std::size_t i = 2; i < compared.size(); ++i)
         BOOST_TEST(compared[i] - compared[i - 1] >= compared[i - 1] - compared[i - 2]);
@@ -78,7 +78,8 @@ BOOST_AUTO_TEST_CASE(equal_rosters_an_unknown_one_and_a_peer_that_is_no_member_s
     AntiEntropy anti_entropy(start, bench.config);
     for (int turn = 0; turn < 100; ++turn, bench.now += milliseconds{100}) {
         const auto same = anti_entropy.check_roster(bench.step(), 2, 2, true);
-        BOOST_TEST((same.same && !same.sync_now));
+        BOOST_TEST(same.same);
+        BOOST_TEST(!same.sync_now);
         BOOST_TEST(!anti_entropy.check_roster(bench.step(), 0, 2, true).sync_now);
         BOOST_TEST(!anti_entropy.check_roster(bench.step(), 1, 2, false).sync_now);
     }
@@ -90,7 +91,7 @@ BOOST_AUTO_TEST_CASE(few_peers_and_newcomers_send_a_digest_of_everybody_and_many
     AntiEntropy anti_entropy(start, few.config);
     BOOST_TEST(anti_entropy.digest_seq() == 0U);
     std::vector<SyncOut> out = anti_entropy.open(few.step(), PeerId{101}, {true, 9}, false);
-    BOOST_REQUIRE(out.size() == 1U);
+    BOOST_TEST_REQUIRE(out.size() == 1U);
     BOOST_TEST(out[0].sync.kind == SyncKind::digest);
     BOOST_TEST(out[0].sync.digest.size() == 11U);
     BOOST_TEST(out[0].sync.want_loads);
@@ -101,7 +102,7 @@ BOOST_AUTO_TEST_CASE(few_peers_and_newcomers_send_a_digest_of_everybody_and_many
     out = anti_entropy.open(many.step(), PeerId{101}, {}, true);
     BOOST_TEST(out.at(0).sync.kind == SyncKind::digest);
     out = anti_entropy.open(many.step(), PeerId{101}, {}, false);
-    BOOST_REQUIRE(out.size() == 1U);
+    BOOST_TEST_REQUIRE(out.size() == 1U);
     BOOST_TEST(out[0].sync.kind == SyncKind::summary);
     BOOST_TEST(out[0].sync.summary.size() == wire::summary_parts);
 }
@@ -112,7 +113,7 @@ BOOST_AUTO_TEST_CASE(a_long_digest_is_cut_into_ranges_that_leave_no_id_out) {
     for (std::uint64_t id = 101; id < 101 + 2500; ++id) bench.roster.apply(start, whole(id));
     AntiEntropy anti_entropy(start, bench.config);
     const std::vector<SyncOut> out = anti_entropy.open(bench.step(), PeerId{101}, {true, 9}, true);
-    BOOST_REQUIRE(out.size() == 3U);
+    BOOST_TEST_REQUIRE(out.size() == 3U);
     std::uint64_t next = 0;
     std::size_t entries = 0;
     for (const SyncOut& each : out) {
@@ -135,7 +136,7 @@ BOOST_AUTO_TEST_CASE(a_summary_is_answered_with_digests_of_the_parts_that_differ
     BOOST_TEST(anti_entropy.answer_summary(bench.step(), summary, 0).empty());
     ++summary.summary[5];
     const std::vector<SyncOut> out = anti_entropy.answer_summary(bench.step(), summary, 0);
-    BOOST_REQUIRE(out.size() == 1U);
+    BOOST_TEST_REQUIRE(out.size() == 1U);
     BOOST_TEST(std::pair(out[0].sync.first, out[0].sync.last) == Roster::ids_of_part(5));
     BOOST_TEST(out[0].sync.digest.size() == 1U);
 }

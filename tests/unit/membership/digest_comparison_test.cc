@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(another_opinion_of_a_peers_liveness_is_to_be_merged) {
     auto entries = entries_of(bench.roster);
     entries[1].state = MemberState::dead;
     const Outcome worse = compare(bench, digest_of(entries));
-    BOOST_REQUIRE(worse.facts.size() == 1U);
+    BOOST_TEST_REQUIRE(worse.facts.size() == 1U);
     BOOST_TEST(worse.facts[0] == (wire::Fact{PeerId{101}, Generation{1}, {}, MemberState::dead, PeerId{}}));
     BOOST_TEST(worse.lacking.empty());
     // Ours is the later state: the other side is told.

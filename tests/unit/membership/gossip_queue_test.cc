@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "samples.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::membership;
@@ -83,8 +84,8 @@ BOOST_AUTO_TEST_CASE(loads_and_records_go_on_beside_a_flood_of_facts) {
 BOOST_AUTO_TEST_CASE(a_record_above_its_share_still_gets_through_a_flood_of_facts) {
     for (std::uint64_t peer = 101; peer <= 300; ++peer) queue.add_fact(PeerId{peer});
     add_big_record(150, 120, 2);
-    BOOST_REQUIRE(wire::size_bound(*roster.delta(PeerId{150}, 0)) > room / 2);
-    BOOST_REQUIRE(wire::size_bound(*roster.delta(PeerId{150}, 0)) < room);
+    BOOST_TEST_REQUIRE(wire::size_bound(*roster.delta(PeerId{150}, 0)) > room / 2);
+    BOOST_TEST_REQUIRE(wire::size_bound(*roster.delta(PeerId{150}, 0)) < room);
     std::size_t records = 0;
     for (int packets = 0; packets < 4; ++packets) records += fill().records.size();
     BOOST_TEST(records >= 1U);
@@ -93,7 +94,7 @@ BOOST_AUTO_TEST_CASE(a_record_above_its_share_still_gets_through_a_flood_of_fact
 BOOST_AUTO_TEST_CASE(a_record_too_big_for_any_packet_travels_as_a_stub) {
     add_big_record(150, 20, 30);
     const auto packet = fill();
-    BOOST_REQUIRE(packet.records.size() == 1U);
+    BOOST_TEST_REQUIRE(packet.records.size() == 1U);
     BOOST_TEST(packet.records[0].base == packet.records[0].version);
     BOOST_TEST(packet.records[0].profile.has_value());
     BOOST_TEST(packet.records[0].replicas.empty());

@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(the_known_address_is_asked_once_in_a_while) {
     IdentityGuard guard;
     guard.report(PeerId{101}, 2);
     const Effects asked = guard.challenge(bench.step(), PeerId{101});
-    BOOST_REQUIRE(asked.packets.size() == 1U);
+    BOOST_TEST_REQUIRE(asked.packets.size() == 1U);
     BOOST_TEST(asked.packets[0].packet.kind == PacketKind::ping);
     BOOST_TEST(asked.packets[0].at == endpoint(101));
     BOOST_TEST(guard.challenge(bench.step(), PeerId{101}).packets.empty());

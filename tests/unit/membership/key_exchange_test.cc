@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(rings_that_differ_are_exchanged_and_equal_ones_are_not) {
     BOOST_TEST(keys.compare(digest).empty());
     digest.keys_hash = ring({1, 2}).hash();
     const std::vector<SyncOut> out = keys.compare(digest);
-    BOOST_REQUIRE(out.size() == 1U);
+    BOOST_TEST_REQUIRE(out.size() == 1U);
     BOOST_TEST(out[0].to == PeerId{101});
     BOOST_TEST(out[0].sync.want_keys);
     digest.keys_hash = 0;

@@ -101,8 +101,8 @@ BOOST_AUTO_TEST_CASE(loads_are_shared_until_their_peer_reports_again) {
     const auto first = table.by_peer();
     table.set_own(start + seconds{1}, me, Generation{1}, own);
     const auto second = table.by_peer();
-    BOOST_REQUIRE(first.size() == 2U);
-    BOOST_REQUIRE(second.size() == 2U);
+    BOOST_TEST_REQUIRE(first.size() == 2U);
+    BOOST_TEST_REQUIRE(second.size() == 2U);
     BOOST_TEST(first[0]->peer == me);
     BOOST_TEST(second[0]->entries.at(0).measured == start + seconds{1});
     BOOST_TEST(first[0]->entries.at(0).measured == start);
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(a_report_touches_the_shelf_of_its_peer_alone_and_all_peers_
         if (id % 7 == 0) table.by_peer();
     }
     const LoadList first = table.by_peer();
-    BOOST_REQUIRE(first.size() == 100U);
+    BOOST_TEST_REQUIRE(first.size() == 100U);
     for (std::size_t i = 0; i < 100; ++i) BOOST_TEST(first[i]->peer == PeerId{i + 1});
     table.apply(start, {PeerId{40}, Generation{1}, 2, 0, Duration{0}, {report(PeerId{40}, 0, 5)}}, any);
     const LoadList second = table.by_peer();
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(a_report_touches_the_shelf_of_its_peer_alone_and_all_peers_
     BOOST_TEST(second[39]->entries.at(0).report.in_flight == 5U);
     table.drop(PeerId{64});
     const LoadList third = table.by_peer();
-    BOOST_REQUIRE(third.size() == 99U);
+    BOOST_TEST_REQUIRE(third.size() == 99U);
     BOOST_TEST(third[62]->peer == PeerId{63});
     BOOST_TEST(third[63]->peer == PeerId{65});
     BOOST_TEST(second.chunks()[0] == third.chunks()[0]);

@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(a_stale_instance_is_told_so_and_ignored) {
     old.facts = {fact(101, MemberState::left, 0, 0, 2)};
     driver.give(old).value();
     BOOST_TEST(driver.liveness(101) == Liveness::alive);
-    BOOST_REQUIRE(driver.sent.size() == 1U);
+    BOOST_TEST_REQUIRE(driver.sent.size() == 1U);
     BOOST_TEST(driver.sent[0].packet.facts.at(0).generation == Generation{2});
     BOOST_TEST(driver.core.counters().stale == 1U);
 }
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(we_refuse_to_serve_when_a_newer_instance_of_us_is_known) {
     driver.gather(1);
     driver.give(101, {fact(me.value, MemberState::alive, 0, 0, 6)}).value();
     BOOST_TEST(driver.core.is_over());
-    BOOST_REQUIRE(driver.events.size() == 1U);
+    BOOST_TEST_REQUIRE(driver.events.size() == 1U);
     BOOST_TEST(driver.events[0] == (Event{EventKind::id_conflict, me, Generation{6}, {}, true}));
     BOOST_TEST(driver.core.next_timeout() == time_never);
 }
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(an_instance_that_answers_at_the_known_address_takes_over) {
     driver.give(of_doubtful_life()).value();
     BOOST_TEST(driver.told(EventKind::id_conflict, PeerId{101}) == 1U);
     const auto asked = questions(driver);
-    BOOST_REQUIRE(asked.size() == 1U);
+    BOOST_TEST_REQUIRE(asked.size() == 1U);
     BOOST_TEST(driver.liveness(101) == Liveness::suspect);
 
     wire::Packet answer = of_doubtful_life(wire::PacketKind::ack);
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(only_the_answer_to_our_own_question_makes_a_successor) {
     answer.seq = 12345;
     driver.give(answer).value();
     const auto asked = questions(driver);
-    BOOST_REQUIRE(asked.size() == 1U);
+    BOOST_TEST_REQUIRE(asked.size() == 1U);
     driver.give(answer).value();
     wire::Packet not_an_answer = of_doubtful_life();
     not_an_answer.seq = asked[0].seq;

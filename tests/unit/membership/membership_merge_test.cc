@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(a_record_that_we_cannot_follow_is_asked_for_once_over_the_l
     delta.version = 6;
     update.records = {delta};
     for (int twice = 0; twice < 2; ++twice) driver.give(update).value();
-    BOOST_REQUIRE(driver.syncs.size() == 1U);
+    BOOST_TEST_REQUIRE(driver.syncs.size() == 1U);
     BOOST_TEST(driver.syncs[0].to == PeerId{102});
     BOOST_TEST(driver.syncs[0].sync.pulls == (std::vector{wire::Pull{PeerId{101}, Generation{1}, 1}}));
     driver.now += Config{}.pull_timeout;
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(a_header_with_a_newer_version_than_ours_leads_to_a_pull) {
     packet.header = Driver::header(101);
     packet.header.record_version = 3;
     driver.give(packet).value();
-    BOOST_REQUIRE(driver.syncs.size() == 1U);
+    BOOST_TEST_REQUIRE(driver.syncs.size() == 1U);
     BOOST_TEST(driver.syncs[0].sync.pulls.at(0).peer == PeerId{101});
 }
 
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(a_digest_is_answered_with_what_is_newer_here_and_asks_for_w
                               {PeerId{104}, Generation{1}, Incarnation{2}, MemberState::alive, 1},
                               {PeerId{200}, Generation{1}, Incarnation{0}, MemberState::alive, 1}}))
         .value();
-    BOOST_REQUIRE(driver.syncs.size() == 1U);
+    BOOST_TEST_REQUIRE(driver.syncs.size() == 1U);
     const wire::Sync& answer = driver.syncs[0].sync;
     BOOST_TEST(answer.kind == wire::SyncKind::updates);
     BOOST_TEST(answer.seq == 33U);
@@ -207,9 +207,9 @@ BOOST_AUTO_TEST_CASE(a_digest_is_answered_with_what_is_newer_here_and_asks_for_w
     BOOST_TEST(
         (answer.pulls == std::vector{wire::Pull{PeerId{102}, Generation{1}, 1}, wire::Pull{PeerId{200}, {}, 0}}));
     // Ourselves they lacked; of 104 only the incarnation was new.
-    BOOST_REQUIRE(answer.records.size() == 1U);
+    BOOST_TEST_REQUIRE(answer.records.size() == 1U);
     BOOST_TEST(answer.records[0].peer == me);
-    BOOST_REQUIRE(answer.facts.size() == 2U);
+    BOOST_TEST_REQUIRE(answer.facts.size() == 2U);
     BOOST_TEST(answer.facts[1] == fact(104, MemberState::alive, 7));
 }
 
@@ -231,18 +231,21 @@ BOOST_AUTO_TEST_CASE(many_peers_are_compared_by_a_summary_and_listed_only_where_
     same.header = Driver::header(101);
     driver.syncs.clear();
     driver.give(same).value();
-    BOOST_REQUIRE(driver.syncs.size() == 1U);
-    BOOST_TEST((driver.syncs[0].sync.kind == wire::SyncKind::updates && driver.syncs[0].sync.seq == same.seq));
+    BOOST_TEST_REQUIRE(driver.syncs.size() == 1U);
+    BOOST_TEST(driver.syncs[0].sync.kind == wire::SyncKind::updates);
+    BOOST_TEST(driver.syncs[0].sync.seq == same.seq);
     for (const std::size_t part : {4U, 5U, 9U}) ++same.summary[part];
     driver.syncs.clear();
     driver.give(same).value();
-    BOOST_REQUIRE(driver.syncs.size() == 3U);
+    BOOST_TEST_REQUIRE(driver.syncs.size() == 3U);
     const wire::Sync& two = driver.syncs[1].sync;
-    BOOST_TEST((two.kind == wire::SyncKind::digest && two.first == PeerId{high(4, 0)}));
+    BOOST_TEST(two.kind == wire::SyncKind::digest);
+    BOOST_TEST(two.first == PeerId{high(4, 0)});
     BOOST_TEST(two.last == PeerId{high(6, 0) - 1});
     BOOST_TEST(two.digest.size() == 2U);
     const wire::Sync& one = driver.syncs[2].sync;
-    BOOST_TEST((one.first == PeerId{high(9, 0)} && one.last == PeerId{high(10, 0) - 1}));
+    BOOST_TEST(one.first == PeerId{high(9, 0)});
+    BOOST_TEST(one.last == PeerId{high(10, 0) - 1});
     BOOST_TEST(one.digest.size() == 2U);
 }
 
@@ -259,7 +262,7 @@ BOOST_AUTO_TEST_CASE(a_big_answer_is_cut_and_its_last_piece_says_so) {
     driver.syncs.clear();
     wire::Sync digest = digest_of(101, {});
     driver.give(digest).value();
-    BOOST_REQUIRE(driver.syncs.size() > 2U);
+    BOOST_TEST_REQUIRE(driver.syncs.size() > 2U);
     std::size_t records = 0;
     for (const SentSync& item : driver.syncs) {
         records += item.sync.records.size();
@@ -273,15 +276,16 @@ BOOST_AUTO_TEST_CASE(joining_takes_one_comparison_with_a_seed_that_answers) {
     Driver driver;
     driver.core.join(start, {endpoint(101)});
     driver.run_for(milliseconds{1});
-    BOOST_REQUIRE(driver.sent.size() == 1U);
+    BOOST_TEST_REQUIRE(driver.sent.size() == 1U);
     BOOST_TEST(driver.sent[0].packet.records.at(0).peer == me);
     wire::Packet ack = Driver::ack_of(driver.sent[0].packet);
     ack.header = Driver::header(101);
     ack.target = PeerId{101};
     ack.records = {whole(101)};
     driver.give(ack).value();
-    BOOST_REQUIRE(driver.syncs.size() == 1U);
-    BOOST_TEST((driver.syncs[0].to == PeerId{101} && driver.syncs[0].sync.kind == wire::SyncKind::digest));
+    BOOST_TEST_REQUIRE(driver.syncs.size() == 1U);
+    BOOST_TEST(driver.syncs[0].to == PeerId{101});
+    BOOST_TEST(driver.syncs[0].sync.kind == wire::SyncKind::digest);
     BOOST_TEST(driver.syncs[0].sync.want_loads);
     wire::Sync updates;
     updates.header = Driver::header(101);

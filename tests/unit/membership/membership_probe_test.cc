@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(a_ping_meant_for_us_or_for_whoever_is_there_is_answered_wit
     for (const PeerId target : {me, PeerId{}}) {
         driver.sent.clear();
         driver.give(ping(101, target)).value();
-        BOOST_REQUIRE(driver.sent.size() == 1U);
+        BOOST_TEST_REQUIRE(driver.sent.size() == 1U);
         BOOST_TEST(driver.sent[0].to == endpoint(101));
         BOOST_TEST(driver.sent[0].packet.kind == PacketKind::ack);
         BOOST_TEST(driver.sent[0].packet.seq == 4711U);
@@ -63,9 +63,9 @@ BOOST_AUTO_TEST_CASE(an_unknown_sender_is_asked_who_it_is_and_answered_when_it_a
     wire::Packet hello = ping(101, PeerId{});
     hello.want_record = true;
     driver.give(hello).value();
-    BOOST_REQUIRE(driver.sent.size() == 1U);
+    BOOST_TEST_REQUIRE(driver.sent.size() == 1U);
     BOOST_TEST(driver.sent[0].packet.want_record);
-    BOOST_REQUIRE(driver.sent[0].packet.records.size() == 1U);
+    BOOST_TEST_REQUIRE(driver.sent[0].packet.records.size() == 1U);
     BOOST_TEST(driver.sent[0].packet.records[0].peer == me);
     BOOST_TEST(driver.core.view()->find(PeerId{101}) == nullptr);
 }
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(an_unanswered_ping_asks_three_others_and_the_link_and_ends_
     }
     BOOST_TEST(asked.size() == 3U);
     const auto links_tried = driver.syncs_of(wire::SyncKind::ping);
-    BOOST_REQUIRE(links_tried.size() == 1U);
+    BOOST_TEST_REQUIRE(links_tried.size() == 1U);
     BOOST_TEST(links_tried[0].to == probe.target);
     BOOST_TEST(driver.liveness(probe.target.value) == Liveness::alive);
     driver.run_for(milliseconds{500});
@@ -161,11 +161,11 @@ BOOST_AUTO_TEST_CASE(a_request_is_carried_out_and_its_answer_passed_on) {
     request.target_endpoint = endpoint(102);
     driver.give(request).value();
     const auto pings = driver.sent_of(PacketKind::ping);
-    BOOST_REQUIRE(pings.size() == 1U);
+    BOOST_TEST_REQUIRE(pings.size() == 1U);
     BOOST_TEST(pings[0].to == endpoint(102));
     driver.give(Driver::ack_of(pings[0].packet)).value();
     const auto acks = driver.sent_of(PacketKind::ack);
-    BOOST_REQUIRE(acks.size() == 1U);
+    BOOST_TEST_REQUIRE(acks.size() == 1U);
     BOOST_TEST(acks[0].to == endpoint(101));
     BOOST_TEST(acks[0].packet.seq == 4711U);
     BOOST_TEST(acks[0].packet.target == PeerId{102});
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(a_request_without_answer_brings_a_nack_before_the_requester
     BOOST_TEST(driver.sent_of(PacketKind::nack).empty());
     driver.run_for(milliseconds{2});
     const auto nacks = driver.sent_of(PacketKind::nack);
-    BOOST_REQUIRE(nacks.size() == 1U);
+    BOOST_TEST_REQUIRE(nacks.size() == 1U);
     BOOST_TEST(nacks[0].to == endpoint(101));
     BOOST_TEST(nacks[0].packet.seq == 4711U);
 }

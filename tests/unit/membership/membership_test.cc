@@ -23,7 +23,7 @@ BOOST_AUTO_TEST_CASE(the_first_peer_is_joined_at_once_also_when_it_is_its_own_se
         driver.core.join(start, own_seed ? std::vector{endpoint(me.value)} : std::vector<Endpoint>{});
         driver.drain();
         BOOST_TEST(driver.core.is_joined());
-        BOOST_REQUIRE(driver.events.size() == 1U);
+        BOOST_TEST_REQUIRE(driver.events.size() == 1U);
         BOOST_TEST(driver.events[0].kind == EventKind::joined_cluster);
         BOOST_TEST(driver.events[0].peer == me);
         BOOST_TEST(driver.core.view()->members.size() == 1U);
@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(a_seed_that_turns_out_to_be_ourselves_makes_us_the_first) {
     // Another address of ours, that our record does not name.
     driver.core.join(start, {endpoint(999)});
     driver.run_for(milliseconds{1});
-    BOOST_REQUIRE(driver.sent.size() == 1U);
+    BOOST_TEST_REQUIRE(driver.sent.size() == 1U);
     BOOST_TEST(
         driver.core.handle_packet(driver.now, endpoint(999), wire::encode(driver.sent[0].packet).value()).has_value());
     driver.drain();
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(a_joined_peer_asks_all_new_seeds_at_once) {
     driver.gather(1);
     driver.core.join(driver.now, {endpoint(998), endpoint(999)});
     driver.drain();
-    BOOST_REQUIRE(driver.sent.size() == 2U);
+    BOOST_TEST_REQUIRE(driver.sent.size() == 2U);
     for (const Sent& item : driver.sent) BOOST_TEST(item.packet.want_record);
     BOOST_TEST(driver.sent[0].to == endpoint(998));
     BOOST_TEST(driver.sent[1].to == endpoint(999));
@@ -366,8 +366,8 @@ BOOST_AUTO_TEST_CASE(a_lying_member_cannot_grow_us_or_break_us) {
         }
         (void)driver.give(packet);
         driver.run_for(milliseconds{static_cast<std::int64_t>(rng.below(60))});
-        BOOST_REQUIRE(driver.core.roster().size() <= 60U);
-        BOOST_REQUIRE(driver.core.roster().dead().size() <= 20U);
+        BOOST_TEST_REQUIRE(driver.core.roster().size() <= 60U);
+        BOOST_TEST_REQUIRE(driver.core.roster().dead().size() <= 20U);
     }
     BOOST_TEST(!driver.core.is_over());
     BOOST_TEST(driver.core.counters().dropped == 0U);

@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(the_address_of_a_forgotten_peer_is_still_dialled_until_a_me
     driver.gather(3);
     driver.give(102, {fact(101, MemberState::dead, 0, 102)}).value();
     driver.run_for(seconds{120}, true);
-    BOOST_REQUIRE(driver.core.roster().find(PeerId{101}) == nullptr);
+    BOOST_TEST_REQUIRE(driver.core.roster().find(PeerId{101}) == nullptr);
     const auto dialled = [&] {
         driver.sent.clear();
         driver.run_for(seconds{20}, true);

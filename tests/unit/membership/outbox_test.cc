@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(an_introduction_brings_our_record_or_a_stub_of_one_too_big_
         Outbox outbox(start);
         outbox.send(bench.step(), contents(), gossip_to(101, true));
         const wire::Packet packet = next_packet(outbox);
-        BOOST_REQUIRE(packet.records.size() == 1U);
+        BOOST_TEST_REQUIRE(packet.records.size() == 1U);
         BOOST_TEST(packet.records[0].peer == me);
         BOOST_TEST(packet.records[0].replicas.size() == (replicas == 2 ? 2U : 0U));
         BOOST_TEST((packet.records[0].base == packet.records[0].version) == (replicas != 2));

@@ -17,7 +17,7 @@ namespace {
 // Starts a probe; returns its ping.
 wire::Packet start_probe(Prober& prober, Bench& bench) {
     const Effects effects = prober.start(bench.step());
-    BOOST_REQUIRE(effects.packets.size() == 1U);
+    BOOST_TEST_REQUIRE(effects.packets.size() == 1U);
     return effects.packets[0].packet;
 }
 
@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(a_probe_pings_one_live_peer_and_sets_its_two_timers) {
     Bench bench(3);
     Prober prober;
     const Effects effects = prober.start(bench.step());
-    BOOST_REQUIRE(effects.packets.size() == 1U);
+    BOOST_TEST_REQUIRE(effects.packets.size() == 1U);
     BOOST_TEST(effects.packets[0].packet.kind == PacketKind::ping);
     BOOST_TEST(effects.packets[0].to == effects.packets[0].packet.target);
     BOOST_TEST(effects.packets[0].at == endpoint(effects.packets[0].to->value));
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(without_an_answer_indirect_probes_and_the_link_are_tried_an
     }
     BOOST_TEST(helpers.size() == bench.config.indirect_probes);
     BOOST_TEST(!helpers.contains(ping.target));
-    BOOST_REQUIRE(asked.syncs.size() == 1U);
+    BOOST_TEST_REQUIRE(asked.syncs.size() == 1U);
     BOOST_TEST(asked.syncs[0].to == ping.target);
     const Effects ended = prober.finish(bench.step());
     BOOST_TEST(ended.accused == std::vector{ping.target});
@@ -191,12 +191,12 @@ BOOST_AUTO_TEST_CASE(an_indirect_probe_brings_the_requester_its_answer_under_its
     Bench bench(2);
     Prober prober;
     const Effects asked = prober.handle_request(bench.step(), endpoint(101), request(101, PeerId{102}));
-    BOOST_REQUIRE(asked.packets.size() == 1U);
+    BOOST_TEST_REQUIRE(asked.packets.size() == 1U);
     BOOST_TEST(asked.packets[0].at == endpoint(102));
     BOOST_TEST(prober.indirect_probes() == 1U);
     const Effects answered =
         prober.handle_ack(bench.step(), PeerId{102}, asked.packets[0].packet.seq, Prober::Path::datagram);
-    BOOST_REQUIRE(answered.packets.size() == 1U);
+    BOOST_TEST_REQUIRE(answered.packets.size() == 1U);
     BOOST_TEST(answered.packets[0].packet.kind == PacketKind::ack);
     BOOST_TEST(answered.packets[0].packet.seq == 77U);
     BOOST_TEST(answered.packets[0].packet.target == PeerId{102});
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(a_silent_target_is_reported_once_and_its_late_answer_still_
         prober.handle_request(bench.step(), endpoint(101), request(101, PeerId{102})).packets[0].packet.seq;
     BOOST_TEST(bench.timers.next() < start + bench.config.probe_timeout);
     const Effects silent = prober.indirect_timeout(bench.step(), seq);
-    BOOST_REQUIRE(silent.packets.size() == 1U);
+    BOOST_TEST_REQUIRE(silent.packets.size() == 1U);
     BOOST_TEST(silent.packets[0].packet.kind == PacketKind::nack);
     const Effects late = prober.handle_ack(bench.step(), PeerId{102}, seq, Prober::Path::datagram);
     BOOST_TEST(late.packets.size() == 1U);
@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(asked_about_ourselves_we_answer_and_asked_about_nobody_we_d
     Bench bench(2);
     Prober prober;
     const Effects ours = prober.handle_request(bench.step(), endpoint(101), request(101, me));
-    BOOST_REQUIRE(ours.packets.size() == 1U);
+    BOOST_TEST_REQUIRE(ours.packets.size() == 1U);
     BOOST_TEST(ours.packets[0].packet.kind == PacketKind::ack);
     BOOST_TEST(prober.handle_request(bench.step(), endpoint(101), request(101, PeerId{})).packets.empty());
     BOOST_TEST(prober.indirect_probes() == 0U);

@@ -19,7 +19,7 @@ BOOST_AUTO_TEST_CASE(requests_leave_together_one_message_a_peer_with_the_version
     pulls.add(bench.step(), PeerId{103}, PeerId{201});
     BOOST_TEST(pulls.waiting() == 2U);
     const std::vector<SyncOut> out = pulls.take();
-    BOOST_REQUIRE(out.size() == 2U);
+    BOOST_TEST_REQUIRE(out.size() == 2U);
     BOOST_TEST(out[0].to == PeerId{102});
     BOOST_TEST(out[0].sync.kind == wire::SyncKind::updates);
     BOOST_TEST(out[0].sync.pulls ==

@@ -60,11 +60,11 @@ BOOST_AUTO_TEST_CASE(deltas_lead_through_any_sequence_of_changes_to_the_same_rec
             at->weight += 1;
         from.set_self(next);
         from.announce_self();
-        BOOST_REQUIRE(pass_on(from, steps, other) != Applied::gap);
+        BOOST_TEST_REQUIRE(pass_on(from, steps, other) != Applied::gap);
         BOOST_TEST_REQUIRE(*steps.find(other)->record == *from.find(other)->record);
         // Every reader passes on what it has to others as well as the writer does.
         if (rng.below(7) == 0) {
-            BOOST_REQUIRE(pass_on(steps, jumps, other) != Applied::gap);
+            BOOST_TEST_REQUIRE(pass_on(steps, jumps, other) != Applied::gap);
             BOOST_TEST_REQUIRE(*jumps.find(other)->record == *from.find(other)->record);
         }
     }

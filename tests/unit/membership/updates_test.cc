@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(whoever_waits_for_an_answer_gets_one_and_nobody_else_an_emp
     const Roster peers = roster(2);
     BOOST_TEST(make_updates(start, peers, LoadTable(), {}).empty());
     const auto answer = make_updates(start, peers, LoadTable(), {.seq = 5});
-    BOOST_REQUIRE(answer.size() == 1U);
+    BOOST_TEST_REQUIRE(answer.size() == 1U);
     BOOST_TEST(answer[0].kind == wire::SyncKind::updates);
     BOOST_TEST(answer[0].seq == 5U);
     BOOST_TEST(!answer[0].more);
@@ -42,9 +42,9 @@ BOOST_AUTO_TEST_CASE(a_peer_comes_with_its_fact_and_with_its_record_only_when_th
     const Roster peers = roster(2);
     const std::vector lacking{Pull{PeerId{101}, Generation{1}, 1}, Pull{PeerId{102}, {}, 0}, Pull{PeerId{300}, {}, 0}};
     const auto answer = make_updates(start, peers, LoadTable(), {.lacking = lacking});
-    BOOST_REQUIRE(answer.size() == 1U);
+    BOOST_TEST_REQUIRE(answer.size() == 1U);
     BOOST_TEST(answer[0].facts.size() == 2U);
-    BOOST_REQUIRE(answer[0].records.size() == 1U);
+    BOOST_TEST_REQUIRE(answer[0].records.size() == 1U);
     BOOST_TEST(answer[0].records[0].peer == PeerId{102});
 }
 
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_long_answer_is_cut_into_messages_that_encode_and_all_but_
         lacking.push_back({PeerId{id}, {}, 0});
     }
     const auto answer = make_updates(start, peers, LoadTable(), {.lacking = lacking, .seq = 3});
-    BOOST_REQUIRE(answer.size() > 1U);
+    BOOST_TEST_REQUIRE(answer.size() > 1U);
     std::size_t records = 0;
     for (std::size_t i = 0; i < answer.size(); ++i) {
         BOOST_TEST(answer[i].more == (i + 1 < answer.size()));

@@ -20,7 +20,7 @@ using exa::model::samples::bpe;
 
 std::vector<std::string> pieces(const GgufWriter& writer, std::string_view text) {
     const auto tokenizer = exa::model::samples::tokenizer_of(writer);
-    BOOST_REQUIRE(tokenizer != nullptr);
+    BOOST_TEST_REQUIRE(tokenizer != nullptr);
     std::vector<std::string> out;
     for (const TokenId token : tokenizer->encode(text)) out.push_back(tokenizer->decode({&token, 1}));
     return out;

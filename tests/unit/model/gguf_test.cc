@@ -87,14 +87,14 @@ BOOST_AUTO_TEST_CASE(what_was_written_is_read_back) {
     BOOST_TEST(gguf.get_floats("a.floats") == (std::vector<float>{1, -2}));
     BOOST_TEST(gguf.get_ints("a.ints") == (std::vector<std::int64_t>{3, -4}));
 
-    BOOST_REQUIRE(gguf.tensors().size() == 2U);
+    BOOST_TEST_REQUIRE(gguf.tensors().size() == 2U);
     const auto* const first = gguf.find("first");
-    BOOST_REQUIRE(first != nullptr);
+    BOOST_TEST_REQUIRE(first != nullptr);
     BOOST_TEST(first->type == TensorType::q8_0);
     BOOST_TEST(first->shape == (std::vector<std::uint64_t>{32, 2}));
     BOOST_TEST(first->data.size() == 68U);
     const auto* const second = gguf.find("second");
-    BOOST_REQUIRE(second != nullptr);
+    BOOST_TEST_REQUIRE(second != nullptr);
     BOOST_TEST((second->data.data() - file.data()) % 32 == 0);
     float last = 0;
     std::memcpy(&last, second->data.data() + 12, sizeof last);

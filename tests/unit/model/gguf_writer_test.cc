@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "model/gguf.h"
+#include "support/print.h"
 
 BOOST_AUTO_TEST_SUITE(gguf_writer)
 
@@ -31,7 +32,8 @@ BOOST_AUTO_TEST_CASE(tensor_data_is_aligned_and_nothing_follows_the_last) {
     BOOST_REQUIRE(parsed.has_value());
     const auto* const a = parsed.value().find("a");
     const auto* const b = parsed.value().find("b");
-    BOOST_REQUIRE((a != nullptr && b != nullptr));
+    BOOST_TEST_REQUIRE(a != nullptr);
+    BOOST_TEST_REQUIRE(b != nullptr);
     BOOST_TEST((a->data.data() - file.data()) % 32 == 0);
     BOOST_TEST(b->data.data() - a->data.data() == 32);
     BOOST_TEST(b->data.data() + b->data.size() == file.data() + file.size());

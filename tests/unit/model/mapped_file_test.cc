@@ -19,8 +19,8 @@ class TemporaryFile {
   public:
     explicit TemporaryFile(std::string_view content) {
         const int fd = ::mkstemp(path_.data());
-        BOOST_REQUIRE(fd >= 0);
-        BOOST_REQUIRE(::write(fd, content.data(), content.size()) == static_cast<ssize_t>(content.size()));
+        BOOST_TEST_REQUIRE(fd >= 0);
+        BOOST_TEST_REQUIRE(::write(fd, content.data(), content.size()) == static_cast<ssize_t>(content.size()));
         ::close(fd);
     }
     TemporaryFile(const TemporaryFile&) = delete;

@@ -1,4 +1,5 @@
 #include "model/quantize.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -66,7 +67,7 @@ BOOST_AUTO_TEST_CASE(q8_0_is_a_scale_and_32_signed_bytes) {
     values[1] = -127;
     values[31] = 63.6F;
     const Bytes out = quantized(TensorType::q8_0, values);
-    BOOST_REQUIRE(out.size() == 34U);
+    BOOST_TEST_REQUIRE(out.size() == 34U);
     BOOST_TEST(half_at(out, 0) == 1.0F);
     BOOST_TEST(out[2] == 127);
     BOOST_TEST(out[3] == 0x81);
@@ -77,7 +78,7 @@ BOOST_AUTO_TEST_CASE(q4_1_is_scale_minimum_and_nibbles_of_both_halves) {
     std::vector<float> values(32);
     for (std::size_t i = 0; i < 32; ++i) values[i] = 3 + 2 * static_cast<float>(i % 16);
     const Bytes out = quantized(TensorType::q4_1, values);
-    BOOST_REQUIRE(out.size() == 20U);
+    BOOST_TEST_REQUIRE(out.size() == 20U);
     BOOST_TEST(half_at(out, 0) == 2.0F);
     BOOST_TEST(half_at(out, 2) == 3.0F);
     for (std::size_t i = 0; i < 16; ++i) BOOST_TEST(out[4 + i] == (i | i << 4));
@@ -88,7 +89,7 @@ BOOST_AUTO_TEST_CASE(q4_0_gives_the_extreme_value_the_end_with_more_reach) {
     values[0] = 16;    // scale -2, level 0
     values[16] = -14;  // level 15
     const Bytes out = quantized(TensorType::q4_0, values);
-    BOOST_REQUIRE(out.size() == 18U);
+    BOOST_TEST_REQUIRE(out.size() == 18U);
     BOOST_TEST(half_at(out, 0) == -2.0F);
     BOOST_TEST(out[2] == 0xf0);
     BOOST_TEST(out[3] == 0x88);
@@ -96,10 +97,10 @@ BOOST_AUTO_TEST_CASE(q4_0_gives_the_extreme_value_the_end_with_more_reach) {
 
 BOOST_AUTO_TEST_CASE(five_bit_formats_keep_the_fifth_bits_apart) {
     const Bytes symmetric = quantized(TensorType::q5_0, ramp());
-    BOOST_REQUIRE(symmetric.size() == 22U);
+    BOOST_TEST_REQUIRE(symmetric.size() == 22U);
     BOOST_TEST(half_at(symmetric, 0) == 1.0F);
     const Bytes affine = quantized(TensorType::q5_1, ramp());
-    BOOST_REQUIRE(affine.size() == 24U);
+    BOOST_TEST_REQUIRE(affine.size() == 24U);
     BOOST_TEST(half_at(affine, 0) == 1.0F);
     BOOST_TEST(half_at(affine, 2) == -16.0F);
     // Levels 0 .. 31 in both: the fifth bit is set in the second half, the nibbles count up in each.

@@ -21,7 +21,7 @@ using Pieces = std::vector<std::string>;
 
 Pieces pieces(const GgufWriter& writer, std::string_view text) {
     const auto tokenizer = tokenizer_of(writer);
-    BOOST_REQUIRE(tokenizer != nullptr);
+    BOOST_TEST_REQUIRE(tokenizer != nullptr);
     return spellings(*tokenizer, tokenizer->encode(text));
 }
 
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(text_cannot_spell_a_control_or_byte_token) {
                                         {"41>", normal, -1}});
     BOOST_TEST(pieces(writer, "</s>") == (Pieces{"</", "s>"}));
     const auto tokenizer = tokenizer_of(writer);
-    BOOST_REQUIRE(tokenizer != nullptr);
+    BOOST_TEST_REQUIRE(tokenizer != nullptr);
     BOOST_TEST(tokenizer->decode(tokenizer->encode("<0x41>")) == "<0x41>");
 }
 

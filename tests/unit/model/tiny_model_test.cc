@@ -53,12 +53,12 @@ BOOST_AUTO_TEST_CASE(every_type_and_vocabulary_has_all_that_a_llama_needs) {
             BOOST_REQUIRE(rows.has_value());
             for (const char* name : {"token_embd.weight", "output.weight"}) {
                 const auto* const tensor = gguf.find(name);
-                BOOST_REQUIRE(tensor != nullptr);
+                BOOST_TEST_REQUIRE(tensor != nullptr);
                 BOOST_TEST(tensor->type == type);
                 BOOST_TEST(tensor->shape == (std::vector<std::uint64_t>{64, *rows}));
             }
             const auto* const keys = gguf.find("blk.0.attn_k.weight");
-            BOOST_REQUIRE(keys != nullptr);
+            BOOST_TEST_REQUIRE(keys != nullptr);
             BOOST_TEST(keys->shape == (std::vector<std::uint64_t>{64, 32}));
             BOOST_TEST(gguf.find("blk.1.attn_k.weight") == nullptr);
 
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(weights_keep_the_variance_of_what_they_multiply) {
     const auto parsed = exa::model::Gguf::parse(file);
     BOOST_REQUIRE(parsed.has_value());
     const auto* const tensor = parsed.value().find("blk.0.ffn_up.weight");
-    BOOST_REQUIRE(tensor != nullptr);
+    BOOST_TEST_REQUIRE(tensor != nullptr);
     double squares = 0;
     const std::size_t count = tensor->data.size() / sizeof(float);
     for (std::size_t i = 0; i < count; ++i) {

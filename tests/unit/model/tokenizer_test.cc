@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_SUITE(tokenizer)
 
 BOOST_AUTO_TEST_CASE(control_tokens_are_read_only_when_asked_for) {
     const auto tokenizer = tokenizer_of(bpe({{"<|a|>", TokenKind::control}, {"<|b|>", TokenKind::control}}, {}));
-    BOOST_REQUIRE(tokenizer != nullptr);
+    BOOST_TEST_REQUIRE(tokenizer != nullptr);
     BOOST_TEST(spellings(*tokenizer, tokenizer->encode("x<|a|>y<|b|>", {.parse_special = true})) ==
                (Pieces{"x", "<|a|>", "y", "<|b|>"}));
     const auto plain = tokenizer->encode("x<|a|>y");
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(control_tokens_are_read_only_when_asked_for) {
 
 BOOST_AUTO_TEST_CASE(user_defined_tokens_are_always_read) {
     const auto tokenizer = tokenizer_of(bpe({{"[img]", TokenKind::user_defined}}, {}));
-    BOOST_REQUIRE(tokenizer != nullptr);
+    BOOST_TEST_REQUIRE(tokenizer != nullptr);
     BOOST_TEST(spellings(*tokenizer, tokenizer->encode("a[img]")) == (Pieces{"a", "[img]"}));
     BOOST_TEST(tokenizer->decode(std::vector<TokenId>{0}) == "[img]");
 }
@@ -57,14 +57,14 @@ BOOST_AUTO_TEST_CASE(user_defined_tokens_are_always_read) {
 BOOST_AUTO_TEST_CASE(of_special_tokens_at_one_place_the_longest_is_taken) {
     const auto tokenizer =
         tokenizer_of(bpe({{"<a", TokenKind::control}, {"<a>", TokenKind::control}, {"<a>>", TokenKind::control}}, {}));
-    BOOST_REQUIRE(tokenizer != nullptr);
+    BOOST_TEST_REQUIRE(tokenizer != nullptr);
     BOOST_TEST(tokenizer->encode("<a><a<a>>>", {.parse_special = true}) ==
                (std::vector<TokenId>{1, 0, 2, tokenizer->encode(">").at(0)}));
 }
 
 BOOST_AUTO_TEST_CASE(segments_merge_across_their_ends_but_only_markup_is_read) {
     const auto tokenizer = tokenizer_of(bpe({{"<|a|>", TokenKind::control}}, {{"\n", "\n"}}));
-    BOOST_REQUIRE(tokenizer != nullptr);
+    BOOST_TEST_REQUIRE(tokenizer != nullptr);
     const std::vector<TextSegment> lines = {{"<|a|>u\n", true}, {"\n", false}, {"<|a|>", true}};
     BOOST_TEST(
         (spellings(*tokenizer, tokenizer->encode(lines, false)) == Pieces{"<|a|>", "u", "\u010a\u010a", "<|a|>"}));
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(a_beginning_of_text_token_is_added_when_file_and_caller_wan
         writer.set_uint("tokenizer.ggml.bos_token_id", 0);
         if (wanted) writer.set_bool("tokenizer.ggml.add_bos_token", *wanted);
         const auto tokenizer = tokenizer_of(writer);
-        BOOST_REQUIRE(tokenizer != nullptr);
+        BOOST_TEST_REQUIRE(tokenizer != nullptr);
         return tokenizer;
     };
     BOOST_TEST(make(true)->encode("a", {.add_bos = true}).size() == 2U);
@@ -91,14 +91,14 @@ BOOST_AUTO_TEST_CASE(a_beginning_of_text_token_is_added_when_file_and_caller_wan
     BOOST_TEST(make(false)->encode("a", {.add_bos = true}).size() == 1U);
     BOOST_TEST(make(std::nullopt)->encode("a", {.add_bos = true}).size() == 1U);
     const auto spm = tokenizer_of(exa::model::samples::spm({}));
-    BOOST_REQUIRE(spm != nullptr);
+    BOOST_TEST_REQUIRE(spm != nullptr);
     BOOST_TEST(spm->encode("", {.add_bos = true}).size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(the_space_before_a_text_follows_each_special_token) {
     GgufWriter writer = exa::model::samples::spm({{"a", TokenKind::normal, -1}, {"\u2581", TokenKind::normal, -2}});
     const auto tokenizer = tokenizer_of(writer);
-    BOOST_REQUIRE(tokenizer != nullptr);
+    BOOST_TEST_REQUIRE(tokenizer != nullptr);
     BOOST_TEST(spellings(*tokenizer, tokenizer->encode("a<s>a</s>", {.add_bos = true, .parse_special = true})) ==
                (Pieces{"<s>", "\u2581", "a", "<s>", "\u2581", "a", "</s>"}));
 }
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(ends_are_eos_eot_and_the_names_known_for_it) {
     writer.set_uint("tokenizer.ggml.eos_token_id", 2);
     writer.set_uint("tokenizer.ggml.eot_token_id", 3);
     const auto tokenizer = tokenizer_of(writer);
-    BOOST_REQUIRE(tokenizer != nullptr);
+    BOOST_TEST_REQUIRE(tokenizer != nullptr);
     BOOST_TEST(tokenizer->end_tokens() == (std::vector<TokenId>{0, 2, 3}));
     BOOST_TEST(tokenizer->is_end(2));
     BOOST_TEST(!tokenizer->is_end(1));

@@ -124,7 +124,8 @@ BOOST_AUTO_TEST_CASE(qwen2_biases_are_read_and_used) {
     const auto plain = load(spec);
     spec.biases = true;
     const auto biased = load(spec);
-    BOOST_TEST_REQUIRE((plain.has_value() && biased.has_value()));
+    BOOST_TEST_REQUIRE(plain.has_value());
+    BOOST_TEST_REQUIRE(biased.has_value());
     BOOST_TEST(biased.value()->layers()[0].k.bias.size() == 16U);
     LlamaModel without(plain.value(), 1);
     LlamaModel with(biased.value(), 1);

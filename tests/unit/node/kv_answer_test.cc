@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(segments_go_out_in_the_order_of_the_question_those_not_here
         if (is<KvAnswer::End>(part)) break;
         sent.push_back(std::get<KvAnswer::Segment>(*part).segment);
     }
-    BOOST_REQUIRE(sent.size() == 3U);
+    BOOST_TEST_REQUIRE(sent.size() == 3U);
     BOOST_TEST(std::ranges::equal(sent[0]->view(), body(1)->view()));
     BOOST_TEST(sent[1] == nullptr);
     BOOST_TEST(std::ranges::equal(sent[2]->view(), body(3)->view()));

@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(segments_are_delivered_in_order_however_they_arrive) {
     World world;
     const auto numbers = world.chain_of_one_owner(3);
     const Exchange::Send send = world.fetch(numbers);
-    BOOST_REQUIRE(send.question.items.size() == 3U);
+    BOOST_TEST_REQUIRE(send.question.items.size() == 3U);
     world.replicator.handle_segment(world.now, send.id, 2, good(numbers[2]));
     world.replicator.handle_segment(world.now, send.id, 1, good(numbers[1]));
     BOOST_TEST(world.take<Exchange::Deliver>().empty());
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_corrupt_segment_is_counted_and_ends_the_run) {
     const Exchange::Send send = world.fetch(numbers);
     world.replicator.handle_segment(world.now, send.id, 0, {nullptr, 4096});
     const auto over = world.take<Exchange::FetchOver>();
-    BOOST_REQUIRE(over.size() == 1U);
+    BOOST_TEST_REQUIRE(over.size() == 1U);
     BOOST_TEST(over[0].prefix == 0U);
     const KvReplicatorStatus status = world.replicator.status();
     BOOST_TEST(status.fetched == 1U);
@@ -155,14 +155,14 @@ BOOST_AUTO_TEST_CASE(an_answer_longer_than_its_question_allows_has_failed) {
     World world;
     world.replicator.fetch_chain(world.now, {key(world.foreign())}, {false});
     const auto sends = world.take<Exchange::Send>();
-    BOOST_REQUIRE(sends.size() == 2U);
+    BOOST_TEST_REQUIRE(sends.size() == 2U);
     BOOST_TEST(!world.replicator.handle_bytes(world.now, sends[0].id, std::string(45, 'x')));
     BOOST_TEST(!world.replicator.handle_bytes(world.now, sends[0].id, "more"));
     // Of nothing, of half an item, of a failure: none of them is an answer.
     BOOST_TEST(world.replicator.handle_bytes(world.now, sends[1].id, std::string(20, 'x')));
     world.replicator.handle_end(world.now, sends[1].id);
     const auto over = world.take<Exchange::FetchOver>();
-    BOOST_REQUIRE(over.size() == 1U);
+    BOOST_TEST_REQUIRE(over.size() == 1U);
     BOOST_TEST(over[0].prefix == 0U);
 }
 
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(progress_holds_off_the_timeout_of_a_fetch_for_the_disk) {
     while (!world.replicator.placement().owns(self, key(number))) ++number;
     world.replicator.handle_offer(world.now, {1}, PeerId{2}, {kv::QuestionKind::offer, {item(number, 1 << 20)}});
     const auto sends = world.take<Exchange::Send>();
-    BOOST_REQUIRE(sends.size() == 1U);
+    BOOST_TEST_REQUIRE(sends.size() == 1U);
     for (int second = 0; second < 30; ++second) {
         world.now += seconds{1};
         world.replicator.handle_progress(world.now, sends[0].id);
@@ -209,13 +209,13 @@ BOOST_AUTO_TEST_CASE(an_offer_is_answered_when_what_was_fetched_for_it_is_stored
     while (!world.replicator.placement().owns(self, key(number))) ++number;
     world.replicator.handle_offer(world.now, {9}, PeerId{2}, {kv::QuestionKind::offer, {item(number)}});
     const auto sends = world.take<Exchange::Send>();
-    BOOST_REQUIRE(sends.size() == 1U);
+    BOOST_TEST_REQUIRE(sends.size() == 1U);
     world.replicator.handle_segment(world.now, sends[0].id, 0, good(number));
     const auto stores = world.take<Exchange::Store>();
-    BOOST_REQUIRE(stores.size() == 1U);
+    BOOST_TEST_REQUIRE(stores.size() == 1U);
     world.replicator.handle_stored(world.now, stores[0].item, kv::OfferOutcome::held);
     const auto answers = world.take<KvReplicator::Answer>();
-    BOOST_REQUIRE(answers.size() == 1U);
+    BOOST_TEST_REQUIRE(answers.size() == 1U);
     BOOST_TEST(answers[0].id == kv::OfferId{9});
     BOOST_TEST(kv::decode_outcomes(answers[0].body, 1).value() == std::vector{kv::OfferOutcome::held});
 }
@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(a_move_takes_segments_that_are_here_to_a_peer_in_reach) {
     BOOST_TEST(world.replicator.move(world.now, PeerId{77}, keys) == std::nullopt);
     BOOST_TEST(world.replicator.move(world.now, PeerId{3}, keys) == std::optional<std::size_t>(1));
     const auto sends = world.take<Exchange::Send>();
-    BOOST_REQUIRE(sends.size() == 1U);
+    BOOST_TEST_REQUIRE(sends.size() == 1U);
     BOOST_TEST(sends[0].question.kind == kv::QuestionKind::move);
     world.replicator.handle_view(world.now, view_of(3, {3}));
     BOOST_TEST(world.replicator.move(world.now, PeerId{3}, keys) == std::nullopt);
@@ -311,22 +311,22 @@ BOOST_AUTO_TEST_CASE(cold_sizes_that_do_not_fit_the_question_mean_that_nothing_i
     world.take_all();
     world.replicator.fetch_chain(world.now, {key(1), key(2)}, {false, false});
     auto looks = world.take<Exchange::LookupCold>();
-    BOOST_REQUIRE(looks.size() == 1U);
+    BOOST_TEST_REQUIRE(looks.size() == 1U);
     world.replicator.handle_cold_sizes(world.now, looks[0].id, std::vector<std::uint32_t>{1});
     auto over = world.take<Exchange::FetchOver>();
-    BOOST_REQUIRE(over.size() == 1U);
+    BOOST_TEST_REQUIRE(over.size() == 1U);
     BOOST_TEST(over[0].prefix == 0U);
 
     world.replicator.fetch_chain(world.now, {key(1), key(2)}, {false, false});
     looks = world.take<Exchange::LookupCold>();
-    BOOST_REQUIRE(looks.size() == 1U);
+    BOOST_TEST_REQUIRE(looks.size() == 1U);
     world.replicator.handle_cold_sizes(world.now, looks[0].id, std::vector<std::uint32_t>{4096, 4096});
     const auto reads = world.take<Exchange::ReadCold>();
-    BOOST_REQUIRE(reads.size() == 1U);
+    BOOST_TEST_REQUIRE(reads.size() == 1U);
     world.replicator.handle_segment(world.now, reads[0].id, 1, {body(2)});
     world.replicator.handle_segment(world.now, reads[0].id, 0, {body(1)});
     over = world.take<Exchange::FetchOver>();
-    BOOST_REQUIRE(over.size() == 1U);
+    BOOST_TEST_REQUIRE(over.size() == 1U);
     BOOST_TEST(over[0].prefix == 2U);
     BOOST_TEST(world.replicator.status().fetched == 0U);
 }

@@ -68,7 +68,9 @@ BOOST_AUTO_TEST_CASE(a_stream_ends_when_all_choices_have) {
     BOOST_TEST_REQUIRE(finished.size() == 1u);
     BOOST_TEST(choice(finished[0]).at("index") == 1);
     BOOST_TEST(choice(finished[0]).at("finish_reason") == "length");
-    BOOST_TEST((stream.finished(1) && !stream.finished(0) && !stream.all_finished()));
+    BOOST_TEST(stream.finished(1));
+    BOOST_TEST(!stream.finished(0));
+    BOOST_TEST(!stream.all_finished());
     BOOST_TEST(choice(events(stream.finish(0, Finish::stop)).at(0)).at("finish_reason") == "stop");
     BOOST_TEST(stream.all_finished());
     const auto last = events(stream.end({5, 1}));
@@ -81,7 +83,8 @@ BOOST_AUTO_TEST_CASE(a_stream_ends_when_all_choices_have) {
 BOOST_AUTO_TEST_CASE(each_choice_has_its_own_stop_and_offsets) {
     AnswerStream stream(head(Shape::completion, true), {"END"});
     stream.token(0, 0, "xEND", false);
-    BOOST_TEST((stream.stopped(0) && !stream.stopped(1)));
+    BOOST_TEST(stream.stopped(0));
+    BOOST_TEST(!stream.stopped(1));
     stream.token(1, 0, "y", false);
     BOOST_TEST(stream.tokens(0) == 1u);
     BOOST_TEST(stream.completion_tokens() == 2u);

@@ -31,7 +31,8 @@ std::vector<json::value> events(std::string_view bytes, std::int64_t first) {
     while (!bytes.empty()) {
         const std::size_t line = bytes.find('\n');
         const std::size_t end = bytes.find("\n\n");
-        BOOST_TEST_REQUIRE((bytes.starts_with("event: ") && end != std::string_view::npos));
+        BOOST_TEST_REQUIRE(bytes.starts_with("event: "));
+        BOOST_TEST_REQUIRE(end != std::string_view::npos);
         BOOST_TEST_REQUIRE(bytes.substr(line + 1).starts_with("data: "));
         all.push_back(json::parse(std::string(bytes.substr(line + 7, end - line - 7))));
         BOOST_TEST(std::string(all.back().at("type").as_string()) == bytes.substr(7, line - 7));

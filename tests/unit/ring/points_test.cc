@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::ring;
@@ -33,10 +34,10 @@ BOOST_AUTO_TEST_CASE(a_gap_leads_to_the_same_members_point_before) {
     const auto circle = Points::build(members(1, 9), nullptr);
     for (std::size_t point = 0; point < circle->size(); ++point) {
         const std::size_t gap = circle->gap(point);
-        BOOST_REQUIRE(gap <= circle->size());
+        BOOST_TEST_REQUIRE(gap <= circle->size());
         BOOST_TEST(circle->owner((point + circle->size() - gap) % circle->size()) == circle->owner(point));
         for (std::size_t back = 1; back < gap; ++back)
-            BOOST_REQUIRE(circle->owner((point + circle->size() - back) % circle->size()) != circle->owner(point));
+            BOOST_TEST_REQUIRE(circle->owner((point + circle->size() - back) % circle->size()) != circle->owner(point));
     }
 }
 

@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(only_ready_replicas_of_alive_and_suspect_peers_are_on_the_r
 BOOST_AUTO_TEST_CASE(a_model_is_known_until_its_last_peer_is_lost) {
     Cluster cluster(1, 1);
     cluster.peer(1).liveness = membership::Liveness::dead;
-    BOOST_REQUIRE(cluster.routing_view()->pools_of("m").size() == 1u);
+    BOOST_TEST_REQUIRE(cluster.routing_view()->pools_of("m").size() == 1u);
     BOOST_TEST(cluster.routing_view()->pools_of("m").front().count == 0u);
     BOOST_TEST(cluster.routing_view()->pools_of("m").front().ring->empty());
     cluster.peer(1).liveness = membership::Liveness::lost;
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(the_layout_is_shared_while_members_stay_and_loads_are_not) 
     const auto second = cluster.routing_view();
     BOOST_TEST(first->layout() == second->layout());
     BOOST_TEST(first->loads().empty());
-    BOOST_REQUIRE(second->loads().size() == 1U);
+    BOOST_TEST_REQUIRE(second->loads().size() == 1U);
     BOOST_TEST(second->loads()[0]->entries.at(0).report.in_flight == 7U);
     BOOST_TEST(second->number() == first->number() + 1);
 }
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(a_replica_is_found_by_its_peer_in_whichever_pool_it_is) {
     const auto layout = cluster.routing_view()->layout();
     BOOST_TEST(layout->replicas_of(PeerId{4}).empty());
     const auto places = layout->replicas_of(PeerId{2});
-    BOOST_REQUIRE(places.size() == 3U);
+    BOOST_TEST_REQUIRE(places.size() == 3U);
     for (std::uint16_t slot = 0; slot < 3; ++slot) {
         BOOST_TEST(places[slot].id.slot == slot);
         BOOST_TEST(layout->replicas[places[slot].index].record->id == places[slot].id);

@@ -36,7 +36,7 @@ struct World {
         cluster.run_until(cluster.now() + seconds{30});
         BOOST_TEST_REQUIRE(cluster.peer(0).node->membership().roster().find(id)->liveness ==
                            membership::Liveness::dead);
-        BOOST_REQUIRE(oracles.violation_count() == 0U);
+        BOOST_TEST_REQUIRE(oracles.violation_count() == 0U);
     }
 
     // What the oracles say when peer 0 takes it for alive again.
@@ -115,7 +115,9 @@ BOOST_AUTO_TEST_CASE(the_death_of_an_earlier_instance_of_the_same_generation_is_
         cluster.boot(4, cluster.now());
         cluster.run_until(cluster.now() + std::chrono::milliseconds{10});
     }
-    BOOST_REQUIRE((again.is_up() && again.boots == 3U && again.generation == Generation{2}));
+    BOOST_TEST_REQUIRE(again.is_up());
+    BOOST_TEST_REQUIRE(again.boots == 3U);
+    BOOST_TEST_REQUIRE(again.generation == Generation{2});
     const auto tell = [&](std::uint64_t incarnation) {
         oracles.on_told(cluster.now(), cluster.peer(0),
                         {Told::dead, again.id, Generation{2}, cluster.peer(1).id, false, Incarnation{incarnation},

@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(one_seed_is_one_history_and_another_seed_another) {
 BOOST_AUTO_TEST_CASE(a_crash_is_measured_and_passes) {
     const Outcome outcome = run(make(small + crash), {});
     BOOST_TEST(outcome.verdict == Verdict::pass);
-    BOOST_REQUIRE(outcome.measured.detect_all.size() == 1U);
+    BOOST_TEST_REQUIRE(outcome.measured.detect_all.size() == 1U);
     BOOST_TEST(outcome.measured.detect_all[0] > 2.0);
     BOOST_TEST(outcome.measured.detect_all[0] < 10.0);
     BOOST_TEST(outcome.measured.false_deaths == 0U);

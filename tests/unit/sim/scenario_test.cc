@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(keys_are_read_with_their_units) {
     BOOST_TEST(parsed.value().duration.count() == 2'500'000);
     BOOST_TEST(parsed.value().cluster.peers == 9U);
     BOOST_TEST(parsed.value().cluster.net.loss == 0.25);
-    BOOST_REQUIRE(parsed.value().plan.size() == 1U);
+    BOOST_TEST_REQUIRE(parsed.value().plan.size() == 1U);
     BOOST_TEST(parsed.value().plan[0].kind == FaultKind::pause);
     BOOST_TEST(parsed.value().plan[0].at.count() == 1'500'000);
     BOOST_TEST(parsed.value().plan[0].count == 3U);

@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(wait_ends_at_its_deadline) {
     BOOST_TEST(bench.errors.empty());
     bench.now += seconds(1);
     bench.limiter->expire();
-    BOOST_REQUIRE(bench.errors.size() == 1U);
+    BOOST_TEST_REQUIRE(bench.errors.size() == 1U);
     BOOST_TEST(bench.errors.front() == engine::errc::deadline);
 }
 

@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(tokens_arrive_in_order_and_the_count_returns_to_zero) {
     const auto host = make_host();
     BOOST_TEST(host->submit(request(1, 100), ears.sink()).has_value());
     const auto heard = ears.wait_for_ends(1);
-    BOOST_REQUIRE(heard.size() == 100U);
+    BOOST_TEST_REQUIRE(heard.size() == 100U);
     for (std::uint32_t i = 0; i < 100; ++i) BOOST_TEST(heard[i].offset == i);
     BOOST_TEST(heard.back().finish == FinishReason::length);
     while (host->load().in_flight != 0) std::this_thread::yield();
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(request_that_the_engine_refuses_fails_once) {
     const auto host = make_host();
     BOOST_TEST(host->submit(request(666, 5), ears.sink()).has_value());
     const auto heard = ears.wait_for_ends(1);
-    BOOST_REQUIRE(heard.size() == 1U);
+    BOOST_TEST_REQUIRE(heard.size() == 1U);
     BOOST_TEST(heard.front().finish == FinishReason::failed);
     while (host->load().in_flight != 0) std::this_thread::yield();
 }

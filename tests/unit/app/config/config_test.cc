@@ -6,6 +6,7 @@
 #include <string>
 
 #include "app/config/options.h"
+#include "support/print.h"
 
 BOOST_AUTO_TEST_SUITE(config)
 
@@ -111,14 +112,14 @@ BOOST_AUTO_TEST_CASE(explicit_membership_keys_override_the_profile_wherever_that
     const auto config = effective("[membership]\nlost_after_ms = 7000\n", {{"membership.profile", "hpc"}}).value();
     auto expected = exa::membership::hpc();
     expected.lost_after = std::chrono::seconds(7);
-    BOOST_CHECK(config.values.membership == expected);
+    BOOST_TEST(config.values.membership == expected);
     const auto source = [&](std::string_view name) {
         return to_string(config.sources[static_cast<std::size_t>(find_option(name) - peer_options().data())]);
     };
     BOOST_TEST(source("membership.profile") == "flag");
     BOOST_TEST(source("membership.lost_after_ms") == "file");
     BOOST_TEST(source("membership.probe_interval_ms") == "profile");
-    BOOST_CHECK(load("").membership == exa::membership::lan());
+    BOOST_TEST(load("").membership == exa::membership::lan());
 }
 
 BOOST_AUTO_TEST_CASE(values_that_contradict_each_other_are_refused_by_name) {

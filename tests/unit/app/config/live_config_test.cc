@@ -9,6 +9,7 @@
 #include <string>
 
 #include "app/config/config_json.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::app;
@@ -36,7 +37,7 @@ BOOST_AUTO_TEST_CASE(live_options_change_and_the_others_are_named_and_stay) {
     std::uint32_t applied = 0;
     live.on_change([&](const PeerConfig& config) {
         ++applied;
-        BOOST_CHECK(config.router.queue_wait == std::chrono::milliseconds(250));
+        BOOST_TEST(config.router.queue_wait == std::chrono::milliseconds(250));
         BOOST_TEST(config.rack == "r1");
     });
     write("rack = 'r2'\n[router]\nqueue_wait_ms = 250\n[log]\nlevel = 'debug'\n");
@@ -51,7 +52,7 @@ BOOST_AUTO_TEST_CASE(live_options_change_and_the_others_are_named_and_stay) {
     BOOST_TEST(report.needs_restart[0].after == "r2");
     BOOST_TEST(applied == 1U);
     BOOST_TEST(live.now().values.rack == "r1");
-    BOOST_CHECK(live.now().values.log.level == LogLevel::debug);
+    BOOST_TEST(live.now().values.log.level == LogLevel::debug);
 }
 
 BOOST_AUTO_TEST_CASE(a_bad_file_changes_nothing_and_says_why) {
@@ -62,7 +63,7 @@ BOOST_AUTO_TEST_CASE(a_bad_file_changes_nothing_and_says_why) {
           "[log]\nlevel = 'debug'\n[router]\nbreaker_open_ms = 60000\nbreaker_open_max_ms = 2000\n"}) {
         write(text);
         BOOST_TEST(live.reload(log).has_error());
-        BOOST_CHECK(live.now().values.log.level == LogLevel::info);
+        BOOST_TEST(live.now().values.log.level == LogLevel::info);
     }
     write("[router]\nqueue_wait_ms = -1\n");
     BOOST_TEST(live.reload(log).error().detail ==
@@ -75,7 +76,7 @@ BOOST_AUTO_TEST_CASE(flags_of_the_start_override_the_file_that_is_reloaded) {
     const ReloadReport report = live.reload(log).value();
     BOOST_TEST(report.changed.empty());
     BOOST_TEST(report.needs_restart.empty());
-    BOOST_CHECK(live.now().values.drain_time == std::chrono::seconds(30));
+    BOOST_TEST(live.now().values.drain_time == std::chrono::seconds(30));
 }
 
 BOOST_AUTO_TEST_CASE(operators_see_values_and_where_they_come_from) {

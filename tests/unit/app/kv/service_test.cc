@@ -277,7 +277,7 @@ BOOST_AUTO_TEST_CASE(without_a_disk_memory_is_all_there_is) {
 
 BOOST_AUTO_TEST_CASE(what_ages_on_the_disk_goes_to_the_cold_tier_and_peers_can_fetch_it_from_there) {
     std::string directory = "/var/tmp/exaserve-kv-service-XXXXXX";
-    BOOST_REQUIRE(::mkdtemp(directory.data()) != nullptr);
+    BOOST_TEST_REQUIRE(::mkdtemp(directory.data()) != nullptr);
     NullLog log;
     auto owned = std::make_unique<FakeDisk>();
     FakeDisk& disk = *owned;

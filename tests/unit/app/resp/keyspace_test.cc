@@ -240,7 +240,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_set_goes_to_the_owners_part_by_part_and_counts_u
     BOOST_TEST(mine.get("a").size() == 20'000'000u);
     disk.wait_for_puts(3);
     mine.restart();
-    BOOST_REQUIRE(peer.told.size() == 3u);
+    BOOST_TEST_REQUIRE(peer.told.size() == 3u);
     for (const auto& [key, stamp, is_sealed] : peer.told) BOOST_TEST(is_sealed);
     // On the disk, so its owners may not have it yet.
     BOOST_TEST(mine.get("a").size() == 20'000'000u);
@@ -265,7 +265,7 @@ BOOST_FIXTURE_TEST_CASE(removing_what_only_an_owner_has_leaves_a_tombstone_for_i
     BOOST_TEST(mine.number(Verb::remove, {"a", "b", "a"}) == 1);
     BOOST_TEST(mine.get("a") == "(none)");
     mine.restart();
-    BOOST_REQUIRE(peer.told.size() == 1u);
+    BOOST_TEST_REQUIRE(peer.told.size() == 1u);
     const auto removal = disk.find(std::get<0>(peer.told[0]));
     BOOST_REQUIRE(removal.has_value());
     BOOST_TEST(removal->kind == kv::SegmentKind::tombstone);
@@ -386,7 +386,7 @@ BOOST_AUTO_TEST_CASE(large_values_come_in_parts_and_come_back_whole_or_not_at_al
     fixture.restart();
     // One part goes, as an eviction takes it.
     const auto infos = disk.list(std::nullopt, 10);
-    BOOST_REQUIRE(infos.size() == 3u);
+    BOOST_TEST_REQUIRE(infos.size() == 3u);
     const auto part = std::ranges::min(infos, {}, &io::StoredInfo::bytes).key;
     disk.erase(std::span(&part, 1));
     BOOST_TEST(fixture.get("a") == "(none)");

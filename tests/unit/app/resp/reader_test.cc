@@ -4,6 +4,7 @@
 #include <future>
 #include <optional>
 
+#include "support/print.h"
 #include "unit/app/resp/parts.h"
 
 using namespace exa;
@@ -80,8 +81,8 @@ BOOST_AUTO_TEST_CASE(what_was_read_from_the_disk_stays_in_memory) {
     FakeDisk disk;
     Fixture f(&disk);
     for (const auto& part : f.sealed_parts("a", {full, full, "3"}, 5)) disk.keep(part);
-    BOOST_TEST((f.text("a") == full + full + "3"));
-    BOOST_TEST((f.text("a") == full + full + "3"));
+    BOOST_TEST(f.text("a") == full + full + "3");
+    BOOST_TEST(f.text("a") == full + full + "3");
     BOOST_TEST(f.counters.hits_disk == 1u);
     BOOST_TEST(f.counters.hits_memory == 1u);
 }

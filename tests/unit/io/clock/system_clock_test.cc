@@ -1,4 +1,5 @@
 #include "io/clock/system_clock.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -12,8 +13,8 @@ BOOST_AUTO_TEST_CASE(now_is_the_steady_clock_in_microseconds) {
     const auto before = Steady::now();
     const auto now = SystemClock::to_steady(clock.now());
     const auto after = Steady::now();
-    BOOST_TEST((now >= before - std::chrono::microseconds(1)));
-    BOOST_TEST((now <= after));
+    BOOST_TEST(now >= before - std::chrono::microseconds(1));
+    BOOST_TEST(now <= after);
 }
 
 BOOST_AUTO_TEST_CASE(wall_time_is_unix_time) {
@@ -22,7 +23,7 @@ BOOST_AUTO_TEST_CASE(wall_time_is_unix_time) {
 }
 
 BOOST_AUTO_TEST_CASE(never_is_never) {
-    BOOST_TEST((SystemClock::to_steady(exa::time_never) == Steady::time_point::max()));
+    BOOST_TEST(SystemClock::to_steady(exa::time_never) == Steady::time_point::max());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,5 @@
 #include "io/http/message.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 #include <string>
@@ -11,8 +12,8 @@ BOOST_AUTO_TEST_SUITE(message)
 
 BOOST_AUTO_TEST_CASE(header_names_compare_without_case) {
     HttpHeaders headers{{"X-Session-Id", "abc"}, {"accept", "a"}, {"Accept", "b"}};
-    BOOST_TEST((headers.find("x-session-id") == "abc"));
-    BOOST_TEST((headers.find("ACCEPT") == "a"));
+    BOOST_TEST(headers.find("x-session-id") == "abc");
+    BOOST_TEST(headers.find("ACCEPT") == "a");
     BOOST_TEST(!headers.find("x-session").has_value());
     BOOST_TEST(!headers.find("").has_value());
 }
@@ -29,12 +30,12 @@ BOOST_AUTO_TEST_CASE(headers_give_what_was_added_in_its_order) {
         {"b", ""}, {"", "no name"}, {"large", large}, {"b", "again"}};
     for (const HttpHeaders& one : {headers, HttpHeaders(headers)}) {
         BOOST_TEST(one.size() == 4U);
-        BOOST_TEST((std::vector<std::pair<std::string, std::string>>(one.begin(), one.end()) == expected));
-        BOOST_TEST((one.find("B") == ""));
-        BOOST_TEST((one.find("LARGE") == large));
+        BOOST_TEST((std::vector<std::pair<std::string, std::string>>(one.begin(), one.end())) == expected);
+        BOOST_TEST(one.find("B") == "");
+        BOOST_TEST(one.find("LARGE") == large);
     }
     const HttpHeaders none;
-    BOOST_TEST((none.begin() == none.end()));
+    BOOST_TEST(none.begin() == none.end());
 }
 
 BOOST_AUTO_TEST_CASE(errors_have_the_shape_that_openai_clients_read) {
@@ -43,7 +44,7 @@ BOOST_AUTO_TEST_CASE(errors_have_the_shape_that_openai_clients_read) {
     BOOST_TEST(
         response.body ==
         R"({"error":{"message":"Too big.","type":"invalid_request_error","param":null,"code":"request_too_large"}})");
-    BOOST_TEST((response.headers.find("content-type") == "application/json"));
+    BOOST_TEST(response.headers.find("content-type") == "application/json");
 }
 
 BOOST_AUTO_TEST_CASE(every_status_has_a_phrase) {

@@ -8,6 +8,7 @@
 
 #include "base/rng.h"
 #include "io/http/request_parser.h"
+#include "support/print.h"
 
 using namespace exa::io;
 
@@ -59,7 +60,7 @@ void must_agree(const std::string& bytes) {
     BOOST_TEST(plain.query == other->query);
     BOOST_TEST(plain.body == other->body);
     BOOST_TEST(plain.keep_alive == other->keep_alive, bytes);
-    BOOST_TEST((fields_of(plain) == fields_of(*other)), bytes);
+    BOOST_TEST(fields_of(plain) == fields_of(*other), bytes);
 }
 
 const std::string post =
@@ -73,11 +74,11 @@ BOOST_AUTO_TEST_SUITE(plain_request)
 BOOST_AUTO_TEST_CASE(a_whole_request_is_taken_and_no_byte_more) {
     HttpRequest request;
     const auto taken = read_plain_request(post + "GET ", header_max, body_max, request);
-    BOOST_TEST((taken == post.size()));
+    BOOST_TEST(taken == post.size());
     BOOST_TEST(request.path == "/v1/chat/completions");
     BOOST_TEST(request.query == "a=b");
     BOOST_TEST(request.body == "hello");
-    BOOST_TEST((request.headers.find("x-session-id") == "s 1"));
+    BOOST_TEST(request.headers.find("x-session-id") == "s 1");
     must_agree(post);
 }
 

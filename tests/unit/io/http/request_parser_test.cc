@@ -1,4 +1,5 @@
 #include "io/http/request_parser.h"
+#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -34,7 +35,7 @@ BOOST_AUTO_TEST_CASE(target_is_split_at_the_question_mark) {
     BOOST_TEST(request.method == "GET");
     BOOST_TEST(request.path == "/v1/models");
     BOOST_TEST(request.query == "a=b?c");
-    BOOST_TEST((request.headers.find("x-id") == "7"));
+    BOOST_TEST(request.headers.find("x-id") == "7");
     BOOST_TEST(request.keep_alive);
 }
 
@@ -42,7 +43,7 @@ BOOST_AUTO_TEST_CASE(bytes_of_the_next_request_are_left) {
     RequestParser parser(1'000, 100);
     const std::string_view first = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nab";
     const auto taken = parser.feed(std::string(first) + "GET /next");
-    BOOST_TEST((taken == first.size()));
+    BOOST_TEST(taken == first.size());
     BOOST_TEST(parser.done());
     BOOST_TEST(parser.take().body == "ab");
 }

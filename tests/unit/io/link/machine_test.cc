@@ -6,6 +6,7 @@
 
 #include "io/errc.h"
 #include "machine_pair.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::io;
@@ -62,9 +63,9 @@ BOOST_AUTO_TEST_CASE(hellos_tell_each_end_who_the_other_is) {
     pair.greet();
     BOOST_TEST(pair.dialler.machine.greeted());
     BOOST_TEST(pair.acceptor.machine.greeted());
-    BOOST_TEST((pair.dialler.machine.peer() == MachinePair::peer_b));
-    BOOST_TEST((pair.acceptor.machine.peer() == MachinePair::peer_a));
-    BOOST_TEST((pair.acceptor.machine.generation() == Generation{1}));
+    BOOST_TEST(pair.dialler.machine.peer() == MachinePair::peer_b);
+    BOOST_TEST(pair.acceptor.machine.peer() == MachinePair::peer_a);
+    BOOST_TEST(pair.acceptor.machine.generation() == Generation{1});
 }
 
 BOOST_AUTO_TEST_CASE(acceptor_says_nothing_before_it_has_judged_the_hello) {
@@ -79,9 +80,9 @@ BOOST_AUTO_TEST_CASE(dialler_that_means_another_peer_gets_a_goodbye_that_says_so
     pair.acceptor.machine.greet(PeerId{}, std::nullopt);
     pair.flush();
     BOOST_TEST_REQUIRE(pair.acceptor.machine.refusal().has_value());
-    BOOST_TEST((pair.acceptor.machine.refusal()->code == io::errc::wrong_peer));
+    BOOST_TEST(pair.acceptor.machine.refusal()->code == io::errc::wrong_peer);
     BOOST_TEST_REQUIRE(pair.dialler.failure.has_value());
-    BOOST_TEST((pair.dialler.failure->code == io::errc::wrong_peer));
+    BOOST_TEST(pair.dialler.failure->code == io::errc::wrong_peer);
 }
 
 BOOST_AUTO_TEST_CASE(hello_must_match_what_the_transport_has_proven) {
@@ -90,20 +91,20 @@ BOOST_AUTO_TEST_CASE(hello_must_match_what_the_transport_has_proven) {
     pair.acceptor.machine.greet(PeerId{}, PskIdentity{KeyId{1}, PeerId{0xc}, MachinePair::peer_b});
     pair.flush();
     BOOST_TEST_REQUIRE(pair.acceptor.machine.refusal().has_value());
-    BOOST_TEST((pair.acceptor.machine.refusal()->code == io::errc::wrong_peer));
+    BOOST_TEST(pair.acceptor.machine.refusal()->code == io::errc::wrong_peer);
 }
 
 BOOST_AUTO_TEST_CASE(link_without_a_hello_in_time_finishes) {
     MachinePair pair;
     auto& machine = pair.acceptor.machine;
     machine.greet(PeerId{}, std::nullopt);
-    BOOST_TEST((machine.next_timeout() == pair.now + LinkConfig{}.hello_timeout));
+    BOOST_TEST(machine.next_timeout() == pair.now + LinkConfig{}.hello_timeout);
     machine.handle_timeout(machine.next_timeout() - Duration{1});
     BOOST_TEST(!machine.finished());
     machine.handle_timeout(machine.next_timeout());
     BOOST_TEST(machine.finished());
     BOOST_TEST(machine.hello_timed_out());
-    BOOST_TEST((machine.next_timeout() == time_never));
+    BOOST_TEST(machine.next_timeout() == time_never);
 }
 
 BOOST_FIXTURE_TEST_CASE(answer_travels_as_head_data_and_end, Greeted) {
@@ -120,7 +121,7 @@ BOOST_FIXTURE_TEST_CASE(answer_travels_as_head_data_and_end, Greeted) {
     BOOST_TEST_REQUIRE(frame_of<wire::Head>(head) != nullptr);
     const auto data = dialler.machine.poll(*asked);
     BOOST_TEST_REQUIRE(frame_of<wire::Data>(data) != nullptr);
-    BOOST_TEST((*frame_of<wire::Data>(data) == wire::Data{7, {4, 5}, "answer"}));
+    BOOST_TEST(*frame_of<wire::Data>(data) == (wire::Data{7, {4, 5}, "answer"}));
     const auto end = dialler.machine.poll(*asked);
     BOOST_TEST_REQUIRE(frame_of<wire::End>(end) != nullptr);
     BOOST_TEST(is(*dialler.machine.poll(*asked), io::errc::closed));
@@ -158,7 +159,7 @@ BOOST_FIXTURE_TEST_CASE(control_frames_leave_before_queued_data, Greeted) {
         BOOST_TEST(acceptor.machine.inbound().push_data(answering, {0, {1}, std::string(50'000, 'x')}).has_value());
     BOOST_TEST(acceptor.machine.send_sync(now, Bytes{1, 2, 3}).has_value());
     const auto batch = acceptor.machine.poll_transmit();
-    BOOST_TEST((type_of(batch.front().frame) == wire::FrameType::sync));
+    BOOST_TEST(type_of(batch.front().frame) == wire::FrameType::sync);
     std::size_t bytes = 0;
     for (const auto& one : batch) bytes += one.size();
     BOOST_TEST(bytes < 600'000U);
@@ -187,7 +188,7 @@ BOOST_FIXTURE_TEST_CASE(shared_bytes_are_sent_from_where_they_are, Greeted) {
     BOOST_TEST(acceptor.machine.inbound().push_shared(acceptor.inbound[0], as_bytes(*owner), owner).has_value());
     const auto batch = acceptor.machine.poll_transmit();
     BOOST_TEST_REQUIRE(batch.size() == 1U);
-    BOOST_TEST((batch[0].rest.data() == as_bytes(*owner).data()));
+    BOOST_TEST(batch[0].rest.data() == as_bytes(*owner).data());
     BOOST_TEST(owner.use_count() == 2);
     BOOST_TEST(is(acceptor.machine.inbound().push_shared(acceptor.inbound[0], Bytes(2'000'000), nullptr),
                   io::errc::too_large));
@@ -244,7 +245,7 @@ BOOST_FIXTURE_TEST_CASE(sink_gets_the_bytes_however_reads_cut_them, Greeted) {
         const Bytes wire = acceptor.transmit();
         for (std::size_t at = 0; at < wire.size(); at += cut)
             dialler.receive(now, ByteView(wire).subspan(at, std::min(cut, wire.size() - at)));
-        BOOST_TEST((sink->bytes == *bytes + *bytes + *bytes), "cut into " << cut);
+        BOOST_TEST(sink->bytes == *bytes + *bytes + *bytes, "cut into " << cut);
         BOOST_TEST(frame_of<wire::End>(dialler.machine.poll(*asked)) != nullptr);
         flush();
     }
@@ -281,14 +282,14 @@ BOOST_AUTO_TEST_CASE(streams_past_the_limits_are_answered_busy) {
     // A dialler with a greater limit.
     pair.acceptor.receive(pair.now, wire::encode_open(3, {}).value());
     const Bytes answer = pair.acceptor.transmit();
-    BOOST_TEST((type_of(answer) == wire::FrameType::end));
+    BOOST_TEST(type_of(answer) == wire::FrameType::end);
     BOOST_TEST(pair.acceptor.inbound.size() == 2U);
 }
 
 BOOST_FIXTURE_TEST_CASE(flood_of_pings_costs_one_pong, Greeted) {
     const Bytes ping = wire::encode_frame(wire::FrameType::ping, 0, Bytes{1, 2, 3});
     for (int i = 0; i < 1000; ++i) acceptor.receive(now, ping);
-    BOOST_TEST((acceptor.transmit() == wire::encode_frame(wire::FrameType::pong, 0, Bytes{1, 2, 3})));
+    BOOST_TEST(acceptor.transmit() == wire::encode_frame(wire::FrameType::pong, 0, Bytes{1, 2, 3}));
     BOOST_TEST(!acceptor.machine.has_transmit());
 }
 
@@ -324,7 +325,7 @@ BOOST_FIXTURE_TEST_CASE(every_illegal_frame_of_a_dialler_closes_the_link, Greete
         pair.acceptor.receive(pair.now, illegal[i]);
         BOOST_TEST(pair.acceptor.protocol_errors.size() == 1U, "frame " << i);
         BOOST_TEST(!pair.acceptor.machine.usable(), "frame " << i);
-        BOOST_TEST((type_of(pair.acceptor.transmit()) == wire::FrameType::goodbye), "frame " << i);
+        BOOST_TEST(type_of(pair.acceptor.transmit()) == wire::FrameType::goodbye, "frame " << i);
         // What follows is read over.
         pair.acceptor.receive(pair.now, joined({open_1, illegal[i]}));
         BOOST_TEST(pair.acceptor.protocol_errors.size() == 1U, "frame " << i);
@@ -356,7 +357,7 @@ BOOST_FIXTURE_TEST_CASE(every_illegal_frame_of_an_acceptor_closes_the_link, Gree
         pair.flush();
         pair.dialler.receive(pair.now, illegal[i]);
         BOOST_TEST(pair.dialler.protocol_errors.size() == 1U, "frame " << i);
-        BOOST_TEST((type_of(pair.dialler.transmit()) == wire::FrameType::goodbye), "frame " << i);
+        BOOST_TEST(type_of(pair.dialler.transmit()) == wire::FrameType::goodbye, "frame " << i);
     }
     const auto sink = std::make_shared<SmallSink>();
     for (const Bytes& for_sink :
@@ -390,7 +391,7 @@ BOOST_FIXTURE_TEST_CASE(goodbye_follows_everything_that_is_queued, Greeted) {
     BOOST_TEST(dialler.count<GoodbyeReceived>() == 1U);
     BOOST_TEST(!std::get<LinkFinished>(dialler.events.back()).broken);
     BOOST_TEST(asked->broken);
-    BOOST_TEST((acceptor.machine.next_timeout() == now + seconds(1)));
+    BOOST_TEST(acceptor.machine.next_timeout() == now + seconds(1));
     acceptor.machine.handle_timeout(now + seconds(1));
     BOOST_TEST(acceptor.machine.finished());
 }
@@ -457,8 +458,8 @@ BOOST_FIXTURE_TEST_CASE(idle_link_is_closed_by_the_dialler, Greeted) {
         dialler.machine.handle_timeout(now);
         flush();
     }
-    BOOST_TEST((now - greeted >= LinkConfig{}.idle_timeout));
-    BOOST_TEST((now - greeted < LinkConfig{}.idle_timeout + seconds(10)));
+    BOOST_TEST(now - greeted >= LinkConfig{}.idle_timeout);
+    BOOST_TEST(now - greeted < LinkConfig{}.idle_timeout + seconds(10));
     BOOST_TEST(!std::get<LinkFinished>(acceptor.events.back()).broken);
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "io/crypto/openssl_crypto.h"
+#include "support/print.h"
 
 using namespace exa::io;
 using exa::Bytes;
@@ -27,7 +28,7 @@ BOOST_AUTO_TEST_CASE(identity_is_version_key_initiator_and_acceptor) {
                "04030201"
                "1817161514131211"
                "2827262524232221");
-    BOOST_TEST((decode_psk_identity(bytes) == sample));
+    BOOST_TEST(decode_psk_identity(bytes) == sample);
 }
 
 BOOST_AUTO_TEST_CASE(anything_else_is_no_identity) {

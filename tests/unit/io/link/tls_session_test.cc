@@ -12,6 +12,7 @@
 #include <string>
 
 #include "io/errc.h"
+#include "support/print.h"
 #include "wire/link_messages.h"
 
 using namespace exa::io;
@@ -204,8 +205,8 @@ BOOST_AUTO_TEST_CASE(handshake_proves_who_is_at_both_ends) {
     const Outcome outcome = shake(*a, *b);
     BOOST_TEST(outcome.dialled.value());
     BOOST_TEST(outcome.accepted.value());
-    BOOST_TEST((a->identity() == pair_ab));
-    BOOST_TEST((b->identity() == pair_ab));
+    BOOST_TEST(a->identity() == pair_ab);
+    BOOST_TEST(b->identity() == pair_ab);
 }
 
 BOOST_AUTO_TEST_CASE(bytes_pass_both_ways_and_are_not_to_be_seen_on_the_way) {
@@ -216,7 +217,7 @@ BOOST_AUTO_TEST_CASE(bytes_pass_both_ways_and_are_not_to_be_seen_on_the_way) {
     BOOST_TEST(link.a->write(pieces, no_rekey).has_value());
     Bytes expected;
     for (const ByteView piece : pieces) expected.insert(expected.end(), piece.begin(), piece.end());
-    BOOST_TEST((carry(*link.a, *link.b) == expected));
+    BOOST_TEST(carry(*link.a, *link.b) == expected);
 
     const std::array<ByteView, 1> answer{small};
     BOOST_TEST(link.b->write(answer, no_rekey).has_value());
@@ -226,7 +227,7 @@ BOOST_AUTO_TEST_CASE(bytes_pass_both_ways_and_are_not_to_be_seen_on_the_way) {
     Bytes got(100);
     const auto read = link.a->read(got);
     got.resize(read.value());
-    BOOST_TEST((got == small));
+    BOOST_TEST(got == small);
 }
 
 BOOST_AUTO_TEST_CASE(small_pieces_share_a_record) {
@@ -243,7 +244,7 @@ BOOST_AUTO_TEST_CASE(traffic_key_is_replaced_after_so_many_records) {
     const std::array<ByteView, 1> pieces{bytes};
     for (int round = 0; round < 6; ++round) {
         BOOST_TEST(link.a->write(pieces, 5).has_value());
-        BOOST_TEST((carry(*link.a, *link.b) == bytes));
+        BOOST_TEST(carry(*link.a, *link.b) == bytes);
     }
     // 24 records in all.
     BOOST_TEST(link.a->rekeys() == 4);

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "io/errc.h"
+#include "support/print.h"
 
 using namespace exa::io;
 using exa::LogLevel;
@@ -59,7 +60,7 @@ BOOST_AUTO_TEST_CASE(line_stays_one_line_whatever_a_field_holds) {
 
 BOOST_AUTO_TEST_CASE(levels_have_names_and_back) {
     for (const LogLevel level : {LogLevel::debug, LogLevel::info, LogLevel::warn, LogLevel::error})
-        BOOST_TEST((parse_log_level(to_string(level)) == level));
+        BOOST_TEST(parse_log_level(to_string(level)) == level);
     BOOST_TEST(!parse_log_level("loud").has_value());
 }
 
@@ -101,7 +102,7 @@ BOOST_AUTO_TEST_CASE(line_is_in_the_file_when_write_returns) {
 BOOST_AUTO_TEST_CASE(file_that_cannot_be_opened_is_named) {
     const auto log = make_log({LogLevel::info, LogFormat::text, "/proc/no/such/file", ""});
     BOOST_TEST_REQUIRE(!log.has_value());
-    BOOST_TEST((log.error().code == make_error_code(errc::system)));
+    BOOST_TEST(log.error().code == make_error_code(errc::system));
     BOOST_TEST(log.error().message().find("/proc/no/such/file") != std::string::npos);
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "scratch.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::io;
@@ -54,7 +55,7 @@ BOOST_AUTO_TEST_CASE(entries_come_back_whole_and_in_the_order_of_keys) {
         }
         const auto db = scratch.open(durability);
         BOOST_TEST(!db->rebuilt());
-        BOOST_TEST((db->load() == std::vector{entry(1), entry(2), entry(3)}));
+        BOOST_TEST(db->load() == (std::vector{entry(1), entry(2), entry(3)}));
     }
 }
 
@@ -65,7 +66,7 @@ BOOST_AUTO_TEST_CASE(versions_of_one_key_are_written_and_deleted_each_for_itself
     put(*db, entry(1, 8));
     const kv::StoreEntry old = entry(1, 7);
     BOOST_TEST(db->erase(std::span(&old, 1)));
-    BOOST_TEST((db->load() == std::vector{entry(1, 8)}));
+    BOOST_TEST(db->load() == std::vector{entry(1, 8)});
 }
 
 BOOST_AUTO_TEST_CASE(a_page_begins_behind_its_key_and_has_its_length) {
@@ -73,8 +74,8 @@ BOOST_AUTO_TEST_CASE(a_page_begins_behind_its_key_and_has_its_length) {
     const auto db = scratch.open();
     for (std::uint8_t n = 1; n <= 9; ++n) put(*db, entry(n));
     put(*db, entry(3, ~0u));
-    BOOST_TEST((db->page(std::nullopt, 2) == std::vector{entry(1), entry(2)}));
-    BOOST_TEST((db->page(entry(3).key, 3) == std::vector{entry(4), entry(5), entry(6)}));
+    BOOST_TEST(db->page(std::nullopt, 2) == (std::vector{entry(1), entry(2)}));
+    BOOST_TEST(db->page(entry(3).key, 3) == (std::vector{entry(4), entry(5), entry(6)}));
     BOOST_TEST(db->page(entry(9).key, 3).empty());
 }
 
@@ -88,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_refreshed_entry_has_its_new_time) {
         BOOST_TEST(db->refresh(std::span(&used, 1)));
     }
     const auto db = scratch.open();
-    BOOST_REQUIRE(db->load().size() == 1u);
+    BOOST_TEST_REQUIRE(db->load().size() == 1u);
     BOOST_TEST(db->load()[0].last_use_s == entry(1).last_use_s + 100);
 }
 

@@ -11,6 +11,7 @@
 
 #include "kv/segment_buffer.h"
 #include "scratch.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::io::store;
@@ -56,7 +57,7 @@ BOOST_AUTO_TEST_CASE(what_was_appended_is_read_at_its_place) {
         std::vector<Place> places;
         for (std::uint8_t n = 1; n <= 20; ++n) places.push_back(append(*some, n * 1000u, n));
         for (std::uint8_t n = 1; n <= 20; ++n) BOOST_TEST(reads(*some, places[n - 1u], n * 1000u, n));
-        BOOST_TEST((std::ranges::adjacent_find(places) == places.end()));
+        BOOST_TEST(std::ranges::adjacent_find(places) == places.end());
         BOOST_TEST(scratch.files() == 5u);
     }
 }

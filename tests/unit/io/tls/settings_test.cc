@@ -4,6 +4,7 @@
 
 #include "certificates.h"
 #include "io/errc.h"
+#include "support/print.h"
 
 using namespace exa::io;
 using exa::test::self_signed;
@@ -14,7 +15,7 @@ namespace {
 std::string refusal(const std::string& chain, const std::string& key) {
     const auto settings = TlsSettings::serve(chain, key);
     if (settings) return {};
-    BOOST_TEST((settings.error().code == make_error_code(errc::bad_certificate)));
+    BOOST_TEST(settings.error().code == make_error_code(errc::bad_certificate));
     return settings.error().detail;
 }
 

@@ -7,6 +7,7 @@
 
 #include "certificates.h"
 #include "io/errc.h"
+#include "support/print.h"
 
 using namespace exa::io;
 using exa::as_bytes;
@@ -67,7 +68,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_arrives_however_it_is_cut) {
         Pair::say(pair.server, answer);
         pair.exchange(step);
         BOOST_TEST(pair.to_server == request);
-        BOOST_TEST((pair.to_client == answer));
+        BOOST_TEST(pair.to_client == answer);
         BOOST_TEST(!pair.server.ended());
         pair.client.finish();
         pair.exchange(step);
@@ -85,9 +86,10 @@ BOOST_AUTO_TEST_CASE(addresses_are_checked_like_names) {
         pair.exchange();
         BOOST_TEST(!pair.client.established(), other);
         BOOST_TEST_REQUIRE(!pair.to_client_result.has_value());
-        BOOST_TEST((pair.to_client_result.error().code == make_error_code(errc::untrusted)));
+        BOOST_TEST(pair.to_client_result.error().code == make_error_code(errc::untrusted));
         // The server is told why.
-        BOOST_TEST((!pair.to_server_result && pair.to_server_result.error().code == make_error_code(errc::broken)));
+        BOOST_TEST_REQUIRE(pair.to_server_result.has_error());
+        BOOST_TEST(pair.to_server_result.error().code == make_error_code(errc::broken));
     }
     Pair unchecked("node8.example", false);
     unchecked.exchange();
@@ -98,7 +100,7 @@ BOOST_AUTO_TEST_CASE(certificate_of_nobody_we_trust_is_refused) {
     Pair pair("node7.example", true, TlsSettings::trust(self_signed("node7.example").certificate).value());
     pair.exchange();
     BOOST_TEST_REQUIRE(!pair.to_client_result.has_value());
-    BOOST_TEST((pair.to_client_result.error().code == make_error_code(errc::untrusted)));
+    BOOST_TEST(pair.to_client_result.error().code == make_error_code(errc::untrusted));
 }
 
 BOOST_AUTO_TEST_CASE(bytes_that_are_not_tls_end_the_stream) {
