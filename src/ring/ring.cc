@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <mutex>
 #include <utility>
 
 #include "base/check.h"
@@ -10,12 +9,6 @@
 #include "base/little_endian.h"
 
 namespace exa::ring {
-
-struct Ring::Circle {
-    std::mutex mutex;
-    std::shared_ptr<const Points>
-        points;  // until the ring's own are drawn: those of the latest ring before that has any
-};
 
 std::vector<RingMember> canonical_members(std::span<const RingMember> members) {
     std::vector<RingMember> canonical;
@@ -47,19 +40,14 @@ Ring::Ring(std::span<const RingMember> members, const Ring* before) {
     digest_ = members_digest(canonical);
     if (canonical.empty()) return;
     members_ = std::make_shared<const std::vector<RingMember>>(std::move(canonical));
-    circle_ = std::make_shared<Circle>();
-    if (before == nullptr || before->empty()) return;
-    const std::lock_guard lock(before->circle_->mutex);
-    circle_->points = before->circle_->points;
+    if (before != nullptr) points_ = before->points_;
 }
 
-const Points& Ring::draw() const {
+void Ring::draw() const {
     EXA_CHECK(!empty());
-    const std::lock_guard lock(circle_->mutex);
-    if (const Points* drawn = drawn_.load(std::memory_order_relaxed)) return *drawn;
-    circle_->points = Points::build(members_, circle_->points.get());
-    drawn_.store(circle_->points.get(), std::memory_order_release);
-    return *circle_->points;
+    if (is_drawn_) return;
+    points_ = Points::build(members_, points_.get());
+    is_drawn_ = true;
 }
 
 std::optional<std::uint32_t> Ring::find(const ReplicaId& id) const {

@@ -4,11 +4,11 @@
 // behind the point before it, up to and including its own. Taking a replica away hands each of its arcs to the next
 // point and moves nothing else; adding one takes only what it then owns.
 //
-// Members and digest are there at once. The circle is drawn when somebody first asks where a position belongs, out of
-// the circle of a ring before where there is one: in a boot the members change thousands of times and nobody asks.
+// Members and digest are there at once. The circle is drawn by draw(), or when somebody first asks where a position
+// belongs, out of the circle of a ring before where there is one: in a boot the members change thousands of times and
+// nobody asks.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -31,8 +31,8 @@ std::vector<RingMember> canonical_members(std::span<const RingMember> members);
 // Equal for equal canonical member sets; peers compare it to see whether they hold the same ring.
 std::uint64_t members_digest(std::span<const RingMember> canonical);
 
-// Immutable to its readers, of which there may be any number in any threads; who comes while the circle is being drawn
-// waits for it. "Member" below is an index into members().
+// Belongs to one thread until its circle is drawn, and never changes from then on: call draw() before other threads get
+// the ring. "Member" below is an index into members().
 class Ring {
   public:
     Ring() = default;
@@ -41,6 +41,10 @@ class Ring {
     // Of two rings with members in common the later one is drawn in a fraction of the time. Nothing else depends on
     // `before`, and it need not outlive the call.
     explicit Ring(std::span<const RingMember> members, const Ring* before = nullptr);
+
+    // Draws the circle unless it is drawn. The ring must not be empty.
+    void draw() const;
+    bool is_drawn() const { return is_drawn_; }
 
     bool empty() const { return members_ == nullptr; }
     std::size_t size() const { return members().size(); }
@@ -80,18 +84,16 @@ class Ring {
     double share(std::uint32_t member) const;
 
   private:
-    struct Circle;
-
     const Points& points() const {
-        const Points* drawn = drawn_.load(std::memory_order_acquire);
-        return drawn != nullptr ? *drawn : draw();
+        if (!is_drawn_) [[unlikely]]
+            draw();
+        return *points_;
     }
-    const Points& draw() const;
 
     Points::Members members_;  // null: empty
     std::uint64_t digest_ = 0;
-    std::shared_ptr<Circle> circle_;                      // null: empty
-    mutable std::atomic<const Points*> drawn_ = nullptr;  // what circle_ holds, once it is this ring's own
+    mutable std::shared_ptr<const Points> points_;  // until is_drawn_: those of the latest ring before that has any
+    mutable bool is_drawn_ = false;
 };
 
 }  // namespace exa::ring

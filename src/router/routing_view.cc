@@ -128,6 +128,11 @@ std::shared_ptr<const RoutingView> RoutingView::build(std::shared_ptr<const memb
     return built;
 }
 
+void RoutingView::draw_rings() const {
+    for (const Pool& pool : layout_->pools)
+        if (!pool.ring->empty()) pool.ring->draw();
+}
+
 std::span<const Pool> RoutingView::pools_of(std::string_view model) const {
     const auto range = std::ranges::equal_range(layout_->pools, model, {},
                                                 [](const Pool& pool) -> std::string_view { return pool.key.model; });

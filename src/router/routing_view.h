@@ -46,6 +46,9 @@ class RoutingView {
     static std::shared_ptr<const RoutingView> build(std::shared_ptr<const membership::View> view,
                                                     const RoutingView* before, ring::RingPool* rings = nullptr);
 
+    // Draws the rings that are not drawn, as whoever hands the view to other threads has to before (ring/ring.h).
+    void draw_rings() const;
+
     struct Layout {
         struct IndexedId {
             ReplicaId id;

@@ -65,7 +65,6 @@ void describe(CLI::App& command, RouteOptions& options) {
         ->type_name("LEVEL")
         ->check(CLI::IsMember({"high", "normal", "low"}));
     // What it prints explains in any case; for those who say so all the same.
-    command.add_flag("--explain")->description("As without it");
     command.footer(
         "The ring owner of a session is the same on every peer. The replica that a request goes to also depends on "
         "what the "
