@@ -64,7 +64,6 @@ void describe(CLI::App& command, RouteOptions& options) {
     command.add_option("--priority", options.priority, "high, normal or low")
         ->type_name("LEVEL")
         ->check(CLI::IsMember({"high", "normal", "low"}));
-    // What it prints explains in any case; for those who say so all the same.
     command.footer(
         "The ring owner of a session is the same on every peer. The replica that a request goes to also depends on "
         "what the "

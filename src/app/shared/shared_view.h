@@ -41,7 +41,9 @@ class SharedView {
         note_read();
         return view_.load();
     }
+    // Its rings are drawn here, once for all threads.
     void store(std::shared_ptr<const ControlView> view) {
+        if (view->routing) view->routing->draw_rings();
         was_read_.store(false, std::memory_order_relaxed);
         view_.store(std::move(view));
         version_.fetch_add(1, std::memory_order_release);

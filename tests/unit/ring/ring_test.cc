@@ -122,6 +122,19 @@ BOOST_AUTO_TEST_CASE(a_walk_meets_every_member_once_in_the_order_of_first_points
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_circle_is_drawn_by_the_first_lookup_unless_it_is_drawn_before) {
+    const Ring asked = Ring(some_members(9));
+    BOOST_TEST(!asked.is_drawn());
+    const std::uint32_t owner = asked.owner(77);
+    BOOST_TEST(asked.is_drawn());
+    const Ring drawn = Ring(some_members(9));
+    drawn.draw();
+    BOOST_TEST(drawn.is_drawn());
+    BOOST_TEST(drawn.owner(77) == owner);
+    const Ring after = Ring(some_members(8), &drawn);
+    BOOST_TEST(!after.is_drawn());
+}
+
 BOOST_AUTO_TEST_CASE(a_walk_stops_when_the_visitor_says_so) {
     const Ring ring = Ring(some_members(9));
     int visits = 0;

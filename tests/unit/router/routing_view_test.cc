@@ -130,6 +130,18 @@ BOOST_AUTO_TEST_CASE(a_ring_is_shared_while_its_members_stay) {
     BOOST_TEST(third->pools_of("other").front().weight_sum == 4u);
 }
 
+BOOST_AUTO_TEST_CASE(all_rings_with_members_are_drawn_at_once_for_other_threads) {
+    Cluster cluster(3, 3);
+    cluster.replica(2, 1).model = "other";
+    cluster.replica(3, 1).model = "loading";
+    cluster.replica(3, 1).state = wire::ReplicaState::loading;
+    const auto view = cluster.routing_view();
+    BOOST_TEST_REQUIRE(view->pools().size() == 3U);
+    for (const Pool& pool : view->pools()) BOOST_TEST(!pool.ring->is_drawn());
+    view->draw_rings();
+    for (const Pool& pool : view->pools()) BOOST_TEST(pool.ring->is_drawn() == (pool.count > 0));
+}
+
 BOOST_AUTO_TEST_CASE(the_context_of_a_pool_is_the_longest_or_unknown) {
     Cluster cluster(2, 1);
     cluster.replica(1, 0).context_tokens = 4'096;
