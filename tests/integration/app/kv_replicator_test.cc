@@ -13,6 +13,7 @@
 #include "io/crypto/openssl_crypto.h"
 #include "io/link/server.h"
 #include "kv/messages.h"
+#include "support/members.h"
 
 using namespace exa;
 using namespace exa::app;
@@ -33,15 +34,13 @@ io::LinkIdentity identity(PeerId peer) {
 }
 
 std::shared_ptr<const membership::Member> member(PeerId id, Endpoint link) {
-    auto record = std::make_shared<wire::PeerRecord>();
-    record->id = id;
-    record->generation = Generation{1};
-    record->state = wire::PeerState::serving;
-    record->link = link;
-    record->kv_gib = 1;
-    auto one = std::make_shared<membership::Member>();
-    one->record = std::move(record);
-    return one;
+    wire::PeerRecord record;
+    record.id = id;
+    record.generation = Generation{1};
+    record.state = wire::PeerState::serving;
+    record.link = link;
+    record.kv_gib = 1;
+    return exa::test::member_of(std::move(record));
 }
 
 // The other peer: it has the segment, and its line is slow.
@@ -96,11 +95,8 @@ class SlowPeer {
 // Asks a slow peer for what a disk has lost, and waits until it is there or given up.
 struct Fetching {
     Fetching(std::size_t pieces, Duration piece_time, Duration patience) : peer(io, pieces, piece_time) {
-        auto members = std::make_shared<membership::View>();
-        members->members.push_back(member(self_id, any_port));
-        members->members.push_back(member(other_id, peer.endpoint()));
         auto now = std::make_shared<ControlView>();
-        now->members = std::move(members);
+        now->members = exa::test::view_of({member(self_id, any_port), member(other_id, peer.endpoint())});
         view.store(std::move(now));
         node::KvReplicatorConfig config;
         config.exchange.fetch_timeout = patience;

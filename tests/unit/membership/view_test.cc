@@ -1,7 +1,9 @@
 #include "membership/view.h"
-#include "support/print.h"
 
 #include <boost/test/unit_test.hpp>
+
+#include "support/members.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::membership;
@@ -14,9 +16,7 @@ BOOST_AUTO_TEST_CASE(members_and_loads_are_found_by_id_and_others_are_not) {
     for (const std::uint64_t id : {2U, 5U, 9U}) {
         wire::PeerRecord record;
         record.id = PeerId{id};
-        Member member;
-        member.record = std::make_shared<const wire::PeerRecord>(record);
-        members.push_back(std::make_shared<const Member>(member));
+        members.push_back(test::member_of(record));
         LoadEntry entry;
         entry.report.replica = {PeerId{id}, DeploymentId{1}, 3};
         view.loads.push_back(std::make_shared<PeerLoads>(PeerLoads{PeerId{id}, {entry}}));

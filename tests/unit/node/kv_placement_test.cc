@@ -2,6 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "support/members.h"
+
 using namespace exa;
 using namespace exa::node;
 using membership::Liveness;
@@ -11,19 +13,17 @@ namespace {
 std::shared_ptr<const membership::Member> member(std::uint64_t id, Liveness liveness = Liveness::alive,
                                                  std::uint16_t gib = 10,
                                                  wire::PeerState state = wire::PeerState::serving) {
-    auto record = std::make_shared<wire::PeerRecord>();
-    record->id = PeerId{id};
-    record->rack = "rack-" + std::to_string(id);
-    record->kv_gib = gib;
-    record->state = state;
-    return std::make_shared<const membership::Member>(membership::Member{std::move(record), liveness, {}, {}});
+    wire::PeerRecord record;
+    record.id = PeerId{id};
+    record.rack = "rack-" + std::to_string(id);
+    record.kv_gib = gib;
+    record.state = state;
+    return test::member_of(std::move(record), liveness);
 }
 
 std::vector<std::uint64_t> holders(std::vector<std::shared_ptr<const membership::Member>> members) {
-    membership::View view;
-    view.members = membership::MemberList(std::move(members));
     std::vector<std::uint64_t> ids;
-    const kv::Placement placement = kv_placement(view);
+    const kv::Placement placement = kv_placement(*test::view_of(std::move(members)));
     for (const kv::Holder& holder : placement.holders()) ids.push_back(holder.id.value);
     return ids;
 }
@@ -39,9 +39,8 @@ BOOST_AUTO_TEST_CASE(the_dead_stay_owners_until_they_are_lost) {
 }
 
 BOOST_AUTO_TEST_CASE(a_suspect_is_in_reach_and_a_dead_peer_is_not) {
-    membership::View view;
-    view.members = membership::MemberList({member(1), member(2, Liveness::suspect), member(3, Liveness::dead)});
-    const kv::Placement placement = kv_placement(view);
+    const kv::Placement placement =
+        kv_placement(*test::view_of({member(1), member(2, Liveness::suspect), member(3, Liveness::dead)}));
     BOOST_TEST(placement.reachable(PeerId{1}));
     BOOST_TEST(placement.reachable(PeerId{2}));
     BOOST_TEST(!placement.reachable(PeerId{3}));
@@ -55,9 +54,7 @@ BOOST_AUTO_TEST_CASE(who_drains_or_keeps_nothing_owns_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(racks_and_sizes_of_records_are_those_of_holders) {
-    membership::View view;
-    view.members = membership::MemberList({member(1, Liveness::alive, 7), member(2)});
-    const kv::Placement placement = kv_placement(view);
+    const kv::Placement placement = kv_placement(*test::view_of({member(1, Liveness::alive, 7), member(2)}));
     BOOST_TEST(placement.holders()[0].weight == 7U);
     BOOST_TEST(placement.holders()[0].rack != placement.holders()[1].rack);
 }

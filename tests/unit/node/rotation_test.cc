@@ -4,6 +4,7 @@
 
 #include "io/crypto/openssl_crypto.h"
 #include "node/errc.h"
+#include "support/members.h"
 #include "support/print.h"
 
 using namespace exa;
@@ -38,10 +39,7 @@ struct Cluster {
         for (const ClusterKey& key : keys) record.keys.push_back(key.id);
         std::ranges::sort(record.keys);
         record.primary_key = primary.id;
-        membership::Member member;
-        member.record = std::make_shared<const wire::PeerRecord>(std::move(record));
-        member.liveness = liveness;
-        view.members.push_back(std::make_shared<const membership::Member>(std::move(member)));
+        view.members.push_back(test::member_of(std::move(record), liveness));
     }
 
     View view;

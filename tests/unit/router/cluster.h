@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "io/crypto/openssl_crypto.h"
-#include "membership/view.h"
 #include "router/dispatcher.h"
 #include "router/routing_view.h"
 #include "router/session.h"
+#include "support/members.h"
 
 namespace exa::router::test {
 
@@ -82,10 +82,7 @@ class Cluster {
             const auto& old = published_[i];
             const bool same = old && *old->record == members[i].record && old->liveness == members[i].liveness;
             if (same) continue;
-            membership::Member member;
-            member.record = std::make_shared<const wire::PeerRecord>(members[i].record);
-            member.liveness = members[i].liveness;
-            published_[i] = std::make_shared<const membership::Member>(std::move(member));
+            published_[i] = exa::test::member_of(members[i].record, members[i].liveness);
         }
         view.members = membership::MemberList(published_);
         for (const auto& entry : loads) {

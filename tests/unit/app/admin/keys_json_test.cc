@@ -7,6 +7,7 @@
 
 #include "base/base64.h"
 #include "node/errc.h"
+#include "support/members.h"
 #include "support/print.h"
 
 namespace {
@@ -28,10 +29,7 @@ app::ControlView sample() {
         record.name = std::move(name);
         record.keys = std::move(keys);
         record.primary_key = primary;
-        membership::Member member;
-        member.record = std::make_shared<const wire::PeerRecord>(std::move(record));
-        member.liveness = liveness;
-        members->members.push_back(std::make_shared<const membership::Member>(std::move(member)));
+        members->members.push_back(test::member_of(std::move(record), liveness));
     };
     add("a", {KeyId{1}, KeyId{2}}, KeyId{1}, Liveness::alive);
     add("b", {KeyId{1}}, KeyId{1}, Liveness::lost);
