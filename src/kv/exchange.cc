@@ -19,14 +19,14 @@ Exchange::Exchange(PeerId self, const Holdings& holdings, const ExchangeConfig& 
     : self_(self),
       holdings_(holdings),
       config_(config),
-      spread_(config.spread),
+      offers_(config.offers),
       intake_(self, holdings, config.intake),
       repair_(self, config.repair),
       recovery_(self, config.recovery) {}
 
 void Exchange::handle_placement(TimePoint now, std::shared_ptr<const Placement> placement) {
     for (const Holder& holder : placement_->holders())
-        if (!placement->reachable(holder.id)) spread_.forget(holder.id);
+        if (!placement->reachable(holder.id)) offers_.forget(holder.id);
     placement_ = std::move(placement);
     repair_.handle_placement(now, placement_);
 }
@@ -108,13 +108,13 @@ void Exchange::find(TimePoint now, FindId id, const std::vector<KnownValue>& val
 
 void Exchange::add(TimePoint now, const Item& item) {
     for (const PeerId owner : placement_->owners(item.key))
-        if (owner != self_ && placement_->reachable(owner)) spread_.offer(owner, item);
-    pump_spread(now);
+        if (owner != self_ && placement_->reachable(owner)) offers_.offer(owner, item);
+    send_offers(now);
 }
 
 bool Exchange::move(TimePoint now, PeerId to, const Item& item) {
-    const bool is_queued = spread_.offer(to, item, true);
-    pump_spread(now);
+    const bool is_queued = offers_.offer(to, item, true);
+    send_offers(now);
     return is_queued;
 }
 
@@ -205,14 +205,14 @@ void Exchange::handle_outcomes(TimePoint now, AskId id, std::span<const OfferOut
     const PeerId from = at->second.to;
     end(at);
     take_outcomes(now, from, outcomes);
-    pump_spread(now);
+    send_offers(now);
 }
 
 void Exchange::take_outcomes(TimePoint now, PeerId from, std::span<const OfferOutcome> outcomes) {
-    for (const Item& item : spread_.answered(now, from, outcomes)) {
+    for (const Item& item : offers_.answered(now, from, outcomes)) {
         outputs_.push_back(Acked{from, item});
         const bool is_value = item.stamp != 0 && placement_->owns(from, item.key);
-        if (is_value && !placement_->owns(self_, item.key) && !spread_.waits(item)) outputs_.push_back(Surplus{item});
+        if (is_value && !placement_->owns(self_, item.key) && !offers_.waits(item)) outputs_.push_back(Surplus{item});
     }
 }
 
@@ -238,13 +238,13 @@ void Exchange::handle_timeout(TimePoint now) {
         outputs_.push_back(Drop{at->first});
         fail(now, at);
     }
-    repair_.handle_timeout(now, holdings_, spread_);
-    pump_spread(now);
+    repair_.handle_timeout(now, holdings_, offers_);
+    send_offers(now);
     pump_recovery(now);
 }
 
 TimePoint Exchange::next_timeout() const {
-    TimePoint next = std::min({repair_.next_timeout(), spread_.next_timeout(), recovery_.next_timeout()});
+    TimePoint next = std::min({repair_.next_timeout(), offers_.next_timeout(), recovery_.next_timeout()});
     if (!deadlines_.empty()) next = std::min(next, deadlines_.begin()->first);
     return next;
 }
@@ -310,8 +310,8 @@ void Exchange::fail(TimePoint now, Asks::iterator at) {
                               pump_intake(now);
                           },
                           [&](const Offering&) {
-                              spread_.failed(now, ask.to);
-                              pump_spread(now);
+                              offers_.failed(now, ask.to);
+                              send_offers(now);
                           }},
                ask.purpose);
 }
@@ -383,13 +383,13 @@ void Exchange::pump_intake(TimePoint now) {
     while (auto answer = intake_.next_answer()) outputs_.push_back(Answer{answer->id, std::move(answer->outcomes)});
 }
 
-void Exchange::pump_spread(TimePoint now) {
-    const SpreadCounters& counters = spread_.counters();
+void Exchange::send_offers(TimePoint now) {
+    const OfferCounters& counters = offers_.counters();
     if (std::exchange(given_up_, counters.dropped) != counters.dropped)
         repair_.schedule_pass(now + config_.repass_after);
     if (std::exchange(refused_, counters.refused) != counters.refused)
         repair_.schedule_pass(now + config_.repass_after_refusal);
-    while (auto offer = spread_.next(now, *placement_)) {
+    while (auto offer = offers_.next(now, *placement_)) {
         const std::size_t items = offer->question.items.size();
         if (config_.mutant == Mutant::lost_repair && repair_.progress().is_running) {
             take_outcomes(now, offer->to, std::vector(items, OfferOutcome::held));

@@ -30,10 +30,10 @@
 #include "kv/holdings.h"
 #include "kv/intake.h"
 #include "kv/messages.h"
+#include "kv/offer_queue.h"
 #include "kv/placement.h"
 #include "kv/recovery.h"
 #include "kv/repair.h"
-#include "kv/spread.h"
 #include "kv/value_search.h"
 
 namespace exa::kv {
@@ -58,7 +58,7 @@ struct AskId {
 
 struct ExchangeConfig {
     ChainFetchConfig chain;
-    SpreadConfig spread;
+    OfferQueueConfig offers;
     IntakeConfig intake;
     RepairConfig repair;
     RecoveryConfig recovery;
@@ -190,9 +190,9 @@ class Exchange {
     const Placement& placement() const { return *placement_; }
     const RepairProgress& repair() const { return repair_.progress(); }
     // No repair runs and no offer waits: everything here is where it should be, as far as that can be.
-    bool has_converged() const { return !repair_.progress().is_running && spread_.is_idle(); }
-    std::size_t waiting() const { return spread_.waiting(); }
-    const SpreadCounters& spread() const { return spread_.counters(); }
+    bool has_converged() const { return !repair_.progress().is_running && offers_.is_idle(); }
+    std::size_t waiting() const { return offers_.waiting(); }
+    const OfferCounters& offers() const { return offers_.counters(); }
     const Recovery& recovery() const { return recovery_; }
 
   private:
@@ -252,7 +252,7 @@ class Exchange {
     void fetch_next(TimePoint now, ValueFetch fetch);
     void end_find(FindId id);
     void pump_intake(TimePoint now);
-    void pump_spread(TimePoint now);
+    void send_offers(TimePoint now);
     void take_outcomes(TimePoint now, PeerId from, std::span<const OfferOutcome> outcomes);
     void pump_recovery(TimePoint now);
 
@@ -263,7 +263,7 @@ class Exchange {
     std::map<FetchId, Chain> chains_;
     std::map<FindId, ValueSearch> finds_;
     std::map<PeerId, TimePoint> avoided_;  // until when
-    Spread spread_;
+    OfferQueue offers_;
     Intake intake_;
     Repair repair_;
     Recovery recovery_;

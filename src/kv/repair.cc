@@ -33,14 +33,14 @@ void Repair::begin(TimePoint now) {
     next_step_ = now;
 }
 
-void Repair::handle_timeout(TimePoint now, const Holdings& holdings, Spread& spread) {
+void Repair::handle_timeout(TimePoint now, const Holdings& holdings, OfferQueue& offers) {
     if (now < next_step_) return;
     if (!progress_.is_running) {
         if (now >= next_round_) reachable_again_ = reachable_;
         begin(now);
     }
     next_step_ = now + config_.step;
-    if (!step(holdings, spread)) return;
+    if (!step(holdings, offers)) return;
     repaired_ = placement_;
     reachable_again_.clear();
     progress_.is_running = false;
@@ -50,7 +50,7 @@ void Repair::handle_timeout(TimePoint now, const Holdings& holdings, Spread& spr
 }
 
 // True at the end of the pass.
-bool Repair::step(const Holdings& holdings, Spread& spread) {
+bool Repair::step(const Holdings& holdings, OfferQueue& offers) {
     std::uint64_t bytes = 0;
     const std::vector<Item> items = holdings.list(after_, config_.step_items);
     for (const Item& item : items) {
@@ -60,10 +60,10 @@ bool Repair::step(const Holdings& holdings, Spread& spread) {
             const bool is_new = std::ranges::find(before, owner) == before.end() || reachable_again_.contains(owner);
             return owner == self_ || !is_new || !placement_->reachable(owner);
         });
-        const bool has_room = std::ranges::all_of(lacking, [&](PeerId owner) { return spread.room(owner) > 0; });
+        const bool has_room = std::ranges::all_of(lacking, [&](PeerId owner) { return offers.room(owner) > 0; });
         if (!has_room || (bytes > 0 && bytes + item.bytes * lacking.size() > config_.step_bytes)) return false;
         for (const PeerId owner : lacking) {
-            spread.offer(owner, item);
+            offers.offer(owner, item);
             ++progress_.offered;
             progress_.bytes += item.bytes;
             bytes += item.bytes;

@@ -15,8 +15,8 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "kv/holdings.h"
+#include "kv/offer_queue.h"
 #include "kv/placement.h"
-#include "kv/spread.h"
 
 namespace exa::kv {
 
@@ -44,13 +44,13 @@ class Repair {
     void handle_placement(TimePoint now, std::shared_ptr<const Placement> placement);
     // Offers were given up: every reachable peer is offered again what it owns, from `at` on, or in the pass under way.
     void schedule_pass(TimePoint at);
-    void handle_timeout(TimePoint now, const Holdings& holdings, Spread& spread);
+    void handle_timeout(TimePoint now, const Holdings& holdings, OfferQueue& offers);
     TimePoint next_timeout() const { return next_step_; }
     const RepairProgress& progress() const { return progress_; }
 
   private:
     void begin(TimePoint now);
-    bool step(const Holdings& holdings, Spread& spread);
+    bool step(const Holdings& holdings, OfferQueue& offers);
 
     const PeerId self_;
     const RepairConfig config_;

@@ -303,7 +303,7 @@ void Membership::handle_own_timeout(TimePoint now, TimerKey key) {
         case TimerKind::gossip: {
             const bool has_backlog = outbox_.gossip(step(now), {header(), loads_});
             if (has_backlog && anti_entropy_.is_wait_long(config_)) anti_entropy_.reset_wait(step(now));
-            spread(now);
+            schedule_gossip(now);
             break;
         }
         case TimerKind::sync:
@@ -350,7 +350,7 @@ Result<void> Membership::leave(TimePoint now) {
                                  TimerKind::seeds, TimerKind::loads, TimerKind::record})
         timers_.cancel({kind});
     outbox_.updates().drop(self());
-    spread_fact(now, self());
+    disseminate(now, self());
     timers_.set({TimerKind::leave}, now + config_.leave_propagation);
     return success();
 }
@@ -380,7 +380,7 @@ void Membership::announce_record(TimePoint now) {
     timers_.cancel({TimerKind::record});
     outbox_.updates().add_record(self(), roster_.announced_version());
     roster_.announce_self();
-    spread(now);
+    schedule_gossip(now);
 }
 
 void Membership::set_loads(TimePoint now, std::span<const wire::LoadReport> reports) {
@@ -415,7 +415,7 @@ void Membership::announce_loads(TimePoint now) {
         timers_.set({TimerKind::loads}, *due);
     else
         timers_.cancel({TimerKind::loads});
-    spread(now);
+    schedule_gossip(now);
 }
 
 void Membership::carry_out(TimePoint now, Effects effects) {
@@ -458,12 +458,12 @@ void Membership::send_updates(TimePoint now, PeerId to, UpdateRequest request) {
     for (wire::Sync& sync : make_updates(now, roster_, loads_, std::move(request))) send({to, std::move(sync)});
 }
 
-void Membership::spread_fact(TimePoint now, PeerId id) {
+void Membership::disseminate(TimePoint now, PeerId id) {
     const Liveness liveness = roster_.find(id)->liveness;
     const bool is_bad = liveness == Liveness::suspect || liveness == Liveness::dead;
     if (config_.mutant == Mutant::deaf_to_bad_news && is_bad) return;
     outbox_.updates().add_fact(id);
-    spread(now);
+    schedule_gossip(now);
 }
 
 void Membership::emit(const Notice& notice) {

@@ -221,8 +221,8 @@ class Membership {
     void send(SyncOut out);
     void send_all(std::vector<SyncOut> out);
     void send_updates(TimePoint now, PeerId to, UpdateRequest request);
-    void spread(TimePoint now) { outbox_.schedule(step(now)); }
-    void spread_fact(TimePoint now, PeerId id);
+    void schedule_gossip(TimePoint now) { outbox_.schedule(step(now)); }
+    void disseminate(TimePoint now, PeerId id);
     void announce_record(TimePoint now);
     void announce_loads(TimePoint now);
     LoadReportRule load_report_rule(const wire::PeerRecord& of) const;

@@ -114,7 +114,7 @@ void Membership::merge_record(const Source& source, const wire::RecordDelta& del
             outbox_.updates().add_record(id, base);
             if (was_in_view) emit({EventKind::updated, id});
             if (is_renamed) check_name(id);
-            spread(source.now);
+            schedule_gossip(source.now);
             return;
         case Roster::Applied::restarted:
             end_instance(source.now, id);
@@ -146,7 +146,7 @@ void Membership::merge_new_instance(const Source& source, const wire::RecordDelt
     check_name(id);
     // Everyone else knows already what a newcomer hears in its first comparison.
     if (bootstrap_.is_joined() || !source.compared) outbox_.updates().add_record(id, 0);
-    spread(source.now);
+    schedule_gossip(source.now);
 }
 
 void Membership::merge_fact(Source& source, const wire::Fact& fact) {
@@ -221,7 +221,7 @@ void Membership::merge_own_fact(TimePoint now, const wire::Fact& fact) {
     const Incarnation next{std::min(fact.incarnation.value + 1, wire::counter_max)};
     roster_.set_liveness(now, self(), Liveness::alive, next);
     view_stale_ = true;
-    spread_fact(now, self());
+    disseminate(now, self());
 }
 
 void Membership::merge_loads(const Source& source, const wire::LoadGroup& group) {
@@ -236,7 +236,7 @@ void Membership::merge_loads(const Source& source, const wire::LoadGroup& group)
     if (heard == LoadChange::none) return;
     view_stale_ = true;
     outbox_.updates().add_load({group.peer, group.part}, heard == LoadChange::soon);
-    spread(source.now);
+    schedule_gossip(source.now);
 }
 
 // What the header alone says: the sender is a newer instance or has a newer record than we know.

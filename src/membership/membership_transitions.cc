@@ -23,7 +23,7 @@ void Membership::suspect(TimePoint now, PeerId id, Incarnation incarnation, Peer
     roster_.set_liveness(now, id, Liveness::suspect, incarnation, accuser);
     suspicions_.start(step(now), id, accuser);
     view_stale_ = true;
-    spread_fact(now, id);
+    disseminate(now, id);
     emit({EventKind::suspect, id, accuser});
     for (const PeerId peer : suspicions_.rack_probes(step(now), rack_of(roster_, id))) probe_soon(now, peer);
 }
@@ -31,7 +31,7 @@ void Membership::suspect(TimePoint now, PeerId id, Incarnation incarnation, Peer
 void Membership::confirm(TimePoint now, PeerId id, PeerId accuser) {
     if (!suspicions_.confirm(step(now), id, accuser)) return;
     roster_.set_accuser(id, accuser);
-    spread_fact(now, id);
+    disseminate(now, id);
 }
 
 void Membership::probe_soon(TimePoint now, PeerId suspect) {
@@ -72,7 +72,7 @@ void Membership::mark_dead(TimePoint now, PeerId id, Incarnation incarnation, Pe
     loads_.drop(id);
     view_stale_ = true;
     outbox_.updates().drop_state(id);
-    spread_fact(now, id);
+    disseminate(now, id);
     emit({EventKind::dead, id, accuser});
     bound_tombstones();
 }
@@ -99,7 +99,7 @@ void Membership::mark_alive(TimePoint now, PeerId id, Incarnation incarnation) {
     for (const TimerKind kind : {TimerKind::suspicion, TimerKind::lost, TimerKind::forget})
         timers_.cancel({kind, id.value});
     view_stale_ = true;
-    spread_fact(now, id);
+    disseminate(now, id);
     if (before == Liveness::alive) return;
     emit({EventKind::alive, id});
     if (before == Liveness::suspect)
@@ -116,7 +116,7 @@ void Membership::mark_left(TimePoint now, PeerId id, Incarnation incarnation) {
     loads_.drop(id);
     view_stale_ = true;
     outbox_.updates().drop_state(id);
-    spread_fact(now, id);
+    disseminate(now, id);
     emit({EventKind::left, id});
     judge_rack(now, rack_of(roster_, id));
     bound_tombstones();
@@ -129,7 +129,7 @@ void Membership::replace_instance(TimePoint now, const wire::Header& header) {
     view_stale_ = true;
     emit({EventKind::joined, id});
     check_name(id);
-    spread(now);
+    schedule_gossip(now);
 }
 
 // What was known of a peer's earlier instance, except what the roster holds, is of no use to the next one.

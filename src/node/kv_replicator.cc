@@ -187,7 +187,7 @@ KvReplicatorStatus KvReplicator::status() const {
     status.converged = exchange_.has_converged();
     status.handed_over = status.converged && std::ranges::find(holders, self_, &kv::Holder::id) == holders.end();
     status.waiting = exchange_.waiting();
-    status.spread = exchange_.spread();
+    status.offers = exchange_.offers();
     status.repair = exchange_.repair();
     status.fetched = fetched_;
     status.fetched_bytes = fetched_bytes_;

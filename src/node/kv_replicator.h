@@ -53,7 +53,7 @@ struct KvReplicatorStatus {
     bool converged = false;     // everything here is where it should be, as far as that can be
     bool handed_over = false;   // and this peer owns nothing
     std::uint64_t waiting = 0;  // offers to others without an outcome
-    kv::SpreadCounters spread{};
+    kv::OfferCounters offers{};
     kv::RepairProgress repair{};
     std::uint64_t fetched = 0;  // segments that came from other peers
     std::uint64_t fetched_bytes = 0;

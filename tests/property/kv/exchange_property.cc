@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(copies_outlive_one_loss_at_a_time_and_loads_are_prefixes) {
             for (const auto& node : world.peers()) {
                 if (!node.is_up()) continue;
                 RC_ASSERT(node.core->has_converged());
-                gave_up = gave_up || node.core->spread().dropped > 0;
+                gave_up = gave_up || node.core->offers().dropped > 0;
             }
             for (std::uint64_t n = 0; n < numbers && !gave_up; ++n)
                 RC_ASSERT(world.copies_of(n) == 2 || !is_held(world, n));

@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(a_refusing_disk_is_offered_again_only_after_minutes) {
     for (const std::uint64_t n : numbers(10)) world.put(1, n);
     world.run(std::chrono::minutes{9});
     BOOST_TEST(world.node(1).core->has_converged());
-    BOOST_TEST(world.node(1).core->spread().refused == 10U);
+    BOOST_TEST(world.node(1).core->offers().refused == 10U);
     BOOST_TEST(world.node(1).acked.empty());
     world.node(2).stores = true;
     world.run(std::chrono::minutes{12});

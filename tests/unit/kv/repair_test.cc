@@ -16,8 +16,8 @@ namespace {
 const PeerId me{1};
 
 struct World {
-    explicit World(RepairConfig config = {}, std::uint64_t items = 100, SpreadConfig queues = {})
-        : spread(queues), repair(me, config) {
+    explicit World(RepairConfig config = {}, std::uint64_t items = 100, OfferQueueConfig queues = {})
+        : offers(queues), repair(me, config) {
         for (std::uint64_t n = 0; n < items; ++n) holdings.put(item(n));
     }
 
@@ -29,7 +29,7 @@ struct World {
     void run() {
         while (repair.next_timeout() < now + std::chrono::minutes{30}) {
             now = std::max(now, repair.next_timeout());
-            repair.handle_timeout(now, holdings, spread);
+            repair.handle_timeout(now, holdings, offers);
             ++steps;
         }
     }
@@ -37,9 +37,9 @@ struct World {
     // Who was offered what since the last call.
     std::set<std::pair<PeerId, SegmentKey>> offered() {
         std::set<std::pair<PeerId, SegmentKey>> all;
-        while (auto offer = spread.next(now, *placement)) {
+        while (auto offer = offers.next(now, *placement)) {
             for (const Item& one : offer->question.items) all.emplace(offer->to, one.key);
-            spread.answered(now, offer->to, std::vector(offer->question.items.size(), OfferOutcome::held));
+            offers.answered(now, offer->to, std::vector(offer->question.items.size(), OfferOutcome::held));
         }
         return all;
     }
@@ -55,7 +55,7 @@ struct World {
     }
 
     MapHoldings holdings;
-    Spread spread;
+    OfferQueue offers;
     Repair repair;
     std::shared_ptr<const Placement> placement;
     TimePoint now{seconds{100}};
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(a_change_in_the_middle_begins_the_pass_again_and_loses_noth
     world.place(first);
     for (int step = 0; step < 5; ++step) {
         world.now = world.repair.next_timeout();
-        world.repair.handle_timeout(world.now, world.holdings, world.spread);
+        world.repair.handle_timeout(world.now, world.holdings, world.offers);
     }
     BOOST_TEST(world.repair.progress().looked_at == 50U);
     auto offered = world.offered();
@@ -191,11 +191,11 @@ BOOST_AUTO_TEST_CASE(it_waits_where_a_queue_is_full) {
     std::set<std::pair<PeerId, SegmentKey>> offered;
     for (int turns = 0; world.repair.next_timeout() != time_never && turns < 100; ++turns) {
         world.now = world.repair.next_timeout();
-        world.repair.handle_timeout(world.now, world.holdings, world.spread);
+        world.repair.handle_timeout(world.now, world.holdings, world.offers);
         offered.merge(world.offered());
     }
     BOOST_TEST(offered == World::lacking(world.holdings, Placement(), *placement));
-    BOOST_TEST(world.spread.counters().dropped == 0U);
+    BOOST_TEST(world.offers.counters().dropped == 0U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,4 @@
-#include "kv/spread.h"
+#include "kv/offer_queue.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@
 
 namespace exa::kv {
 
-bool Spread::offer(PeerId to, const Item& item, bool moves) {
+bool OfferQueue::offer(PeerId to, const Item& item, bool moves) {
     Lane& lane = lanes_[to];
     if (lane.known.contains({item.key, item.stamp})) return true;
     if (lane.queue.size() >= config_.queue_items) {
@@ -19,12 +19,12 @@ bool Spread::offer(PeerId to, const Item& item, bool moves) {
     return true;
 }
 
-std::size_t Spread::room(PeerId to) const {
+std::size_t OfferQueue::room(PeerId to) const {
     const auto lane = lanes_.find(to);
     return config_.queue_items - (lane != lanes_.end() ? lane->second.queue.size() : 0);
 }
 
-std::optional<Spread::Offer> Spread::next(TimePoint now, const Placement& placement) {
+std::optional<OfferQueue::Offer> OfferQueue::next(TimePoint now, const Placement& placement) {
     const auto is_due = [&](const auto& lane) {
         return lane.second.asked.empty() && !lane.second.queue.empty() && now >= lane.second.not_before;
     };
@@ -43,7 +43,7 @@ std::optional<Spread::Offer> Spread::next(TimePoint now, const Placement& placem
 }
 
 // As much of a lane as one question may hold; empty when nothing in it needs to be offered any more.
-Question Spread::fill(PeerId to, Lane& lane, const Placement& placement) {
+Question OfferQueue::fill(PeerId to, Lane& lane, const Placement& placement) {
     Question question;
     std::uint64_t bytes = 0;
     while (!lane.queue.empty() && question.items.size() < question_items_max) {
@@ -66,7 +66,7 @@ Question Spread::fill(PeerId to, Lane& lane, const Placement& placement) {
     return question;
 }
 
-std::vector<Item> Spread::answered(TimePoint now, PeerId from, std::span<const OfferOutcome> outcomes) {
+std::vector<Item> OfferQueue::answered(TimePoint now, PeerId from, std::span<const OfferOutcome> outcomes) {
     std::vector<Item> held;
     const auto at = lanes_.find(from);
     if (at == lanes_.end()) return held;
@@ -98,7 +98,7 @@ std::vector<Item> Spread::answered(TimePoint now, PeerId from, std::span<const O
     return held;
 }
 
-void Spread::failed(TimePoint now, PeerId from) {
+void OfferQueue::failed(TimePoint now, PeerId from) {
     const auto at = lanes_.find(from);
     if (at == lanes_.end()) return;
     put_back(now, at->second, std::move(at->second.asked), true);
@@ -107,7 +107,7 @@ void Spread::failed(TimePoint now, PeerId from) {
 
 // Behind what waits already. The peer gets time when a whole question came to nothing, or when nothing else waits for
 // it.
-void Spread::put_back(TimePoint now, Lane& lane, std::vector<Waiting> again, bool failed) {
+void OfferQueue::put_back(TimePoint now, Lane& lane, std::vector<Waiting> again, bool failed) {
     lane.asked.clear();
     lane.failures = failed ? lane.failures + 1 : 0;
     if (failed || lane.queue.empty())
@@ -122,7 +122,7 @@ void Spread::put_back(TimePoint now, Lane& lane, std::vector<Waiting> again, boo
     }
 }
 
-void Spread::forget(PeerId to) {
+void OfferQueue::forget(PeerId to) {
     const auto at = lanes_.find(to);
     if (at == lanes_.end()) return;
     counters_.forgotten += at->second.queue.size();
@@ -132,19 +132,19 @@ void Spread::forget(PeerId to) {
     if (at->second.asked.empty()) lanes_.erase(at);
 }
 
-TimePoint Spread::next_timeout() const {
+TimePoint OfferQueue::next_timeout() const {
     TimePoint next = time_never;
     for (const auto& [peer, lane] : lanes_)
         if (lane.asked.empty() && !lane.queue.empty()) next = std::min(next, lane.not_before);
     return next;
 }
 
-bool Spread::waits(const Item& item) const {
+bool OfferQueue::waits(const Item& item) const {
     return std::ranges::any_of(lanes_,
                                [&](const auto& lane) { return lane.second.known.contains({item.key, item.stamp}); });
 }
 
-std::size_t Spread::waiting() const {
+std::size_t OfferQueue::waiting() const {
     std::size_t waiting = 0;
     for (const auto& [peer, lane] : lanes_) waiting += lane.queue.size() + lane.asked.size();
     return waiting;

@@ -1,4 +1,4 @@
-// Spread: offers segments to the peers that should keep them, until those have them or there is no point any more.
+// OfferQueue: offers segments to the peers that should keep them, until those have them or there is no point any more.
 //
 // Each peer has one open question at a time; what is offered to it meanwhile goes into the next one, so that a slow
 // owner costs a queue and not a connection. Queues are bounded: what does not fit is left to the next repair pass. What
@@ -22,14 +22,14 @@
 
 namespace exa::kv {
 
-struct SpreadConfig {
+struct OfferQueueConfig {
     std::size_t queue_items = 4096;            // for each peer
     std::uint64_t offer_bytes = 32 << 20;      // of one question; a single segment may exceed it
     Duration retry = std::chrono::seconds{1};  // doubles with each failure, up to 32 times that
     std::uint32_t tries = 8;                   // of each item
 };
 
-struct SpreadCounters {
+struct OfferCounters {
     std::uint64_t offered = 0;
     std::uint64_t held = 0;
     std::uint64_t refused = 0;
@@ -37,9 +37,9 @@ struct SpreadCounters {
     std::uint64_t forgotten = 0;  // for peers that went out of reach
 };
 
-class Spread {
+class OfferQueue {
   public:
-    explicit Spread(const SpreadConfig& config) : config_(config) {}
+    explicit OfferQueue(const OfferQueueConfig& config) : config_(config) {}
 
     // False when the queue for that peer is full. An item that is queued already is not queued twice.
     bool offer(PeerId to, const Item& item, bool moves = false);
@@ -66,7 +66,7 @@ class Spread {
     // Nothing waits and no question is open.
     bool is_idle() const { return lanes_.empty(); }
     std::size_t waiting() const;
-    const SpreadCounters& counters() const { return counters_; }
+    const OfferCounters& counters() const { return counters_; }
 
   private:
     struct Waiting {
@@ -85,10 +85,10 @@ class Spread {
     Question fill(PeerId to, Lane& lane, const Placement& placement);
     void put_back(TimePoint now, Lane& lane, std::vector<Waiting> again, bool failed);
 
-    const SpreadConfig config_;
+    const OfferQueueConfig config_;
     std::map<PeerId, Lane> lanes_;  // with something to do
     std::optional<PeerId> last_;    // the peer asked last; the others come first
-    SpreadCounters counters_;
+    OfferCounters counters_;
 };
 
 }  // namespace exa::kv
