@@ -1,8 +1,8 @@
 // DigestComparison: another peer's digest against our roster, one line after the other.
 //
 // Both lists are sorted by id. What only one side knows, or knows in a newer version, the other pulls or is given.
-// Where the two differ about the liveness of a peer, next() yields the other side's opinion: the owner merges it before
-// it asks for the next one.
+// Where the two differ about the liveness of a peer, next() yields the other side's opinion: the caller merges it
+// before it asks for the next one.
 #pragma once
 
 #include <cstddef>

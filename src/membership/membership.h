@@ -11,8 +11,8 @@
 // AntiEntropy, PullRequests, IdentityGuard, Bootstrap, KeyExchange, RecordPacer, Outbox. It merges what others say,
 // carries out what the parts return (see step.h), and does all that follows when a peer's liveness changes.
 //
-// Owner's duties, in this order. After every call of a handle_* or command function: poll_transmit() until it is empty
-// (datagrams), poll_sync() until empty (reliable messages, in order, over a peer link that the owner opens), then
+// How to drive it. After every call of a handle_* or command function: poll_transmit() until it is empty
+// (datagrams), poll_sync() until empty (reliable messages, in order, over a peer link that the driver opens), then
 // poll_event() until empty; then arm one timer for next_timeout() and call handle_timeout() when it is due. Losing any
 // of what is polled is allowed at any time; not draining it is answered by dropping the oldest. `now` never goes back.
 // One thread owns a Membership; its views may be read by all.

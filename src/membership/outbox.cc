@@ -10,7 +10,7 @@ namespace exa::membership {
 
 namespace {
 
-// Outputs that nobody fetched; a drained owner never comes near.
+// Outputs that nobody fetched; a driver that fetches them never comes near.
 constexpr std::size_t transmits_max = 4096;
 constexpr std::size_t syncs_max = 4096;
 constexpr std::size_t events_max = 65536;

@@ -4,7 +4,7 @@
 // growing to record_interval_max while the record goes on changing; but at once when something that others may use is
 // gone or moved, and when the last replica got ready.
 //
-// Timer: record -> the owner tells the record.
+// Timer: record -> Membership announces the record.
 #pragma once
 
 #include "base/time.h"

@@ -1,7 +1,7 @@
 // Roster: every peer that we know of, ourselves included, in the newest instance, state and record version heard of.
 //
 // A state machine without time or chance of its own. It orders what it hears by (generation, incarnation, state) and
-// (generation, version). What follows from a change (updates, timers, events) is its owner's work.
+// (generation, version). What follows from a change (updates, timers, events) is Membership's work.
 #pragma once
 
 #include <array>

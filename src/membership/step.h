@@ -31,7 +31,7 @@ class Sequence {
     std::uint64_t last_ = 0;
 };
 
-// One call of a part: what it may read, and the owner's generators and timers, which it may use.
+// One call of a part: what it may read, and Membership's generators and timers, which it may use.
 struct Step {
     TimePoint now;
     const Config& config;
@@ -41,7 +41,7 @@ struct Step {
     Timers& timers;
 };
 
-// A packet to send. The owner adds the header, a ping's round and roster digest, and the updates that still fit.
+// A packet to send. Membership adds the header, a ping's round and roster hash, and the updates that still fit.
 struct PacketOut {
     Endpoint at;
     std::optional<PeerId> to;  // who is meant; nothing: the receiver's state does not matter
@@ -49,13 +49,13 @@ struct PacketOut {
     bool with_record = false;  // add our own record
 };
 
-// A message to send over the peer link. The owner adds the header.
+// A message to send over the peer link. Membership adds the header.
 struct SyncOut {
     PeerId to;
     wire::Sync sync;
 };
 
-// An event about `peer`, whose generation, incarnation and instance the owner adds as the roster has them.
+// An event about `peer`, whose generation, incarnation and instance Membership adds as the roster has them.
 struct Notice {
     EventKind kind = EventKind::joined;
     PeerId peer;
@@ -64,7 +64,7 @@ struct Notice {
     bool operator==(const Notice&) const = default;
 };
 
-// What the owner is to do, in the order of the members.
+// What Membership is to do, in the order of the members.
 struct Effects {
     std::vector<PacketOut> packets;
     std::vector<SyncOut> syncs;

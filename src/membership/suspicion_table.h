@@ -5,7 +5,7 @@
 // until there is a verdict on each of them, or for rack_verdict_wait: the loss of a rack is then one change of the view
 // and of the ring, and not one for each of its peers.
 //
-// The roster says who is suspect; this table says how long each has left. What a verdict does is the owner's work.
+// The roster says who is suspect; this table says how long each has left. What a verdict does is Membership's work.
 // Timers: suspicion -> due(); group -> take_overdue().
 #pragma once
 
@@ -52,7 +52,7 @@ class SuspicionTable {
 
     // Racks. True when the death of this live peer is to be deferred.
     bool is_deferrable(const Step& step, PeerId peer) const;
-    // The owner has made `peer` a suspect, if it was none; its verdict is given.
+    // Membership has made `peer` a suspect, if it was none; its verdict is given.
     void defer(const Step& step, PeerId peer);
     bool is_deferred(PeerId peer) const { return deferred_.contains(peer); }
     // The deferred deaths of a rack in which no suspect waits for its verdict any more; none while one does.

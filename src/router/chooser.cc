@@ -112,7 +112,7 @@ class Chooser {
         return Choice{pool_.first + *member, Reason::spill_kept};
     }
 
-    // All ingresses move a session whose owner is out of reach to the same one.
+    // All ingresses move a session whose owner cannot be used to the same one.
     std::uint32_t fan_out(Reason reason) const {
         return reason == Reason::session_spilled && need_.spill ? std::min(need_.spill->fan_out, fan_out_max) : 1;
     }

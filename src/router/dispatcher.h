@@ -1,7 +1,7 @@
 // Dispatcher: where every request of one data-plane thread goes, and what happens when that fails. Pure; no clock, no
 // sockets. A thread owns one; the simulator drives the same object.
 //
-// A request is begun once and ends exactly once. In between, its owner reports what the replica it was sent to does,
+// A request is begun once and ends exactly once. In between, the caller reports what the replica it was sent to does,
 // and each report that ends an attempt is answered with the next Attempt or with the end of the request:
 //
 //   begin -> Attempt --handle_finished--------------------------------> (finished)
@@ -148,7 +148,7 @@ class Dispatcher {
     void handle_first_byte(AttemptId id);
     // The attempt gave so many tokens: enough of them, and its stream may be tried on as many replicas again.
     void handle_progress(AttemptId id, std::uint64_t tokens);
-    // Whether the membership suspects the attempt's peer and its stream could go on elsewhere: then its owner does not
+    // Whether the membership suspects the attempt's peer and its stream could go on elsewhere: then the caller does not
     // wait long for more of it.
     bool should_move(AttemptId id) const;
     // The answer is complete, be it a client's error (4xx): those never count against the replica. False: ignored.

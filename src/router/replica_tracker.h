@@ -4,7 +4,7 @@
 // looking idle at once and not a second later. A report that came by gossip was measured some time ago, and which of
 // our own requests it had counted is not known; only that these were at least the fewest and at most the most in flight
 // since the report before. Where requests spread, the load is taken high, so that they do not pile up; whether a
-// replica is full is judged by the low estimate, so that nobody is turned away while there is room.
+// replica is full is judged by the low estimate, so that no request goes elsewhere while there is room.
 //
 // Beside requests, waiting prompts, memory and late tokens count (load_score.h), and what this ingress has sent of
 // prompts that have not begun to be answered. A replica that joins a pool is ramped up (slow start).
