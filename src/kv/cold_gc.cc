@@ -44,7 +44,7 @@ std::optional<std::uint32_t> ColdGc::next(TimePoint now) {
     if (now < next_) return std::nullopt;
     const bool may_be_full = bytes_ + std::max(written_, written_before_) > share_bytes();
     // From now, not from when it was due: rounds missed while the directory did not answer are not made up for.
-    next_ = now + (may_be_full ? config_.hurry : config_.round) / static_cast<std::int64_t>(mine_.size());
+    next_ = now + (may_be_full ? config_.full_round : config_.round) / static_cast<std::int64_t>(mine_.size());
     auto at = last_ ? mine_.upper_bound(*last_) : mine_.begin();
     if (at == mine_.end()) {
         at = mine_.begin();

@@ -32,11 +32,11 @@ inline constexpr std::uint32_t cold_folders = 4096;
 std::uint32_t cold_folder(const SegmentKey& key);
 
 struct ColdGcConfig {
-    std::uint64_t capacity_bytes = 0;           // of the whole directory
-    Duration round = std::chrono::minutes{5};   // through all of this peer's folders
-    Duration hurry = std::chrono::seconds{20};  // the same, while there may be too much
-    double low_water = 0.95;                    // of this peer's share, after it was full
-    std::int64_t leftover_s = 3600;             // age at which a file that never got its name is removed
+    std::uint64_t capacity_bytes = 0;                // of the whole directory
+    Duration round = std::chrono::minutes{5};        // through all of this peer's folders
+    Duration full_round = std::chrono::seconds{20};  // the same, while there may be too much
+    double low_water = 0.95;                         // of this peer's share, after it was full
+    std::int64_t leftover_s = 3600;                  // age at which a file that never got its name is removed
 };
 
 // A file in a folder, as a listing shows it.

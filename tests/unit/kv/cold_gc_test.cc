@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(peers_keep_the_capacity_together_each_in_its_folders) {
 
 BOOST_AUTO_TEST_CASE(a_round_is_paced_and_hurries_when_there_may_be_too_much) {
     Directory directory(1'000);
-    ColdGc gc(PeerId{77}, {.capacity_bytes = 1'100 * mib, .round = seconds{300}, .hurry = seconds{20}});
+    ColdGc gc(PeerId{77}, {.capacity_bytes = 1'100 * mib, .round = seconds{300}, .full_round = seconds{20}});
     gc.handle_peers(start, peers(1));
     TimePoint now = start;
     go_round(gc, directory, now);
