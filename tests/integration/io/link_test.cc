@@ -534,7 +534,7 @@ BOOST_DATA_TEST_CASE(sink_that_has_enough_ends_only_its_stream, plain_and_sealed
         full->read_into(sink);
         BOOST_TEST(is(co_await next_frame(full), errc::cancelled));
         BOOST_TEST(sink->bytes.size() < 1'100'000U);
-        BOOST_TEST((bytes->starts_with(sink->bytes)));
+        BOOST_TEST(bytes->starts_with(sink->bytes));
 
         auto left = co_await open();
         auto other = std::make_shared<OddSink>();

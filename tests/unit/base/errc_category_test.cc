@@ -23,7 +23,7 @@ BOOST_AUTO_TEST_SUITE(errc_category)
 BOOST_AUTO_TEST_CASE(code_has_its_message_and_its_category) {
     BOOST_TEST(fruit(fruit_errc::eaten).message() == "somebody ate it");
     BOOST_TEST(fruit(fruit_errc::eaten).category().name() == "fruit");
-    BOOST_TEST((fruit(fruit_errc::eaten) != fruit(fruit_errc::rotten)));
+    BOOST_TEST(fruit(fruit_errc::eaten) != fruit(fruit_errc::rotten));
 }
 
 BOOST_AUTO_TEST_CASE(number_that_is_no_code_is_named) {

@@ -35,8 +35,10 @@ BOOST_AUTO_TEST_CASE(what_is_no_number_is_never_chosen) {
     Sampler sampler;
     const std::vector<float> logits{not_a_number, 1, not_a_number, 2, -infinity};
     BOOST_TEST(*sampler.sample(logits, {0, 1, 0}, 0) == 3U);
-    for (const auto& [token, count] : draw_many(logits, {1.5F, 1, 3}, 2000)) BOOST_TEST((token == 1 || token == 3));
-    for (const auto& [token, count] : draw_many(logits, {1.5F, 0.99F, 3}, 2000)) BOOST_TEST((token == 1 || token == 3));
+    for (const auto& [token, count] : draw_many(logits, {1.5F, 1, 3}, 2000))
+        BOOST_TEST((token == 1 || token == 3), token);
+    for (const auto& [token, count] : draw_many(logits, {1.5F, 0.99F, 3}, 2000))
+        BOOST_TEST((token == 1 || token == 3), token);
     BOOST_TEST(*sampler.sample(std::vector<float>{1, infinity, infinity}, {1, 1, 0}, 0) == 1U);
 }
 

@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(every_flag_reaches_its_value) {
                                  "--kill-every",
                                  "7"});
     BOOST_TEST(options.preset == BenchPreset::chaos);
-    BOOST_TEST((options.targets == std::vector<std::string>{"http://a", "http://b"}));
+    BOOST_TEST(options.targets == (std::vector<std::string>{"http://a", "http://b"}), boost::test_tools::per_element());
     const auto& config = options.config;
     BOOST_TEST(!config.stream);
     BOOST_TEST(config.api == loadgen::Api::completions);

@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(each_folder_has_one_peer_and_a_change_moves_only_what_it_mu
     BOOST_TEST(carers.size() == cold_folders);
     for (std::uint64_t self = 1; self <= 4; ++self)
         for (const std::uint32_t folder : mine(self, peers(4)))
-            BOOST_TEST((carers[folder] == self || carers[folder] == 5U));
+            BOOST_TEST((carers[folder] == self || carers[folder] == 5U), carers[folder]);
 }
 
 BOOST_AUTO_TEST_CASE(a_peer_outside_the_group_cleans_up_nothing) {

@@ -42,7 +42,10 @@ BOOST_AUTO_TEST_CASE(owners_are_asked_first_and_then_everybody_in_reach) {
     const auto owners = f.placement->owners(f.own(0));
     const auto first = f.ask();
     for (const Recovery::Asks& asks : first) BOOST_TEST(std::ranges::find(owners, asks.to) != owners.end());
-    for (const Recovery::Asks& asks : first) BOOST_TEST((asks.to != f.self && asks.to != PeerId{5}));
+    for (const Recovery::Asks& asks : first) {
+        BOOST_TEST(asks.to != f.self);
+        BOOST_TEST(asks.to != PeerId{5});
+    }
     BOOST_TEST(f.recovery.next_timeout() == f.now + seconds{1});
     f.now += seconds{1};
     const auto second = f.ask();
@@ -91,7 +94,7 @@ BOOST_AUTO_TEST_CASE(an_empty_disk_costs_bounded_questions_one_at_a_time) {
     for (TimePoint until = f.now + milliseconds{900}; f.recovery.next_timeout() < until;) {
         const TimePoint last = f.now;
         f.now = f.recovery.next_timeout();
-        BOOST_TEST((asked == 0 || f.now - last >= milliseconds{100}));
+        if (asked > 0) BOOST_TEST(f.now - last >= milliseconds{100});
         for (const Recovery::Asks& asks : f.ask()) {
             BOOST_TEST(asks.keys.size() <= question_items_max);
             asked += asks.keys.size();

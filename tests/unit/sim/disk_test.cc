@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(what_was_not_synced_is_kept_lost_or_torn) {
         BOOST_TEST(disk.read("a")->size() == 100U);
         disk.crash();
         const auto after = disk.read("a");
-        BOOST_TEST((!after || after->size() <= 100));
+        if (after) BOOST_TEST(after->size() <= 100);
         if (after && after->size() == 100) ++kept;
     }
     BOOST_TEST(disk.effects().writes_lost > 50U);

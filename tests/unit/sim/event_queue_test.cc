@@ -1,8 +1,10 @@
 #include "sim/world/event_queue.h"
 
 #include <boost/test/unit_test.hpp>
+#include <utility>
 
 #include "base/rng.h"
+#include "support/print.h"
 
 using namespace exa;
 using namespace exa::sim;
@@ -18,7 +20,7 @@ BOOST_AUTO_TEST_CASE(events_come_by_time_and_then_in_the_order_they_were_pushed)
     Event last = queue.pop();
     while (!queue.empty()) {
         const Event next = queue.pop();
-        BOOST_TEST((next.at > last.at || (next.at == last.at && next.arg > last.arg)));
+        BOOST_TEST(std::pair(next.at, next.arg) > std::pair(last.at, last.arg));
         last = next;
     }
 }

@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(a_value_and_its_twin_are_in_one_page) {
     operation.count = 1;
     for (operation.cursor = 0;;) {
         const resp::Outcome page = f.scan.scan(operation, 3);
-        BOOST_TEST((page.keys.empty() || page.keys.size() == 2));
+        BOOST_TEST((page.keys.empty() || page.keys.size() == 2), page.keys.size());
         operation.cursor = page.cursor;
         if (operation.cursor == 0) break;
     }
