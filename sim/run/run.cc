@@ -182,7 +182,7 @@ class World {
 
     const Scenario& scenario_;
     const RunOptions& options_;
-    const io::OpenSslCrypto crypto_;
+    const io::crypto::OpenSslCrypto crypto_;
     Cluster cluster_;
     Oracles oracles_;
     FaultInjector injector_;

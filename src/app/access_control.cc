@@ -7,23 +7,23 @@
 
 namespace exa::app {
 
-Result<std::unique_ptr<AccessControl>> AccessControl::create(const PeerConfig& config, const PeerContext& base,
+Result<std::unique_ptr<AccessControl>> AccessControl::create(const config::PeerConfig& config, const PeerContext& base,
                                                              const std::string& warm_up_secret, Log& log) {
     std::unique_ptr<AccessControl> access(new AccessControl(base.clock, log));
     if (!config.security.api_keys_file.empty()) {
-        ApiKeyWatch watch(config.security.api_keys_file);
+        access::ApiKeyWatch watch(config.security.api_keys_file);
         auto keys = watch.poll();
-        if (!*keys) return error(errc::usage, "security.api_keys_file: " + keys->error().detail);
+        if (!*keys) return error(shared::errc::usage, "security.api_keys_file: " + keys->error().detail);
         access->keys_.emplace(base.crypto, base.clock, warm_up_secret, std::move(*keys).value());
         access->reloader_.emplace(std::move(watch), *access->keys_, base.directory, log);
     }
-    EXA_TRY(access->cors_, Cors::parse(config.http.cors_origins));
+    EXA_TRY(access->cors_, gateway::Cors::parse(config.http.cors_origins));
     if (!config.http.certificate_file.empty()) {
         EXA_TRY(access->certificates_,
-                Certificates::load(config.http.certificate_file, config.http.key_file, base.clock.wall(), log));
+                access::Certificates::load(config.http.certificate_file, config.http.key_file, base.clock.wall(), log));
     }
     if (!config.http.access_log.empty()) {
-        EXA_TRY(access->access_log_, AccessLog::open(config.http.access_log));
+        EXA_TRY(access->access_log_, gateway::AccessLog::open(config.http.access_log));
     }
     return access;
 }

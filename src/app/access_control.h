@@ -23,37 +23,37 @@ namespace exa::app {
 
 class AccessControl {
   public:
-    using OnTls = std::function<void(const std::shared_ptr<const io::TlsSettings>&)>;
+    using OnTls = std::function<void(const std::shared_ptr<const io::tls::TlsSettings>&)>;
 
     // `warm_up_secret` as in IngressConfig. `base` and `log` outlive them. errc::usage names the key or the file.
-    static Result<std::unique_ptr<AccessControl>> create(const PeerConfig& config, const PeerContext& base,
+    static Result<std::unique_ptr<AccessControl>> create(const config::PeerConfig& config, const PeerContext& base,
                                                          const std::string& warm_up_secret, Log& log);
 
-    Authorizer& authorizer() { return keys_ ? static_cast<Authorizer&>(*keys_) : open_; }
-    const ApiKeyAuthorizer* keys() const { return keys_ ? &*keys_ : nullptr; }  // null: everybody may
+    access::Authorizer& authorizer() { return keys_ ? static_cast<access::Authorizer&>(*keys_) : open_; }
+    const access::ApiKeyAuthorizer* keys() const { return keys_ ? &*keys_ : nullptr; }  // null: everybody may
     // Why the file of keys as it is now is not used; empty when it is. Nothing: there is none.
     std::optional<std::string> keys_failure() const {
         return reloader_ ? std::optional(reloader_->failure()) : std::nullopt;
     }
-    const Cors& cors() const { return cors_; }
-    const Certificates* certificates() const { return certificates_.get(); }  // null: plain HTTP
-    AccessLog* access_log() { return access_log_.get(); }                     // null: none
+    const gateway::Cors& cors() const { return cors_; }
+    const access::Certificates* certificates() const { return certificates_.get(); }  // null: plain HTTP
+    gateway::AccessLog* access_log() { return access_log_.get(); }                    // null: none
 
     // Now and then, and with `hangup` when old files have been moved away. Not from two threads at a time.
     void maintain(bool hangup, const OnTls& on_tls);
 
   private:
-    AccessControl(const io::SystemClock& clock, Log& log) : clock_(clock), log_(log) {}
+    AccessControl(const io::clock::SystemClock& clock, Log& log) : clock_(clock), log_(log) {}
     void maintain_access_log(bool hangup);
 
-    const io::SystemClock& clock_;
+    const io::clock::SystemClock& clock_;
     Log& log_;
-    OpenAuthorizer open_;
-    std::optional<ApiKeyAuthorizer> keys_;
-    std::optional<ApiKeyReloader> reloader_;
-    Cors cors_;
-    std::unique_ptr<Certificates> certificates_;
-    std::unique_ptr<AccessLog> access_log_;
+    access::OpenAuthorizer open_;
+    std::optional<access::ApiKeyAuthorizer> keys_;
+    std::optional<access::ApiKeyReloader> reloader_;
+    gateway::Cors cors_;
+    std::unique_ptr<access::Certificates> certificates_;
+    std::unique_ptr<gateway::AccessLog> access_log_;
     std::uint64_t lines_dropped_ = 0;  // as it was said last
 };
 

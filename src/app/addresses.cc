@@ -24,7 +24,7 @@ Result<Endpoint> resolve_address(const std::string& text, std::string_view key) 
     asio::co_spawn(context, resolve(), asio::detached);
     context.run();
     if (resolved.endpoints.empty())
-        return error(errc::usage, fmt::format("{}: {}", key, resolved.failures.front().message()));
+        return error(shared::errc::usage, fmt::format("{}: {}", key, resolved.failures.front().message()));
     return resolved.endpoints.front();
 }
 

@@ -17,24 +17,24 @@ constexpr std::string_view deployment = "default";
 
 Result<std::string> read_key(const std::string& path) {
     if (path.empty()) return std::string();
-    auto text = read_text_file(path, 4096);
-    if (!text) return error(errc::usage, "attach.api_key_file: " + text.error().detail);
+    auto text = shared::read_text_file(path, 4096);
+    if (!text) return error(shared::errc::usage, "attach.api_key_file: " + text.error().detail);
     std::string key = std::move(text).value();
     while (!key.empty() && (key.back() == '\n' || key.back() == '\r')) key.pop_back();
     if (key.empty() || !std::ranges::all_of(key, [](char c) { return c > ' ' && c < 0x7f; }))
-        return error(errc::usage, "attach.api_key_file: one line of visible ASCII is expected");
+        return error(shared::errc::usage, "attach.api_key_file: one line of visible ASCII is expected");
     return key;
 }
 
 }  // namespace
 
-Result<LocalReplicas::List> make_attached_replicas(const PeerConfig& config, PeerId peer, Log& log) {
+Result<replica::LocalReplicas::List> make_attached_replicas(const config::PeerConfig& config, PeerId peer, Log& log) {
     EXA_TRY(const std::string key, read_key(config.attach.api_key_file));
-    LocalReplicas::List replicas;
+    replica::LocalReplicas::List replicas;
     for (const std::string& url : config.attach.urls) {
-        EXA_TRY(AttachServer server, AttachServer::parse(url));
+        EXA_TRY(attach::AttachServer server, attach::AttachServer::parse(url));
         server.api_key = key;
-        auto replica = std::make_shared<LocalReplica>();
+        auto replica = std::make_shared<replica::LocalReplica>();
         wire::ReplicaRecord& record = replica->record;
         record.id = {peer, deployment_id(deployment), static_cast<std::uint16_t>(replicas.size())};
         record.deployment = deployment;
@@ -45,22 +45,23 @@ Result<LocalReplicas::List> make_attached_replicas(const PeerConfig& config, Pee
         record.context_tokens = config.model.context_tokens;
         record.state = wire::ReplicaState::warming;
         replica->state = wire::ReplicaState::warming;
-        replica->backend = std::make_shared<AttachBackend>(record, std::move(server), config.attach.idle_timeout, log);
+        replica->backend =
+            std::make_shared<attach::AttachBackend>(record, std::move(server), config.attach.idle_timeout, log);
         replicas.push_back(std::move(replica));
     }
     return replicas;
 }
 
-std::vector<std::unique_ptr<AttachProbe>> probe_attached(const PeerConfig& config, const LocalReplicas::List& replicas,
-                                                         const std::function<void(ReplicaId, bool up)>& on_change,
-                                                         Log& log) {
-    std::vector<std::unique_ptr<AttachProbe>> probes;
+std::vector<std::unique_ptr<attach::AttachProbe>> probe_attached(
+    const config::PeerConfig& config, const replica::LocalReplicas::List& replicas,
+    const std::function<void(ReplicaId, bool up)>& on_change, Log& log) {
+    std::vector<std::unique_ptr<attach::AttachProbe>> probes;
     for (const auto& replica : replicas) {
-        AttachProbeConfig one;
-        one.server = static_cast<const AttachBackend&>(*replica->backend).server();
+        attach::AttachProbeConfig one;
+        one.server = static_cast<const attach::AttachBackend&>(*replica->backend).server();
         one.model = config.model.name;
         one.health_path = config.attach.health_path;
-        probes.push_back(std::make_unique<AttachProbe>(std::move(one), replica->record.id, on_change, log));
+        probes.push_back(std::make_unique<attach::AttachProbe>(std::move(one), replica->record.id, on_change, log));
     }
     return probes;
 }

@@ -14,11 +14,11 @@
 namespace exa::app {
 
 // One for each of attach.urls, in state `warming`. `log` outlives them. errc::usage: the file with their key.
-Result<LocalReplicas::List> make_attached_replicas(const PeerConfig& config, PeerId peer, Log& log);
+Result<replica::LocalReplicas::List> make_attached_replicas(const config::PeerConfig& config, PeerId peer, Log& log);
 
 // Starts to ask after each of them. `on_change` is called from any thread. All outlive the probes.
-std::vector<std::unique_ptr<AttachProbe>> probe_attached(const PeerConfig& config, const LocalReplicas::List& replicas,
-                                                         const std::function<void(ReplicaId, bool up)>& on_change,
-                                                         Log& log);
+std::vector<std::unique_ptr<attach::AttachProbe>> probe_attached(
+    const config::PeerConfig& config, const replica::LocalReplicas::List& replicas,
+    const std::function<void(ReplicaId, bool up)>& on_change, Log& log);
 
 }  // namespace exa::app

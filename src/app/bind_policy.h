@@ -13,10 +13,11 @@ namespace exa::app {
 
 // Refuses plaintext between peers beyond this machine, unless the operator allows it, and always for a peer that has
 // keys. errc::usage.
-Result<void> check_encryption(const PeerConfig& config, const membership::KeyRing& ring, const Addresses& listen);
+Result<void> check_encryption(const config::PeerConfig& config, const membership::KeyRing& ring,
+                              const Addresses& listen);
 
 // Refuses an address for clients, the option `key`, that other machines reach without API keys, unless the operator
 // allows it. errc::usage.
-Result<void> check_client_access(const PeerConfig& config, std::string_view key, const Endpoint& endpoint);
+Result<void> check_client_access(const config::PeerConfig& config, std::string_view key, const Endpoint& endpoint);
 
 }  // namespace exa::app

@@ -159,7 +159,7 @@ struct Control::State {
             asio::post(context, [this] { publish(); });
             return;
         }
-        publish_timer.expires_at(io::SystemClock::to_steady(*due));
+        publish_timer.expires_at(io::clock::SystemClock::to_steady(*due));
         publish_timer.async_wait([this](const boost::system::error_code& cancelled) {
             if (!cancelled) publish();
         });
@@ -206,8 +206,8 @@ struct Control::State {
         keys_changed = urgent = true;
     }
 
-    std::shared_ptr<const SealView> seal_view() const {
-        auto view = std::make_shared<SealView>();
+    std::shared_ptr<const shared::SealView> seal_view() const {
+        auto view = std::make_shared<shared::SealView>();
         const membership::KeyRing& ring = node->keys();
         view->sealed = node->seal().is_sealed();
         view->primary = ring.is_sealed() ? ring.primary()->id : KeyId{};
@@ -218,7 +218,7 @@ struct Control::State {
         return view;
     }
 
-    Result<KeyChange> change_key(TimePoint now, const AddKey& command) {
+    Result<access::KeyChange> change_key(TimePoint now, const access::AddKey& command) {
         KeySecret secret;
         if (command.secret)
             secret = *command.secret;
@@ -226,20 +226,21 @@ struct Control::State {
             io::fill_random(secret);
         const ClusterKey key = cluster_key(deps.crypto, secret);
         EXA_TRY(node->add_key(now, key));
-        return KeyChange{key.id, {}};
+        return access::KeyChange{key.id, {}};
     }
-    Result<KeyChange> change_key(TimePoint now, const UseKey& command) {
+    Result<access::KeyChange> change_key(TimePoint now, const access::UseKey& command) {
         EXA_TRY(auto warning, node->use_key(now, command.id, command.insist));
-        return KeyChange{command.id, std::move(warning)};
+        return access::KeyChange{command.id, std::move(warning)};
     }
-    Result<KeyChange> change_key(TimePoint now, const RemoveKey& command) {
+    Result<access::KeyChange> change_key(TimePoint now, const access::RemoveKey& command) {
         EXA_TRY(auto warning, node->remove_key(now, command.id, command.insist));
-        return KeyChange{command.id, std::move(warning)};
+        return access::KeyChange{command.id, std::move(warning)};
     }
 
-    Result<KeyChange> change_keys(const KeyCommand& command) {
+    Result<access::KeyChange> change_keys(const access::KeyCommand& command) {
         const TimePoint now = deps.clock.now();
-        EXA_TRY(KeyChange change, std::visit([&](const auto& given) { return change_key(now, given); }, command));
+        EXA_TRY(access::KeyChange change,
+                std::visit([&](const auto& given) { return change_key(now, given); }, command));
         static constexpr std::array texts = {"a key was added", "a key is the primary one now", "a key was removed"};
         deps.log.write(change.warning.empty() ? LogLevel::info : LogLevel::warn, "keys", texts[command.index()],
                        {{"key", to_string(change.id)}, {"insisted_against", change.warning}});
@@ -257,7 +258,7 @@ struct Control::State {
             before->gossip_refused == gossip_refused && !keys_changed)
             return;
         keys_changed = false;
-        auto next = std::make_shared<ControlView>();
+        auto next = std::make_shared<shared::ControlView>();
         next->members = std::move(members);
         next->routing = node->routing();
         next->udp = socket.stats();
@@ -272,7 +273,7 @@ struct Control::State {
         const TimePoint next = node->next_timeout();
         if (next == armed_for) return;
         armed_for = next;
-        timer.expires_at(io::SystemClock::to_steady(next));
+        timer.expires_at(io::clock::SystemClock::to_steady(next));
         timer.async_wait([this](const boost::system::error_code& cancelled) {
             if (cancelled) return;
             armed_for = time_never;
@@ -356,8 +357,8 @@ struct Control::State {
 
     ControlDeps deps;
     asio::io_context context{1};
-    io::LinkPool links;
-    io::UdpSocket socket;
+    io::link::LinkPool links;
+    io::udp::UdpSocket socket;
     asio::steady_timer timer{context};
     TimePoint armed_for = time_never;
     std::unique_ptr<node::Node> node;
@@ -372,7 +373,7 @@ struct Control::State {
     bool keys_changed = false;
     bool urgent = false;
     asio::steady_timer publish_timer{context};
-    std::shared_ptr<const ControlView> published;
+    std::shared_ptr<const shared::ControlView> published;
 
     std::atomic<bool> left = false;
 
@@ -440,11 +441,11 @@ void Control::set_replica(wire::ReplicaRecord record) {
     });
 }
 
-asio::awaitable<Result<KeyChange>> Control::change_keys(KeyCommand command) {
+asio::awaitable<Result<access::KeyChange>> Control::change_keys(access::KeyCommand command) {
     // Shared: the asker's loop may end before the strand comes to it.
-    const auto done = std::make_shared<std::optional<Result<KeyChange>>>();
-    const auto change = [](State* state, KeyCommand given,
-                           std::shared_ptr<std::optional<Result<KeyChange>>> into) -> asio::awaitable<void> {
+    const auto done = std::make_shared<std::optional<Result<access::KeyChange>>>();
+    const auto change = [](State* state, access::KeyCommand given,
+                           std::shared_ptr<std::optional<Result<access::KeyChange>>> into) -> asio::awaitable<void> {
         into->emplace(state->change_keys(given));
         co_return;
     };

@@ -21,15 +21,15 @@
 namespace exa::app {
 
 struct ControlDeps {
-    io::LinkIdentity identity;
-    std::shared_ptr<LocalReplicas> replicas;
-    SharedView& view;  // outlives this object, like the two below
-    const io::SystemClock& clock;
+    io::link::LinkIdentity identity;
+    std::shared_ptr<replica::LocalReplicas> replicas;
+    shared::SharedView& view;  // outlives this object, like the two below
+    const io::clock::SystemClock& clock;
     Log& log;
     // The node must not serve: another process has its identity or its name. Called once, on the strand.
     std::function<void(std::string why)> on_refused;
     // Of a sealed cluster: where changes of the key ring are kept, and who derives from them. Both outlive this object.
-    const KeyStore& keys;
+    const access::KeyStore& keys;
     const Crypto& crypto;
     // Called on the strand with the keys as they are now, at each change.
     std::function<void(std::shared_ptr<const LinkKeys>)> on_keys;
@@ -59,7 +59,7 @@ class Control {
     void set_replica(wire::ReplicaRecord record);
 
     // After run(), from any executor, where it also ends. Errors are the node's, and nothing changed then.
-    boost::asio::awaitable<Result<KeyChange>> change_keys(KeyCommand command);
+    boost::asio::awaitable<Result<access::KeyChange>> change_keys(access::KeyCommand command);
 
     // Tells the cluster that this peer leaves; has_left() once it was told.
     void leave();

@@ -47,32 +47,32 @@ struct DataPlane::State {
           gateway(ingress, parts.authorizer, parts.cors, dispatcher, view, parts.clock, context.get_executor(), deps()),
           http(
               context, http_config(parts),
-              [this](io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange) {
+              [this](io::http::HttpRequest request, std::shared_ptr<io::http::HttpExchange> exchange) {
                   gateway.handle(std::move(request), std::move(exchange));
               },
               parts.log) {}
 
-    static io::LinkConfig link_config(const DataPlaneShared& parts) {
-        io::LinkConfig config;
+    static io::link::LinkConfig link_config(const DataPlaneShared& parts) {
+        io::link::LinkConfig config;
         config.reuse_port = parts.reuse_port;
         return config;
     }
 
-    static io::HttpConfig http_config(const DataPlaneShared& parts) {
-        io::HttpConfig config = parts.http;
+    static io::http::HttpConfig http_config(const DataPlaneShared& parts) {
+        io::http::HttpConfig config = parts.http;
         config.reuse_port = parts.reuse_port;
         return config;
     }
 
-    GatewayDeps deps() {
-        GatewayDeps deps = shared.gateway;
+    gateway::GatewayDeps deps() {
+        gateway::GatewayDeps deps = shared.gateway;
         deps.status = [this] {
             store_totals();
             return shared.gateway.status();
         };
         deps.metrics = [this] {
             store_stats();
-            const PeerStatus status = shared.gateway.status();
+            const admin::PeerStatus status = shared.gateway.status();
             return metrics_text({.peer = shared.identity.name,
                                  .control = *view.load(),
                                  .replicas = *shared.replicas,
@@ -145,8 +145,8 @@ struct DataPlane::State {
         ingress.on_end([this] { store_totals(); });
         if (shared.stats.threads() > 1) store_stats_later();
         if (shared.access_log != nullptr)
-            http.on_outcome([this](const io::HttpOutcome& outcome) {
-                shared.access_log->write(access_line(outcome, shared.clock.wall()));
+            http.on_outcome([this](const io::http::HttpOutcome& outcome) {
+                shared.access_log->write(gateway::access_line(outcome, shared.clock.wall()));
             });
         links.on_broken([this](PeerId peer, Generation life) {
             dispatcher.handle_view(view.load()->routing);
@@ -154,7 +154,7 @@ struct DataPlane::State {
             shared.on_link_broken(peer, life);
         });
         links.on_sync([this](PeerId from, Bytes message) { shared.on_sync(from, std::move(message)); });
-        link_server.on_open([this](std::shared_ptr<io::InboundStream> stream, wire::Open open) {
+        link_server.on_open([this](std::shared_ptr<io::link::InboundStream> stream, wire::Open open) {
             receiver.serve(std::move(open), std::move(stream));
         });
         link_server.on_sync([this](PeerId from, Endpoint, Bytes message) { shared.on_sync(from, std::move(message)); });
@@ -166,15 +166,15 @@ struct DataPlane::State {
     asio::io_context context{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO};
     io::LoopHooks& loop_hooks = io::LoopHooks::of(context);
     router::Dispatcher dispatcher;
-    io::LinkPool links;
-    io::LinkServer link_server;
-    ReadyQueue ready;
+    io::link::LinkPool links;
+    io::link::LinkServer link_server;
+    gateway::ReadyQueue ready;
     const Coalescer coalescer;
-    ViewReader view;
-    Receiver receiver;
-    Ingress ingress;
-    HttpGateway gateway;
-    io::HttpServer http;
+    shared::ViewReader view;
+    gateway::Receiver receiver;
+    gateway::Ingress ingress;
+    gateway::HttpGateway gateway;
+    io::http::HttpServer http;
     asio::executor_work_guard<asio::io_context::executor_type> work = asio::make_work_guard(context);
     asio::steady_timer stats_timer{context};
     std::jthread thread;
@@ -222,11 +222,11 @@ std::future<bool> DataPlane::drain_gateway(Duration deadline) {
     return asio::co_spawn(state_->context, state_->http.drain(deadline), asio::use_future);
 }
 
-void DataPlane::set_tls(std::shared_ptr<const io::TlsSettings> tls) {
+void DataPlane::set_tls(std::shared_ptr<const io::tls::TlsSettings> tls) {
     asio::post(state_->context, [state = state_.get(), tls = std::move(tls)] { state->http.set_tls(tls); });
 }
 
-void DataPlane::set_limits(const router::Config& router, const io::HttpConfig& http) {
+void DataPlane::set_limits(const router::Config& router, const io::http::HttpConfig& http) {
     asio::post(state_->context, [state = state_.get(), router, http] {
         state->dispatcher.set_config(router);
         state->http.set_limits(http);

@@ -26,29 +26,29 @@ namespace exa::app {
 
 // What all data-plane threads of a peer have in common. Outlives them.
 struct DataPlaneShared {
-    io::LinkIdentity identity;
+    io::link::LinkIdentity identity;
     router::Config router;
-    IngressConfig ingress;
-    io::HttpConfig http;
-    std::shared_ptr<LocalReplicas> replicas;
-    const SharedView& view;
+    gateway::IngressConfig ingress;
+    io::http::HttpConfig http;
+    std::shared_ptr<replica::LocalReplicas> replicas;
+    const shared::SharedView& view;
     const router::SessionTokens& tokens;
-    Authorizer& authorizer;
-    const Cors& cors;
-    const io::SystemClock& clock;
+    access::Authorizer& authorizer;
+    const gateway::Cors& cors;
+    const io::clock::SystemClock& clock;
     RequestMetrics& request_metrics;
     ThreadMetrics& stats;
     Log& log;
-    Duration stream_coalesce{0};                 // of Coalescer
-    bool reuse_port = false;                     // more than one thread
-    io::LinkSealing sealing;                     // as it is at the start
-    std::shared_ptr<const io::TlsSettings> tls;  // of the gateway, as it is at the start; null: plain HTTP
-    AccessLog* access_log = nullptr;             // null: none
-    KvReplicatorThread* kv = nullptr;            // null: this peer keeps no KV cache for others
+    Duration stream_coalesce{0};                      // of Coalescer
+    bool reuse_port = false;                          // more than one thread
+    io::link::LinkSealing sealing;                    // as it is at the start
+    std::shared_ptr<const io::tls::TlsSettings> tls;  // of the gateway, as it is at the start; null: plain HTTP
+    gateway::AccessLog* access_log = nullptr;         // null: none
+    kv::KvReplicatorThread* kv = nullptr;             // null: this peer keeps no KV cache for others
     // Into the control strand; thread-safe.
     std::function<void(PeerId from, Bytes message)> on_sync;
     std::function<void(PeerId peer, Generation life)> on_link_broken;
-    GatewayDeps gateway;  // its `metrics` is the data plane's own
+    gateway::GatewayDeps gateway;  // its `metrics` is the data plane's own
 };
 
 class DataPlane {
@@ -78,9 +78,9 @@ class DataPlane {
     std::future<bool> drain_gateway(Duration deadline);
     // Thread-safe: what connections of clients are made with from now on. Of a gateway that has spoken HTTPS from the
     // start.
-    void set_tls(std::shared_ptr<const io::TlsSettings> tls);
+    void set_tls(std::shared_ptr<const io::tls::TlsSettings> tls);
     // Thread-safe: routes by `router`, and limits clients by `http` (HttpServer::set_limits), from now on.
-    void set_limits(const router::Config& router, const io::HttpConfig& http);
+    void set_limits(const router::Config& router, const io::http::HttpConfig& http);
     // Thread-safe: what links are made with from now on.
     void set_keys(std::shared_ptr<const LinkKeys> keys);
     // After run(), thread-safe. Ready when what was queued on links and a goodbye have left, within a second or so.

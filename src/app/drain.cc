@@ -98,7 +98,7 @@ class Drainer {
 
     const DrainDeps& deps_;
     node::Drain drain_;
-    const std::shared_ptr<const LocalReplicas::List> replicas_;
+    const std::shared_ptr<const replica::LocalReplicas::List> replicas_;
     std::vector<std::weak_ptr<const void>> earlier_;  // requests that were there at the start
     std::vector<std::future<bool>> gateways_;
 };

@@ -15,11 +15,11 @@
 namespace exa::app {
 
 struct DrainDeps {
-    LocalReplicas& replicas;
+    replica::LocalReplicas& replicas;
     Control& control;
     const std::vector<std::unique_ptr<DataPlane>>& planes;
-    const KvService* kv;  // null: this peer keeps no KV
-    const io::SystemClock& clock;
+    const kv::KvService* kv;  // null: this peer keeps no KV
+    const io::clock::SystemClock& clock;
     Log& log;
 };
 

@@ -15,7 +15,8 @@ namespace exa::app {
 
 // Null when the configuration wants none. errc::data_dir: the directory cannot be used; the detail names it. The
 // arguments outlive the service.
-Result<std::shared_ptr<KvService>> start_kv(const PeerConfig& config, PeerId self, const kv::SegmentSealer& sealer,
-                                            const io::SystemClock& clock, Log& log);
+Result<std::shared_ptr<kv::KvService>> start_kv(const config::PeerConfig& config, PeerId self,
+                                                const exa::kv::SegmentSealer& sealer,
+                                                const io::clock::SystemClock& clock, Log& log);
 
 }  // namespace exa::app

@@ -48,7 +48,7 @@ class Families {
 };
 
 void add_cluster(Families& families, const MetricsInput& input) {
-    const ControlView& control = input.control;
+    const shared::ControlView& control = input.control;
     families.begin("alarm", "1 while the peer raises this alarm; docs/operations.md says what to do.",
                    MetricType::Gauge);
     families.add({{"alarm", "losses_held"}}, control.members->alarms.losses_held ? 1 : 0);
@@ -59,7 +59,7 @@ void add_cluster(Families& families, const MetricsInput& input) {
     std::array<double, 5> members{};
     for (const auto& member : control.members->members) ++members.at(static_cast<std::size_t>(member->liveness));
     for (std::size_t i = 0; i < members.size(); ++i)
-        families.add({{"liveness", std::string(name_of(static_cast<membership::Liveness>(i)))}}, members[i]);
+        families.add({{"liveness", std::string(admin::name_of(static_cast<membership::Liveness>(i)))}}, members[i]);
     families.begin("ring_replicas", "Replicas on the ring, by model.", MetricType::Gauge);
     for (const router::Pool& pool : control.routing->pools())
         families.add({{"model", pool.key.model}, {"version", pool.key.version}}, pool.count);
@@ -73,7 +73,7 @@ void add_cluster(Families& families, const MetricsInput& input) {
                      control.gossip_refused + control.udp.oversized);
 }
 
-void add_seal(Families& families, const SealView& seal) {
+void add_seal(Families& families, const shared::SealView& seal) {
     families.begin("gossip_encrypted", "1 when this peer encrypts its gossip and links.", MetricType::Gauge);
     families.add({}, seal.sealed ? 1 : 0);
     families.begin("gossip_undecryptable_total",
@@ -89,32 +89,39 @@ void add_seal(Families& families, const SealView& seal) {
     families.add({}, static_cast<double>(seal.alarms.size()));
 }
 
-void add_replicas(Families& families, const LocalReplicas& replicas) {
+void add_replicas(Families& families, const replica::LocalReplicas& replicas) {
     struct Gauge {
         const char* name;
         const char* help;
-        double (*value)(const LocalReplica&);
+        double (*value)(const replica::LocalReplica&);
     };
     static constexpr std::array gauges = {
         Gauge{"replica_in_flight", "Requests that the replica is working on.",
-              [](const LocalReplica& replica) { return static_cast<double>(replica.backend->load().in_flight); }},
+              [](const replica::LocalReplica& replica) {
+                  return static_cast<double>(replica.backend->load().in_flight);
+              }},
         Gauge{"replica_limit", "Requests that the replica currently admits at the same time.",
-              [](const LocalReplica& replica) { return static_cast<double>(replica.backend->load().in_flight_limit); }},
+              [](const replica::LocalReplica& replica) {
+                  return static_cast<double>(replica.backend->load().in_flight_limit);
+              }},
         Gauge{"replica_waiting", "Requests queued for a slot at the replica.",
-              [](const LocalReplica& replica) { return static_cast<double>(replica.backend->load().queued); }},
+              [](const replica::LocalReplica& replica) { return static_cast<double>(replica.backend->load().queued); }},
         Gauge{"replica_tbt_p99_seconds",
               "99th percentile of the time between two tokens; 0 when nothing was measured recently.",
-              [](const LocalReplica& replica) { return replica.backend->load().tbt_p99_ms / 1000.0; }},
+              [](const replica::LocalReplica& replica) { return replica.backend->load().tbt_p99_ms / 1000.0; }},
         Gauge{"replica_ttft_p99_seconds",
               "99th percentile of the time from admission to the first token; 0 when nothing was measured recently.",
-              [](const LocalReplica& replica) { return replica.backend->load().ttft_p99_ms / 1000.0; }},
+              [](const replica::LocalReplica& replica) { return replica.backend->load().ttft_p99_ms / 1000.0; }},
         Gauge{"replica_queued_tokens", "Prompt tokens waiting for prefill at the replica.",
-              [](const LocalReplica& replica) { return static_cast<double>(replica.backend->load().queued_tokens); }},
+              [](const replica::LocalReplica& replica) {
+                  return static_cast<double>(replica.backend->load().queued_tokens);
+              }},
         Gauge{"replica_kv_used_ratio", "Fraction of the replica's KV pages in use.",
-              [](const LocalReplica& replica) { return replica.backend->load().kv_used_permille / 1000.0; }},
-        Gauge{
-            "replica_ready", "1 when the replica is ready.",
-            [](const LocalReplica& replica) { return replica.state.load() == wire::ReplicaState::ready ? 1.0 : 0.0; }},
+              [](const replica::LocalReplica& replica) { return replica.backend->load().kv_used_permille / 1000.0; }},
+        Gauge{"replica_ready", "1 when the replica is ready.",
+              [](const replica::LocalReplica& replica) {
+                  return replica.state.load() == wire::ReplicaState::ready ? 1.0 : 0.0;
+              }},
     };
     const auto list = replicas.all();
     for (const Gauge& gauge : gauges) {
@@ -160,37 +167,38 @@ void add_requests(Families& families, const std::vector<ThreadCounters>& threads
     }
 }
 
-void add_links(const Threads& threads, std::string_view side, io::LinkStats ThreadCounters::* links) {
+void add_links(const Threads& threads, std::string_view side, io::link::LinkStats ThreadCounters::* links) {
     const std::string prefix = "links_" + std::string(side) + "_";
     const auto of = [links](auto member) { return [=](const ThreadCounters& stats) { return stats.*links.*member; }; };
-    threads.add(prefix + "now", "Peer links currently open.", MetricType::Gauge, of(&io::LinkStats::links_now));
+    threads.add(prefix + "now", "Peer links currently open.", MetricType::Gauge, of(&io::link::LinkStats::links_now));
     threads.counter(prefix + "broken_total", "Peer links that ended without a goodbye message.",
-                    of(&io::LinkStats::links_broken));
+                    of(&io::link::LinkStats::links_broken));
     threads.counter(prefix + "refused_total",
                     "Peer links refused: another cluster or wire version, an unexpected peer, or too many links.",
-                    of(&io::LinkStats::links_refused));
+                    of(&io::link::LinkStats::links_refused));
     threads.counter(prefix + "malformed_total", "Peer links closed because the bytes did not follow the protocol.",
-                    of(&io::LinkStats::malformed));
-    threads.counter(prefix + "streams_total", "Streams opened on peer links.", of(&io::LinkStats::streams_opened));
+                    of(&io::link::LinkStats::malformed));
+    threads.counter(prefix + "streams_total", "Streams opened on peer links.",
+                    of(&io::link::LinkStats::streams_opened));
 }
 
 void add_serving(const Threads& threads) {
     const auto of = [](auto member) { return [=](const ThreadCounters& stats) { return stats.serving.*member; }; };
     threads.counter("served_total", "Requests that replicas of this peer were asked to serve.",
-                    of(&ReceiverStats::requests));
+                    of(&replica::ReceiverStats::requests));
     threads.counter("served_busy_total", "Requests that replicas of this peer refused as busy.",
-                    of(&ReceiverStats::refused_busy));
+                    of(&replica::ReceiverStats::refused_busy));
     threads.counter("served_cancelled_total", "Requests at replicas of this peer that the client cancelled.",
-                    of(&ReceiverStats::cancelled));
+                    of(&replica::ReceiverStats::cancelled));
     threads.counter("prompt_tokens_total", "Prompt tokens of answers that replicas of this peer produced.",
-                    of(&ReceiverStats::prompt_tokens));
+                    of(&replica::ReceiverStats::prompt_tokens));
     threads.counter("cached_prompt_tokens_total", "Prompt tokens that were not computed because a cache had them.",
-                    of(&ReceiverStats::cached_tokens));
+                    of(&replica::ReceiverStats::cached_tokens));
     threads.counter("completion_tokens_total", "Tokens generated by replicas of this peer.",
-                    of(&ReceiverStats::completion_tokens));
+                    of(&replica::ReceiverStats::completion_tokens));
 }
 
-void add_values(Families& families, const KvValuesStats& values) {
+void add_values(Families& families, const kv::KvValuesStats& values) {
     const auto gauge = [&](std::string name, std::string help, std::uint64_t value) {
         families.begin(std::move(name), std::move(help), MetricType::Gauge);
         families.add({}, static_cast<double>(value));
@@ -227,7 +235,7 @@ void add_values(Families& families, const KvValuesStats& values) {
                      values.unsure);
 }
 
-void add_kv(Families& families, const KvStats& kv) {
+void add_kv(Families& families, const kv::KvStats& kv) {
     const auto gauge = [&](std::string name, std::string help, std::uint64_t value) {
         families.begin(std::move(name), std::move(help), MetricType::Gauge);
         families.add({}, static_cast<double>(value));
@@ -247,7 +255,7 @@ void add_kv(Families& families, const KvStats& kv) {
     families.add({{"tier", "peers"}}, static_cast<double>(kv.hits_peers));
     families.add({{"tier", "cold"}}, static_cast<double>(kv.hits_cold));
     if (kv.cold) {
-        const io::ColdStats& cold = *kv.cold;
+        const io::cold::ColdStats& cold = *kv.cold;
         gauge("kv_cold_circuit_open", "1 while the shared directory is left alone because it fails or hangs.",
               cold.is_closed_off ? 1 : 0);
         gauge("kv_cold_full", "1 while nothing is written to the shared directory because it is full.",
@@ -305,18 +313,18 @@ void add_kv(Families& families, const KvStats& kv) {
 void add_http(const Threads& threads) {
     const auto of = [](auto member) { return [=](const ThreadCounters& stats) { return stats.http.*member; }; };
     threads.add("http_connections_now", "Client connections currently open.", MetricType::Gauge,
-                of(&io::HttpStats::connections_now));
+                of(&io::http::HttpStats::connections_now));
     threads.counter("header_fields_left_out_total",
                     "Request header fields not forwarded to attached servers because they were too large or too many.",
                     [](const ThreadCounters& stats) { return stats.fields_left_out; });
-    threads.counter("http_requests_total", "HTTP requests received.", of(&io::HttpStats::requests));
+    threads.counter("http_requests_total", "HTTP requests received.", of(&io::http::HttpStats::requests));
     threads.counter("http_refused_total", "HTTP requests refused before they were routed.",
-                    of(&io::HttpStats::refused));
+                    of(&io::http::HttpStats::refused));
     threads.counter("http_disconnected_total", "Clients that disconnected before their answer was complete.",
-                    of(&io::HttpStats::disconnected));
+                    of(&io::http::HttpStats::disconnected));
     threads.counter("http_tls_handshake_failures_total", "Connections whose TLS handshake failed or took too long.",
-                    of(&io::HttpStats::tls_handshake_failures));
-    threads.counter("http_writes_total", "Write system calls to client connections.", of(&io::HttpStats::writes));
+                    of(&io::http::HttpStats::tls_handshake_failures));
+    threads.counter("http_writes_total", "Write system calls to client connections.", of(&io::http::HttpStats::writes));
 }
 
 }  // namespace

@@ -14,10 +14,10 @@ namespace exa::app {
 
 struct MetricsInput {
     std::string peer;  // its name, a label of every sample
-    const ControlView& control;
-    const LocalReplicas& replicas;
+    const shared::ControlView& control;
+    const replica::LocalReplicas& replicas;
     std::vector<ThreadCounters> threads;  // a sample each, labelled with its number; sums are the scraper's
-    std::optional<KvStats> kv{};          // nothing: the peer keeps no KV outside its replicas
+    std::optional<kv::KvStats> kv{};      // nothing: the peer keeps no KV outside its replicas
     bool api_keys_unused = false;         // the file as it is now cannot be used
     bool certificate_unused = false;      // as now in its files
 };

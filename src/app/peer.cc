@@ -42,24 +42,25 @@ namespace exa::app {
 namespace {
 
 Error cannot_bind(std::string_view what, const Error& cause) {
-    return error(errc::cannot_bind, fmt::format("{}: {}", what, cause.message()));
+    return error(shared::errc::cannot_bind, fmt::format("{}: {}", what, cause.message()));
 }
 
-io::LogConfig log_config(const PeerConfig& config) {
-    io::LogConfig log = config.log;
+io::log::LogConfig log_config(const config::PeerConfig& config) {
+    io::log::LogConfig log = config.log;
     log.peer = config.name;
     return log;
 }
 
 // What a peer without a disk for it keeps is gone with the process: it owns nothing.
-std::uint16_t kv_weight(const KvStats& stats) {
+std::uint16_t kv_weight(const kv::KvStats& stats) {
     if (!stats.disk) return 0;
     constexpr std::uint64_t most = std::numeric_limits<std::uint16_t>::max();
     return static_cast<std::uint16_t>(std::clamp<std::uint64_t>(stats.disk->capacity_bytes >> 30, 1, most));
 }
 
-wire::PeerRecord first_record(const PeerConfig& config, const io::LinkIdentity& identity, const Addresses& addresses,
-                              const LocalReplicas::List& replicas, const KvService* kv) {
+wire::PeerRecord first_record(const config::PeerConfig& config, const io::link::LinkIdentity& identity,
+                              const Addresses& addresses, const replica::LocalReplicas::List& replicas,
+                              const kv::KvService* kv) {
     wire::PeerRecord record;
     record.id = identity.peer;
     record.generation = identity.generation;
@@ -90,7 +91,7 @@ void prepare_process() {
 // Stops the replicas, whose events go to the data plane, before that is gone: however the peer's life ends.
 class ReplicaStop {
   public:
-    explicit ReplicaStop(const LocalReplicas& replicas) : replicas_(replicas) {}
+    explicit ReplicaStop(const replica::LocalReplicas& replicas) : replicas_(replicas) {}
     ReplicaStop(const ReplicaStop&) = delete;
     ReplicaStop& operator=(const ReplicaStop&) = delete;
     ~ReplicaStop() {
@@ -99,13 +100,13 @@ class ReplicaStop {
     }
 
   private:
-    const LocalReplicas& replicas_;
+    const replica::LocalReplicas& replicas_;
 };
 
 // Lets what operators have ordered be answered while the data planes are there.
 class KvStop {
   public:
-    explicit KvStop(std::shared_ptr<KvService> service) : service_(std::move(service)) {}
+    explicit KvStop(std::shared_ptr<kv::KvService> service) : service_(std::move(service)) {}
     KvStop(const KvStop&) = delete;
     KvStop& operator=(const KvStop&) = delete;
     ~KvStop() {
@@ -113,13 +114,13 @@ class KvStop {
     }
 
   private:
-    const std::shared_ptr<KvService> service_;
+    const std::shared_ptr<kv::KvService> service_;
 };
 
 // Ends what the KV service does with other peers while the views that it reads are there.
 class ReplicatorStop {
   public:
-    explicit ReplicatorStop(KvReplicatorThread* replicator) : replicator_(replicator) {}
+    explicit ReplicatorStop(kv::KvReplicatorThread* replicator) : replicator_(replicator) {}
     ReplicatorStop(const ReplicatorStop&) = delete;
     ReplicatorStop& operator=(const ReplicatorStop&) = delete;
     ~ReplicatorStop() {
@@ -127,7 +128,7 @@ class ReplicatorStop {
     }
 
   private:
-    KvReplicatorThread* replicator_;
+    kv::KvReplicatorThread* replicator_;
 };
 
 // Joins the threads of the data planes while the control strand, to which they hand messages, is there. The planes
@@ -145,9 +146,9 @@ class PlaneStop {
     const std::vector<std::unique_ptr<DataPlane>>& planes_;
 };
 
-IngressConfig ingress_config(const PeerConfig& config) {
-    IngressConfig ingress;
-    ingress.hash_only = config.http.routing == RoutingMode::hash;
+gateway::IngressConfig ingress_config(const config::PeerConfig& config) {
+    gateway::IngressConfig ingress;
+    ingress.hash_only = config.http.routing == config::RoutingMode::hash;
     ingress.request.first_byte_timeout = config.http.first_byte_timeout;
     ingress.request.idle_timeout = config.http.stream_idle_timeout;
     ingress.warm_up_secret = fmt::format("{:016x}{:016x}", io::random_u64(), io::random_u64());
@@ -155,15 +156,17 @@ IngressConfig ingress_config(const PeerConfig& config) {
 }
 
 // The replicas that the configuration asks for, in state `warming`.
-Result<std::shared_ptr<LocalReplicas>> start_replicas(const PeerConfig& config, const PeerContext& base,
-                                                      std::shared_ptr<KvService> kv, Log& log) {
-    auto replicas = std::make_shared<LocalReplicas>();
-    if (config.model.engine == EngineKind::attach) {
-        EXA_TRY(LocalReplicas::List attached, make_attached_replicas(config, base.identity.peer, log));
+Result<std::shared_ptr<replica::LocalReplicas>> start_replicas(const config::PeerConfig& config,
+                                                               const PeerContext& base,
+                                                               std::shared_ptr<kv::KvService> kv, Log& log) {
+    auto replicas = std::make_shared<replica::LocalReplicas>();
+    if (config.model.engine == config::EngineKind::attach) {
+        EXA_TRY(replica::LocalReplicas::List attached, make_attached_replicas(config, base.identity.peer, log));
         replicas->publish(std::move(attached));
     } else if (config.model.replicas > 0) {
-        const bool is_null = config.model.engine == EngineKind::null;
-        EXA_TRY(const LoadedModel model, is_null ? Result<LoadedModel>(null_model()) : load_model(config.model.path));
+        const bool is_null = config.model.engine == config::EngineKind::null;
+        EXA_TRY(const builtin::LoadedModel model,
+                is_null ? Result<builtin::LoadedModel>(builtin::null_model()) : builtin::load_model(config.model.path));
         replicas->publish(make_replicas(config, model, base.identity.peer, base.clock,
                                         {base.crypto, base.root_secret, std::move(kv)}));
         log.info("peer", "model loaded",
@@ -177,9 +180,9 @@ Result<std::shared_ptr<LocalReplicas>> start_replicas(const PeerConfig& config, 
 // What of a peer runs. Members end in the reverse order, each while what it refers to is there.
 class Peer {
   public:
-    Peer(const PeerConfig& config, LiveConfig& live, ShutdownSignal& shutdown, std::string_view software,
-         const PeerContext& base, AccessControl& access, IngressConfig ingress, std::shared_ptr<LocalReplicas> replicas,
-         std::shared_ptr<KvService> kv, Log& log);
+    Peer(const config::PeerConfig& config, config::LiveConfig& live, ShutdownSignal& shutdown,
+         std::string_view software, const PeerContext& base, AccessControl& access, gateway::IngressConfig ingress,
+         std::shared_ptr<replica::LocalReplicas> replicas, std::shared_ptr<kv::KvService> kv, Log& log);
 
     // All ports; nothing is answered yet. errc::cannot_bind.
     Result<void> bind();
@@ -189,7 +192,7 @@ class Peer {
     Result<void> wait();
     void leave();
     // Thread-safe, after run(): what can change live.
-    void set_limits(const PeerConfig& config);
+    void set_limits(const config::PeerConfig& config);
 
   private:
     using ReloadDone = std::function<void(Result<boost::json::value>)>;
@@ -197,30 +200,30 @@ class Peer {
     std::uint32_t drain_seconds() const;
     Control make_control();
     DataPlaneShared make_shared_parts();
-    PeerStatus status() const;
+    admin::PeerStatus status() const;
     Result<void> bind_planes();
     void start_warm_up();
     void set_ready(ReplicaId id, bool ready);
 
-    const PeerConfig& config_;  // of the start
-    LiveConfig& live_;
+    const config::PeerConfig& config_;  // of the start
+    config::LiveConfig& live_;
     ShutdownSignal& shutdown_;
     const std::string software_;
     const PeerContext& base_;
     AccessControl& access_;
-    const IngressConfig ingress_;
-    const std::shared_ptr<LocalReplicas> replicas_;
-    const std::shared_ptr<KvService> kv_;  // null: none
+    const gateway::IngressConfig ingress_;
+    const std::shared_ptr<replica::LocalReplicas> replicas_;
+    const std::shared_ptr<kv::KvService> kv_;  // null: none
     Log& log_;
     Addresses advertise_;
 
-    SharedView view_;
+    shared::SharedView view_;
     RequestMetrics request_metrics_;
     ThreadMetrics stats_;
-    const KvAdmin kv_admin_;
-    std::unique_ptr<KvReplicatorThread> replicator_;
+    const admin::KvAdmin kv_admin_;
+    std::unique_ptr<kv::KvReplicatorThread> replicator_;
     const ReplicatorStop stop_replicator_;
-    std::optional<KvScrubber> scrubber_;
+    std::optional<kv::KvScrubber> scrubber_;
     std::vector<std::unique_ptr<DataPlane>> planes_;
     Control control_;
     const DataPlaneShared shared_;
@@ -229,29 +232,29 @@ class Peer {
     const ReplicaStop stop_replicas_{*replicas_};
     // Reads the file for those who ask by the admin API: that may block.
     boost::asio::thread_pool reloads_{1};
-    std::unique_ptr<RespService> resp_;
+    std::unique_ptr<resp::RespService> resp_;
     std::unique_ptr<WarmUp> warm_up_;
-    std::vector<std::unique_ptr<AttachProbe>> probes_;
+    std::vector<std::unique_ptr<attach::AttachProbe>> probes_;
 };
 
 // Null without a service.
-std::unique_ptr<KvReplicatorThread> make_replicator(const PeerContext& base, KvService* kv, const SharedView& view,
-                                                    Log& log) {
+std::unique_ptr<kv::KvReplicatorThread> make_replicator(const PeerContext& base, kv::KvService* kv,
+                                                        const shared::SharedView& view, Log& log) {
     if (kv == nullptr) return nullptr;
-    auto replicator = std::make_unique<KvReplicatorThread>(KvReplicatorDeps{.identity = base.identity,
-                                                                            .sealing = base.sealing,
-                                                                            .service = *kv,
-                                                                            .sealer = base.sealer,
-                                                                            .view = view,
-                                                                            .clock = base.clock,
-                                                                            .log = log});
+    auto replicator = std::make_unique<kv::KvReplicatorThread>(kv::KvReplicatorDeps{.identity = base.identity,
+                                                                                    .sealing = base.sealing,
+                                                                                    .service = *kv,
+                                                                                    .sealer = base.sealer,
+                                                                                    .view = view,
+                                                                                    .clock = base.clock,
+                                                                                    .log = log});
     kv->set_peers(*replicator);
     return replicator;
 }
 
-Peer::Peer(const PeerConfig& config, LiveConfig& live, ShutdownSignal& shutdown, std::string_view software,
-           const PeerContext& base, AccessControl& access, IngressConfig ingress,
-           std::shared_ptr<LocalReplicas> replicas, std::shared_ptr<KvService> kv, Log& log)
+Peer::Peer(const config::PeerConfig& config, config::LiveConfig& live, ShutdownSignal& shutdown,
+           std::string_view software, const PeerContext& base, AccessControl& access, gateway::IngressConfig ingress,
+           std::shared_ptr<replica::LocalReplicas> replicas, std::shared_ptr<kv::KvService> kv, Log& log)
     : config_(config),
       live_(live),
       shutdown_(shutdown),
@@ -272,7 +275,8 @@ Peer::Peer(const PeerConfig& config, LiveConfig& live, ShutdownSignal& shutdown,
       shared_(make_shared_parts()) {
     shutdown_.listen();
     if (kv_)
-        scrubber_.emplace(*kv_, KvScrubConfig{.bytes_per_second = std::uint64_t{config.kv.scrub_mib_per_second} << 20});
+        scrubber_.emplace(*kv_,
+                          kv::KvScrubConfig{.bytes_per_second = std::uint64_t{config.kv.scrub_mib_per_second} << 20});
 }
 
 Control Peer::make_control() {
@@ -320,13 +324,14 @@ DataPlaneShared Peer::make_shared_parts() {
                         .join = [this](std::vector<std::string> seeds) { control_.join(std::move(seeds)); },
                         .leave = [this] { shutdown_.leave(); },
                         .confirm_dead = [this] { control_.confirm_dead(); },
-                        .change_keys = [this](KeyCommand command) { return control_.change_keys(std::move(command)); },
-                        .config = [this] { return config_json(live_.now(), live_.inputs()); },
+                        .change_keys =
+                            [this](access::KeyCommand command) { return control_.change_keys(std::move(command)); },
+                        .config = [this] { return config::config_json(live_.now(), live_.inputs()); },
                         .reload_config = [this](ReloadDone done) { reload_config(std::move(done)); },
                         .drain_seconds = [this] { return drain_seconds(); }}};
 }
 
-PeerStatus Peer::status() const {
+admin::PeerStatus Peer::status() const {
     const RequestMetrics::Sum sum = request_metrics_.sum();
     const auto now = view_.load();
     return {.cluster = config_.cluster,
@@ -406,12 +411,12 @@ void Peer::run() {
 }
 
 void Peer::start_warm_up() {
-    if (config_.model.engine == EngineKind::attach) {
+    if (config_.model.engine == config::EngineKind::attach) {
         probes_ =
             probe_attached(config_, *replicas_->all(), [this](ReplicaId id, bool up) { set_ready(id, up); }, log_);
         return;
     }
-    const Certificates* certificates = access_.certificates();
+    const access::Certificates* certificates = access_.certificates();
     warm_up_ = std::make_unique<WarmUp>(
         WarmUpConfig{.url = (certificates != nullptr ? "https://" : "http://") + to_string(advertise_.http),
                      .secret = ingress_.warm_up_secret,
@@ -431,14 +436,14 @@ void Peer::set_ready(ReplicaId id, bool ready) {
     log_.info("peer", ready ? "replica ready" : "replica not ready", {{"replica", to_string(id)}});
 }
 
-void Peer::set_limits(const PeerConfig& config) {
+void Peer::set_limits(const config::PeerConfig& config) {
     for (const auto& plane : planes_) plane->set_limits(config.router, config.http_server);
 }
 
 void Peer::reload_config(ReloadDone done) {
     boost::asio::post(reloads_, [this, done = std::move(done)]() mutable {
         const auto report = live_.reload(log_);
-        done(report ? Result<boost::json::value>(reload_json(report.value())) : report.error());
+        done(report ? Result<boost::json::value>(config::reload_json(report.value())) : report.error());
     });
 }
 
@@ -458,25 +463,25 @@ void Peer::leave() {
 
 }  // namespace
 
-Result<void> run_peer(const ConfigInputs& inputs, std::string_view software) {
+Result<void> run_peer(const config::ConfigInputs& inputs, std::string_view software) {
     // Before anything slow: from here on SIGHUP ends no peer.
     ShutdownSignal shutdown;
-    EXA_TRY(EffectiveConfig effective, effective_config(inputs));
-    const PeerConfig config = effective.values;
-    LiveConfig live(inputs, std::move(effective));
-    EXA_TRY(const std::unique_ptr<io::LeveledLog> log, io::make_log(log_config(config)));
+    EXA_TRY(config::EffectiveConfig effective, config::effective_config(inputs));
+    const config::PeerConfig config = effective.values;
+    config::LiveConfig live(inputs, std::move(effective));
+    EXA_TRY(const std::unique_ptr<io::log::LeveledLog> log, io::log::make_log(log_config(config)));
     prepare_process();
-    warn_of_exposed_files(config, *log);
+    config::warn_of_exposed_files(config, *log);
     EXA_TRY(const std::unique_ptr<const PeerContext> base, PeerContext::open(config));
-    EXA_TRY(const std::shared_ptr<KvService> kv,
+    EXA_TRY(const std::shared_ptr<kv::KvService> kv,
             start_kv(config, base->identity.peer, base->sealer, base->clock, *log));
-    EXA_TRY(const std::shared_ptr<LocalReplicas> replicas, start_replicas(config, *base, kv, *log));
-    const IngressConfig ingress = ingress_config(config);
+    EXA_TRY(const std::shared_ptr<replica::LocalReplicas> replicas, start_replicas(config, *base, kv, *log));
+    const gateway::IngressConfig ingress = ingress_config(config);
     EXA_TRY(const std::unique_ptr<AccessControl> access,
             AccessControl::create(config, *base, ingress.warm_up_secret, *log));
 
     Peer peer(config, live, shutdown, software, *base, *access, ingress, replicas, kv, *log);
-    live.on_change([&](const PeerConfig& changed) {
+    live.on_change([&](const config::PeerConfig& changed) {
         log->set_level(changed.log.level);
         peer.set_limits(changed);
     });

@@ -11,6 +11,6 @@ namespace exa::app {
 // Runs a peer until SIGTERM, SIGINT or an operator's leave, then drains it; a second signal ends it at once.
 // SIGHUP reloads what can change live (LiveConfig), certificates and the access log; it never ends the peer. `software`
 // is the version to show. Errors: those of app::errc; success means that it left in good order.
-Result<void> run_peer(const ConfigInputs& inputs, std::string_view software);
+Result<void> run_peer(const config::ConfigInputs& inputs, std::string_view software);
 
 }  // namespace exa::app

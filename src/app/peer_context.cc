@@ -14,26 +14,27 @@ namespace exa::app {
 
 namespace {
 
-Result<Bytes> read_root_secret(const PeerConfig& config) {
+Result<Bytes> read_root_secret(const config::PeerConfig& config) {
     if (config.root_secret_file.empty()) {
         const Digest derived =
-            io::OpenSslCrypto().hkdf_sha256(as_bytes(config.cluster), as_bytes("exaserve"), as_bytes("root"));
+            io::crypto::OpenSslCrypto().hkdf_sha256(as_bytes(config.cluster), as_bytes("exaserve"), as_bytes("root"));
         return Bytes(derived.begin(), derived.end());
     }
     const std::ifstream file(config.root_secret_file, std::ios::binary);
-    if (!file) return error(errc::usage, fmt::format("root_secret_file: {} cannot be read", config.root_secret_file));
+    if (!file)
+        return error(shared::errc::usage, fmt::format("root_secret_file: {} cannot be read", config.root_secret_file));
     std::ostringstream text;
     text << file.rdbuf();
     const ByteView secret = as_bytes(text.view());
     if (secret.size() < 32)
-        return error(errc::usage, fmt::format("root_secret_file: {} holds {} bytes, 32 or more are needed",
-                                              config.root_secret_file, secret.size()));
+        return error(shared::errc::usage, fmt::format("root_secret_file: {} holds {} bytes, 32 or more are needed",
+                                                      config.root_secret_file, secret.size()));
     return Bytes(secret.begin(), secret.end());
 }
 
 }  // namespace
 
-PeerContext::PeerContext(const PeerConfig& config, DataDir opened, Bytes secret)
+PeerContext::PeerContext(const config::PeerConfig& config, shared::DataDir opened, Bytes secret)
     : directory(std::move(opened)),
       key_store(directory, crypto),
       root_secret(std::move(secret)),
@@ -41,7 +42,7 @@ PeerContext::PeerContext(const PeerConfig& config, DataDir opened, Bytes secret)
       sealer(crypto, root_secret),
       identity{cluster_id(config.cluster), directory.peer_id(), directory.generation(), config.name} {}
 
-Result<std::unique_ptr<const PeerContext>> PeerContext::open(const PeerConfig& config) {
+Result<std::unique_ptr<const PeerContext>> PeerContext::open(const config::PeerConfig& config) {
     EXA_TRY(const Addresses listen,
             resolve_addresses(config.listen.gossip, config.listen.link, config.listen.http, "listen"));
     EXA_TRY(check_client_access(config, "listen.http", listen.http));
@@ -52,7 +53,7 @@ Result<std::unique_ptr<const PeerContext>> PeerContext::open(const PeerConfig& c
     }
     EXA_TRY(const Addresses advertise,
             resolve_addresses(config.advertise.gossip, config.advertise.link, config.advertise.http, "advertise"));
-    EXA_TRY(DataDir directory, DataDir::open(config.data_dir, PeerId{io::random_u64()}));
+    EXA_TRY(shared::DataDir directory, shared::DataDir::open(config.data_dir, PeerId{io::random_u64()}));
     EXA_TRY(Bytes secret, read_root_secret(config));
 
     auto base = std::make_unique<PeerContext>(config, std::move(directory), std::move(secret));

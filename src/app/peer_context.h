@@ -24,24 +24,24 @@ namespace exa::app {
 struct PeerContext {
     // `config` must be complete. The data directory is locked from here on, and holds a new generation. Errors: those
     // of app::errc, which name the key or the file.
-    static Result<std::unique_ptr<const PeerContext>> open(const PeerConfig& config);
+    static Result<std::unique_ptr<const PeerContext>> open(const config::PeerConfig& config);
 
-    PeerContext(const PeerConfig& config, DataDir opened, Bytes secret);
+    PeerContext(const config::PeerConfig& config, shared::DataDir opened, Bytes secret);
 
-    const io::SystemClock clock;
+    const io::clock::SystemClock clock;
     const TimePoint started = clock.now();
-    const io::OpenSslCrypto crypto;
+    const io::crypto::OpenSslCrypto crypto;
     Addresses listen;
     Addresses advertise;           // ports that the system is to choose are 0 still
     std::optional<Endpoint> resp;  // kv.resp_listen, if there is one
-    const DataDir directory;
-    const KeyStore key_store;
+    const shared::DataDir directory;
+    const access::KeyStore key_store;
     membership::KeyRing keys;
     const Bytes root_secret;
     const router::SessionTokens tokens;
-    const kv::SegmentSealer sealer;
-    const io::LinkIdentity identity;
-    io::LinkSealing sealing;
+    const exa::kv::SegmentSealer sealer;
+    const io::link::LinkIdentity identity;
+    io::link::LinkSealing sealing;
 };
 
 }  // namespace exa::app

@@ -23,7 +23,7 @@ class RequestMetrics {
     explicit RequestMetrics(std::size_t threads) : slots_(threads) {}
 
     void store(std::size_t thread, const router::Dispatcher& dispatcher, std::uint64_t failed,
-               const io::LinkStats& accepted) {
+               const io::link::LinkStats& accepted) {
         Slot& slot = slots_[thread];
         const router::Counters& counters = dispatcher.counters();
         slot.requests.store(counters.begun, std::memory_order_relaxed);

@@ -57,7 +57,7 @@ Result<void> ShutdownSignal::wait() {
         std::signal(SIGTERM, SIG_DFL);
         std::signal(SIGINT, SIG_DFL);
     });
-    if (!refusal_.empty()) return error(errc::refused, refusal_);
+    if (!refusal_.empty()) return error(shared::errc::refused, refusal_);
     return success();
 }
 

@@ -14,11 +14,11 @@
 namespace exa::app {
 
 struct ThreadCounters {
-    ReceiverStats serving;
+    replica::ReceiverStats serving;
     router::Counters dispatcher;
-    io::HttpStats http;
-    io::LinkStats links_dialled;
-    io::LinkStats links_accepted;
+    io::http::HttpStats http;
+    io::link::LinkStats links_dialled;
+    io::link::LinkStats links_accepted;
     std::uint64_t fields_left_out = 0;  // of clients' headers
 };
 

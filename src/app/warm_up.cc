@@ -31,13 +31,13 @@ struct Engine {
     std::string version;
     std::string numerics;
     std::uint32_t context_tokens = 0;
-    HostConfig host{};
-    std::shared_ptr<const KvScopes> scopes{};
+    builtin::HostConfig host{};
+    std::shared_ptr<const kv::KvScopes> scopes{};
 };
 
-kv::CacheFingerprint fingerprint_of(const Crypto& crypto, const model::LlamaModel& llama,
-                                    const model::LlamaShape& shape) {
-    kv::CacheFingerprint fingerprint;
+exa::kv::CacheFingerprint fingerprint_of(const Crypto& crypto, const model::LlamaModel& llama,
+                                         const model::LlamaShape& shape) {
+    exa::kv::CacheFingerprint fingerprint;
     // Another kernel family rounds otherwise, so its KV would lead to another text.
     fingerprint.weights = crypto.sha256(as_bytes(llama.numerics()));
     fingerprint.kv_dtype = "f16";
@@ -50,14 +50,14 @@ kv::CacheFingerprint fingerprint_of(const Crypto& crypto, const model::LlamaMode
     return fingerprint;
 }
 
-Engine make_builtin(const PeerConfig& config, const LoadedModel& model, const KvDeps& kv) {
+Engine make_builtin(const config::PeerConfig& config, const builtin::LoadedModel& model, const KvDeps& kv) {
     auto llama = std::make_unique<model::LlamaModel>(model.weights, config.model.kv_tokens / engine::page_tokens);
     Engine made;
     made.version = model.weights->digest().substr(0, 8);
     made.numerics = llama->numerics();
     engine::BatchKvConfig segments;
     if (kv.service) segments = {.segment_tokens = config.kv.segment_tokens, .crypto = &kv.crypto};
-    made.scopes = std::make_shared<const KvScopes>(
+    made.scopes = std::make_shared<const kv::KvScopes>(
         kv.crypto, kv.root_secret, fingerprint_of(kv.crypto, *llama, model.weights->shape()), config.kv.segment_tokens);
     made.host.kv = kv.service;
     auto batch = std::make_unique<engine::BatchReplica>(
@@ -68,7 +68,7 @@ Engine make_builtin(const PeerConfig& config, const LoadedModel& model, const Kv
     return made;
 }
 
-Engine make_null(const PeerConfig& config, const LoadedModel& model) {
+Engine make_null(const config::PeerConfig& config, const builtin::LoadedModel& model) {
     const engine::NullConfig null{.in_flight_limit = config.model.in_flight_limit,
                                   .context_tokens = config.model.kv_tokens,
                                   .vocab_size = model.tokenizer->size(),
@@ -81,13 +81,13 @@ Engine make_null(const PeerConfig& config, const LoadedModel& model) {
 
 }  // namespace
 
-LocalReplicas::List make_replicas(const PeerConfig& config, const LoadedModel& model, PeerId peer,
-                                  const io::SystemClock& clock, const KvDeps& kv) {
+replica::LocalReplicas::List make_replicas(const config::PeerConfig& config, const builtin::LoadedModel& model,
+                                           PeerId peer, const io::clock::SystemClock& clock, const KvDeps& kv) {
     const std::uint32_t context_max = config.model.context_tokens == 0 ? UINT32_MAX : config.model.context_tokens;
-    LocalReplicas::List replicas;
+    replica::LocalReplicas::List replicas;
     for (std::uint16_t slot = 0; slot < config.model.replicas; ++slot) {
         Engine made = model.weights ? make_builtin(config, model, kv) : make_null(config, model);
-        auto replica = std::make_shared<LocalReplica>();
+        auto replica = std::make_shared<replica::LocalReplica>();
         wire::ReplicaRecord& record = replica->record;
         record.id = {peer, deployment_id(deployment), slot};
         record.deployment = deployment;
@@ -100,14 +100,14 @@ LocalReplicas::List make_replicas(const PeerConfig& config, const LoadedModel& m
         record.state = wire::ReplicaState::warming;
         made.host.queue.requests_max = config.model.queue_requests;
         replica->state = wire::ReplicaState::warming;
-        replica->backend = std::make_shared<BuiltinBackend>(
+        replica->backend = std::make_shared<builtin::BuiltinBackend>(
             record, model, std::move(made.replica), made.host, [&clock] { return clock.now(); }, made.scopes);
         replicas.push_back(std::move(replica));
     }
     return replicas;
 }
 
-WarmUp::WarmUp(WarmUpConfig config, std::shared_ptr<const LocalReplicas::List> replicas,
+WarmUp::WarmUp(WarmUpConfig config, std::shared_ptr<const replica::LocalReplicas::List> replicas,
                std::function<void(ReplicaId)> on_ready, Log& log)
     : config_(std::move(config)),
       replicas_(std::move(replicas)),
@@ -143,17 +143,17 @@ void WarmUp::run(const std::stop_token& stopping) {
     }
 }
 
-Result<void> WarmUp::generate(const LocalReplica& replica) const {
-    EXA_TRY(io::HttpCall call, io::parse_http_url(config_.url));
+Result<void> WarmUp::generate(const replica::LocalReplica& replica) const {
+    EXA_TRY(io::http::HttpCall call, io::http::parse_http_url(config_.url));
     if (config_.trust) call.trust = config_.trust();
     call.method = "POST";
     call.target = "/v1/completions";
     call.headers.add("content-type", "application/json");
-    call.headers.add(warm_up_header, config_.secret + " " + to_string(replica.record.id));
-    call.headers.add(model_header, replica.record.model);
+    call.headers.add(replica::warm_up_header, config_.secret + " " + to_string(replica.record.id));
+    call.headers.add(gateway::model_header, replica.record.model);
     call.body = boost::json::serialize(boost::json::object{
         {"model", replica.record.model}, {"prompt", "Hello"}, {"max_tokens", 4}, {"temperature", 0}});
-    EXA_TRY(const io::HttpReply reply, io::http_call(call));
+    EXA_TRY(const io::http::HttpReply reply, io::http::http_call(call));
     if (reply.status != 200)
         return error(io::errc::malformed, fmt::format("status {}: {}", reply.status, reply.body.substr(0, 200)));
     if (reply.headers.find("x-exaserve-replica") != to_string(replica.record.id))

@@ -25,19 +25,19 @@ namespace exa::app {
 struct KvDeps {
     const Crypto& crypto;
     const Bytes& root_secret;
-    std::shared_ptr<KvService> service;  // null: it stays in them
+    std::shared_ptr<kv::KvService> service;  // null: it stays in them
 };
 
 // The replicas that `config` asks for, in state `warming`, each with its own KV memory and thread. `clock` and
 // `kv.crypto` outlive them.
-LocalReplicas::List make_replicas(const PeerConfig& config, const LoadedModel& model, PeerId peer,
-                                  const io::SystemClock& clock, const KvDeps& kv);
+replica::LocalReplicas::List make_replicas(const config::PeerConfig& config, const builtin::LoadedModel& model,
+                                           PeerId peer, const io::clock::SystemClock& clock, const KvDeps& kv);
 
 struct WarmUpConfig {
     std::string url;     // URL of the advertised HTTP address
     std::string secret;  // IngressConfig::warm_up_secret
     // Whom to trust of an HTTPS gateway, asked for each call.
-    std::function<std::shared_ptr<const io::TlsSettings>()> trust = nullptr;
+    std::function<std::shared_ptr<const io::tls::TlsSettings>()> trust = nullptr;
     std::uint32_t generations = 3;
     std::chrono::milliseconds retry = std::chrono::milliseconds(500);
 };
@@ -45,7 +45,7 @@ struct WarmUpConfig {
 class WarmUp {
   public:
     // Starts a thread that warms one replica after another and calls `on_ready` (from that thread) for each.
-    WarmUp(WarmUpConfig config, std::shared_ptr<const LocalReplicas::List> replicas,
+    WarmUp(WarmUpConfig config, std::shared_ptr<const replica::LocalReplicas::List> replicas,
            std::function<void(ReplicaId)> on_ready, Log& log);
     // Gives up what is not ready yet and joins the thread.
     ~WarmUp();
@@ -54,10 +54,10 @@ class WarmUp {
 
   private:
     void run(const std::stop_token& stopping);
-    Result<void> generate(const LocalReplica& replica) const;
+    Result<void> generate(const replica::LocalReplica& replica) const;
 
     const WarmUpConfig config_;
-    const std::shared_ptr<const LocalReplicas::List> replicas_;
+    const std::shared_ptr<const replica::LocalReplicas::List> replicas_;
     const std::function<void(ReplicaId)> on_ready_;
     Log& log_;
     std::jthread thread_;

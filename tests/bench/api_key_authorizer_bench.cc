@@ -17,6 +17,7 @@ namespace {
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::access;
 
 constexpr std::size_t rounds = 15;
 constexpr std::uint32_t round_requests = 20'000;
@@ -48,7 +49,7 @@ ApiKeyFile many(const Crypto& crypto) {
     return file;
 }
 
-double round_ns(Authorizer& authorizer, const std::vector<io::HttpRequest>& requests) {
+double round_ns(Authorizer& authorizer, const std::vector<io::http::HttpRequest>& requests) {
     const Route& route = *find_route("POST", "/v1/chat/completions").route;
     const double begin = thread_cpu_ns();
     for (std::uint32_t i = 0; i < round_requests; ++i) {
@@ -68,13 +69,13 @@ double median(std::vector<double> values) {
 }  // namespace
 
 int main() {
-    const io::OpenSslCrypto crypto;
-    const io::SystemClock clock;
+    const io::crypto::OpenSslCrypto crypto;
+    const io::clock::SystemClock clock;
     ApiKeyAuthorizer authorizer(crypto, clock, std::string(32, 'w'), many(crypto));
     OpenAuthorizer open;
-    std::vector<io::HttpRequest> requests;
+    std::vector<io::http::HttpRequest> requests;
     for (std::uint32_t i = 0; i < keys; i += 7) {
-        io::HttpRequest& request = requests.emplace_back();
+        io::http::HttpRequest& request = requests.emplace_back();
         for (const char* name : {"host", "accept", "accept-encoding", "connection", "user-agent", "content-type"})
             request.headers.add(name, "a value as long as they are");
         request.headers.add("authorization", "Bearer " + format_api_key(key_of(i)));

@@ -47,7 +47,7 @@ std::string spread(std::vector<double> times) {
 }  // namespace
 
 int main() {
-    const io::OpenSslCrypto crypto;
+    const io::crypto::OpenSslCrypto crypto;
     const kv::SegmentSealer sealer(crypto, Bytes(32, 1));
     const std::size_t stride = layers * shape.layer_halves();
     std::vector<std::uint16_t> memory(pages * stride);

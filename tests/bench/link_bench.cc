@@ -35,7 +35,7 @@ namespace asio = boost::asio;
 
 constexpr PeerId peer_a{0xa};
 constexpr PeerId peer_b{0xb};
-const io::OpenSslCrypto crypto;
+const io::crypto::OpenSslCrypto crypto;
 const LinkKeys cluster_keys{KeyId{1}, {{KeyId{1}, {1, 2, 3}}}};
 
 double seconds_of(const timeval& time) {
@@ -54,19 +54,20 @@ double thread_cpu_us() {
     return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) * 1e-3;
 }
 
-io::LinkIdentity identity(PeerId peer) {
+io::link::LinkIdentity identity(PeerId peer) {
     return {cluster_id("bench"), peer, Generation{1}, "bench"};
 }
 
-io::LinkSealing sealing(bool sealed) {
-    return sealed ? io::LinkSealing{&crypto, std::make_shared<const LinkKeys>(cluster_keys)} : io::LinkSealing{};
+io::link::LinkSealing sealing(bool sealed) {
+    return sealed ? io::link::LinkSealing{&crypto, std::make_shared<const LinkKeys>(cluster_keys)}
+                  : io::link::LinkSealing{};
 }
 
 // A server on a thread of its own that answers each request with as many bytes as its body says.
 class Answerer {
   public:
     explicit Answerer(bool sealed) : server_(context_, {}, identity(peer_b), log_, sealing(sealed)) {
-        server_.on_open([this](std::shared_ptr<io::InboundStream> stream, wire::Open open) {
+        server_.on_open([this](std::shared_ptr<io::link::InboundStream> stream, wire::Open open) {
             asio::co_spawn(context_, answer(std::move(stream), std::stoull(open.body)), asio::detached);
         });
         EXA_CHECK(server_.bind(*parse_endpoint("127.0.0.1:0")).has_value());
@@ -82,7 +83,7 @@ class Answerer {
     Endpoint endpoint() const { return endpoint_; }
 
   private:
-    static io::Awaitable<void> answer(std::shared_ptr<io::InboundStream> stream, std::uint64_t bytes) {
+    static io::Awaitable<void> answer(std::shared_ptr<io::link::InboundStream> stream, std::uint64_t bytes) {
         const std::string piece(64 * 1024, 'x');
         for (std::uint64_t sent = 0; sent < bytes; sent += piece.size())
             if (!co_await io::test::send_data(stream, {0, {}, piece})) co_return;
@@ -92,12 +93,12 @@ class Answerer {
     NullLog log_;
     asio::io_context context_{1};
     asio::executor_work_guard<asio::io_context::executor_type> work_ = asio::make_work_guard(context_);
-    io::LinkServer server_;
+    io::link::LinkServer server_;
     Endpoint endpoint_;
     std::thread thread_;
 };
 
-io::Awaitable<std::uint64_t> fetch(io::LinkPool& pool, Endpoint from, std::uint64_t bytes) {
+io::Awaitable<std::uint64_t> fetch(io::link::LinkPool& pool, Endpoint from, std::uint64_t bytes) {
     wire::Open open;
     open.body = std::to_string(bytes);
     auto stream = co_await pool.open(from, peer_b, open);
@@ -133,7 +134,7 @@ Bulk measure_bulk(bool sealed, int streams, std::uint64_t bytes) {
     const Answerer server(sealed);
     NullLog log;
     asio::io_context context{1};
-    io::LinkPool pool(context, {}, identity(peer_a), log, sealing(sealed));
+    io::link::LinkPool pool(context, {}, identity(peer_a), log, sealing(sealed));
     run(context, [&]() -> io::Awaitable<void> { co_await fetch(pool, server.endpoint(), 1'000'000); });
     const double cpu = process_cpu_s();
     const auto began = std::chrono::steady_clock::now();
@@ -154,7 +155,7 @@ Bulk measure_bulk(bool sealed, int streams, std::uint64_t bytes) {
     return {amount / 1e6 / took.count(), (process_cpu_s() - cpu) / (amount / 1e9)};
 }
 
-void give(io::TlsSession& to, ByteView bytes) {
+void give(io::link::TlsSession& to, ByteView bytes) {
     const auto room = to.prepare();
     std::ranges::copy(bytes, room.begin());
     to.commit(bytes.size());
@@ -175,16 +176,16 @@ double median(std::vector<double>& values) {
 }
 
 Handshake measure_handshake(int rounds) {
-    const auto context = std::make_shared<const io::TlsContext>();
-    const auto find = [](const io::PskIdentity& claimed) -> Result<Digest> {
+    const auto context = std::make_shared<const io::link::TlsContext>();
+    const auto find = [](const io::link::PskIdentity& claimed) -> Result<Digest> {
         const ClusterKey* key = cluster_keys.find(claimed.key);
         if (key == nullptr) return Error{};
-        return io::derive_psk(crypto, key->secret, cluster_id("bench"), claimed);
+        return io::link::derive_psk(crypto, key->secret, cluster_id("bench"), claimed);
     };
     const auto dial = [&](KeyId key) {
-        const io::PskIdentity claimed{key, peer_a, peer_b};
-        return io::TlsSession::dial(context, claimed,
-                                    io::derive_psk(crypto, cluster_keys.keys[0].secret, cluster_id("bench"), claimed));
+        const io::link::PskIdentity claimed{key, peer_a, peer_b};
+        return io::link::TlsSession::dial(
+            context, claimed, io::link::derive_psk(crypto, cluster_keys.keys[0].secret, cluster_id("bench"), claimed));
     };
     const auto hello_with = [&](KeyId key) {
         const auto session = dial(key);
@@ -205,7 +206,7 @@ Handshake measure_handshake(int rounds) {
         const auto a = dial(KeyId{1});
         EXA_CHECK(a->handshake().has_value());
         const double t1 = thread_cpu_us();
-        const auto b = io::TlsSession::accept(context, find);
+        const auto b = io::link::TlsSession::accept(context, find);
         give(*b, a->take_output());
         EXA_CHECK(b->handshake().has_value());
         const double t2 = thread_cpu_us();
@@ -219,7 +220,7 @@ Handshake measure_handshake(int rounds) {
         acceptor.push_back(t2 - t1 + t4 - t3);
         for (auto* part : {&replay, &foreign, &unsealed}) {
             const double began = thread_cpu_us();
-            const auto session = io::TlsSession::accept(context, find);
+            const auto session = io::link::TlsSession::accept(context, find);
             give(*session, part == &replay ? replayed : part == &foreign ? unknown : plain);
             EXA_CHECK(session->handshake().has_value() == (part == &replay));
             part->push_back(thread_cpu_us() - began);
@@ -232,12 +233,12 @@ Handshake measure_handshake(int rounds) {
 double measure_memory(bool sealed, int links) {
     NullLog log;
     asio::io_context context{1};
-    io::LinkServer server(context, {}, identity(peer_b), log, sealing(sealed));
-    server.on_open([](const std::shared_ptr<io::InboundStream>& stream, const wire::Open&) {
+    io::link::LinkServer server(context, {}, identity(peer_b), log, sealing(sealed));
+    server.on_open([](const std::shared_ptr<io::link::InboundStream>& stream, const wire::Open&) {
         EXA_CHECK(stream->push_end({}).has_value());
     });
     EXA_CHECK(server.bind(*parse_endpoint("0.0.0.0:0")).has_value());
-    io::LinkPool pool(context, {}, identity(peer_a), log, sealing(sealed));
+    io::link::LinkPool pool(context, {}, identity(peer_a), log, sealing(sealed));
     // Every address of the loopback network is another endpoint, so another link.
     const auto visit = [&](int number) {
         Endpoint to = *parse_endpoint("127.0.0.1:1");

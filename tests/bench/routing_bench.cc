@@ -145,7 +145,7 @@ class Bench {
         return attempt;
     }
 
-    const io::OpenSslCrypto crypto_;
+    const io::crypto::OpenSslCrypto crypto_;
     const SessionTokens tokens_{crypto_, as_bytes("a root secret of the benchmark's own")};
     const std::shared_ptr<const RoutingView> view_ = make_view();
     Rng rng_{11};
@@ -181,7 +181,7 @@ Moved moved_by_one_leaving() {
 }
 
 std::map<ReplicaId, std::uint32_t> spread_of_hot_session() {
-    const io::OpenSslCrypto crypto;
+    const io::crypto::OpenSslCrypto crypto;
     const SessionTokens tokens(crypto, as_bytes("a root secret of the benchmark's own"));
     Dispatcher dispatcher({}, tokens, Rng(7));
     dispatcher.handle_view(make_view());

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 enum Kind : std::uint8_t { changed, any_bytes, link, directory, pipe, kinds };
 
-const io::OpenSslCrypto crypto;
+const io::crypto::OpenSslCrypto crypto;
 const kv::SegmentSealer sealer(crypto, as_bytes("ours"));
 const kv::SegmentKey key{crypto.sha256(as_bytes("a key"))};
 
@@ -80,10 +80,10 @@ void put(const fs::path& at, Kind kind, const Bytes& bytes, const fs::path& else
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     static const Directory at;
-    static const std::unique_ptr<io::ColdFiles> files = io::cold_files(at.path);
+    static const std::unique_ptr<io::cold::ColdFiles> files = io::cold::cold_files(at.path);
     static const Bytes sealed = sealed_segment();
-    static const bool is_made = files->publish(key, sealed, false).outcome == io::ColdOutcome::ok &&
-                                files->remove(key).outcome == io::ColdOutcome::ok;
+    static const bool is_made = files->publish(key, sealed, false).outcome == io::cold::ColdOutcome::ok &&
+                                files->remove(key).outcome == io::cold::ColdOutcome::ok;
     must(is_made);
     static const fs::path folder = fs::directory_iterator(at.path / "kv1")->path();
     // A good segment, to which a link leads.
@@ -100,20 +100,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
     const bool is_file = fs::symlink_status(folder / kv::to_string(key)).type() == fs::file_type::regular;
     std::shared_ptr<kv::SegmentBuffer> segment;
-    const bool is_read = files->read(key, segment).outcome == io::ColdOutcome::ok;
+    const bool is_read = files->read(key, segment).outcome == io::cold::ColdOutcome::ok;
     must(is_read == (is_file && kv::is_valid_sealed_size(bytes.size())));
     if (is_read) {
         must(std::ranges::equal(segment->view(), bytes));
         must(sealer.verify(key, segment->view()).has_value() == (bytes == sealed));
     }
     std::uint64_t told = 0;
-    must((files->size(key, told).outcome == io::ColdOutcome::ok) == is_read);
+    must((files->size(key, told).outcome == io::cold::ColdOutcome::ok) == is_read);
     std::vector<kv::ColdFile> listed;
-    must(files->list(kv::cold_folder(key), listed).outcome == io::ColdOutcome::ok && listed.size() == 2);
+    must(files->list(kv::cold_folder(key), listed).outcome == io::cold::ColdOutcome::ok && listed.size() == 2);
     must(std::ranges::count(listed, std::optional(key), &kv::ColdFile::key) == 1);
 
     for (const kv::ColdFile& file : listed)
-        must(files->remove(kv::cold_folder(key), file.name).outcome == io::ColdOutcome::ok);
-    must(fs::is_empty(folder) && files->read(key, segment).outcome == io::ColdOutcome::missing);
+        must(files->remove(kv::cold_folder(key), file.name).outcome == io::cold::ColdOutcome::ok);
+    must(fs::is_empty(folder) && files->read(key, segment).outcome == io::cold::ColdOutcome::missing);
     return 0;
 }

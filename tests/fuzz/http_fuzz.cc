@@ -10,7 +10,7 @@
 namespace {
 
 std::string verdict(std::string_view bytes, std::size_t step) {
-    exa::io::RequestParser parser(2'000, 2'000);
+    exa::io::http::RequestParser parser(2'000, 2'000);
     std::string inbox;
     for (std::size_t at = 0; at < bytes.size() && !parser.done(); at += step) {
         inbox += bytes.substr(at, step);
@@ -19,7 +19,7 @@ std::string verdict(std::string_view bytes, std::size_t step) {
         inbox.erase(0, *taken);
     }
     if (!parser.done()) return "unfinished";
-    const exa::io::HttpRequest request = parser.take();
+    const exa::io::http::HttpRequest request = parser.take();
     return request.method + " " + request.path + " " + request.query + " " + request.body;
 }
 

@@ -13,10 +13,10 @@
 
 namespace {
 
-struct Sink final : exa::io::ResponseSink {
-    void on_head(const exa::io::ResponseHead& head) override {
+struct Sink final : exa::io::http::ResponseSink {
+    void on_head(const exa::io::http::ResponseHead& head) override {
         text = "head " + std::to_string(head.status) + " ";
-        for (const auto& field : exa::app::passed_fields(head.headers).fields)
+        for (const auto& field : exa::app::attach::passed_fields(head.headers).fields)
             text += field.name + "=" + field.value + ";";
     }
     bool on_body(std::string_view piece) override {
@@ -30,7 +30,7 @@ struct Sink final : exa::io::ResponseSink {
 
 // Of a complete answer what came; nothing of any other.
 std::string verdict(std::string_view bytes, std::size_t step) {
-    exa::io::ResponseParser parser;
+    exa::io::http::ResponseParser parser;
     Sink sink;
     parser.begin(sink);
     std::string inbox;
@@ -51,10 +51,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string whole = verdict(bytes, size + 1);
     for (const std::size_t step : {1UL, 7UL})
         if (const std::string cut = verdict(bytes, step); !cut.empty() && !whole.empty() && cut != whole) std::abort();
-    const std::size_t events = exa::app::whole_events(bytes);
+    const std::size_t events = exa::app::attach::whole_events(bytes);
     if (events > size || (events > 0 && bytes[events - 1] != '\n')) std::abort();
     // Nothing behind them ends another.
-    if (exa::app::whole_events(bytes.substr(events)) > 1 + std::size_t{bytes.substr(events).starts_with("\r\n")})
+    if (exa::app::attach::whole_events(bytes.substr(events)) >
+        1 + std::size_t{bytes.substr(events).starts_with("\r\n")})
         std::abort();
     return 0;
 }

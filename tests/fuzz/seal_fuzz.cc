@@ -9,7 +9,7 @@
 #include "wire/seal.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    static const exa::io::OpenSslCrypto crypto;
+    static const exa::io::crypto::OpenSslCrypto crypto;
     const exa::ClusterId cluster = exa::cluster_id("exaserve");
     // Nothing here seals with this key, or the fuzzer would learn authentic packets from the comparison below.
     exa::wire::Opener strict(crypto, cluster);

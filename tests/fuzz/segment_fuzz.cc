@@ -8,7 +8,7 @@
 #include "kv/segment.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    static const exa::io::OpenSslCrypto crypto;
+    static const exa::io::crypto::OpenSslCrypto crypto;
     // Nothing here seals under this secret, or the fuzzer would learn what verifies.
     static const exa::kv::SegmentSealer strict(crypto, exa::as_bytes("nobody's"));
     static const exa::kv::SegmentSealer sealer(crypto, exa::as_bytes("ours"));

@@ -13,18 +13,18 @@
 namespace {
 
 using namespace exa;
-using io::TlsSession;
+using io::link::TlsSession;
 
-constexpr io::PskIdentity pair{KeyId{5}, PeerId{0xa}, PeerId{0xb}};
+constexpr io::link::PskIdentity pair{KeyId{5}, PeerId{0xa}, PeerId{0xb}};
 const Digest secret{1, 2, 3};
 
 const auto& context() {
-    static const auto shared = std::make_shared<const io::TlsContext>();
+    static const auto shared = std::make_shared<const io::link::TlsContext>();
     return shared;
 }
 
 std::unique_ptr<TlsSession> acceptor() {
-    return TlsSession::accept(context(), [](const io::PskIdentity& claimed) -> Result<Digest> {
+    return TlsSession::accept(context(), [](const io::link::PskIdentity& claimed) -> Result<Digest> {
         if (claimed != pair) return error(io::errc::wrong_key);
         return secret;
     });

@@ -65,21 +65,21 @@ Outcome<json::value> AdminClient::post(std::string_view path, const json::value&
 bool AdminClient::is_reachable() const {
     const auto prepared = prepare();
     if (!prepared) return false;
-    io::HttpCall call = prepared.value();
+    io::http::HttpCall call = prepared.value();
     call.target = "/health";
-    const auto reply = io::http_call(call);
+    const auto reply = io::http::http_call(call);
     return reply.has_value() || reply.error().code != make_error_code(io::errc::connect_failed);
 }
 
-Outcome<io::HttpCall> AdminClient::prepare() const {
-    auto parsed = io::parse_http_url(url_);
+Outcome<io::http::HttpCall> AdminClient::prepare() const {
+    auto parsed = io::http::parse_http_url(url_);
     if (!parsed) return Failure{exit_usage, "--peer: " + parsed.error().message()};
-    io::HttpCall call = std::move(parsed).value();
+    io::http::HttpCall call = std::move(parsed).value();
     call.idle_timeout = idle_timeout_;
     if (!call.https || ca_file_.empty()) return call;
     std::ifstream file(ca_file_, std::ios::binary);
     const std::string pem(std::istreambuf_iterator<char>(file), {});
-    auto trust = io::TlsSettings::trust(pem);
+    auto trust = io::tls::TlsSettings::trust(pem);
     if (pem.empty() || !trust)
         return Failure{exit_usage, "--ca-file: " + ca_file_ + ": " +
                                        (pem.empty() ? "cannot be read, or is empty" : trust.error().message())};
@@ -89,13 +89,13 @@ Outcome<io::HttpCall> AdminClient::prepare() const {
 
 Outcome<json::value> AdminClient::call(std::string_view method, std::string_view path, std::string_view query,
                                        std::string body) const {
-    BOOST_OUTCOME_TRY(io::HttpCall call, prepare());
+    BOOST_OUTCOME_TRY(io::http::HttpCall call, prepare());
     call.method = method;
     call.target = std::string(admin_root) + std::string(path) + std::string(query);
     if (!key_.empty()) call.headers.add("authorization", "Bearer " + key_);
     if (!body.empty()) call.headers.add("content-type", "application/json");
     call.body = std::move(body);
-    const auto reply = io::http_call(call);
+    const auto reply = io::http::http_call(call);
     if (!reply)
         return Failure{exit_unreachable, "no peer answers at " + url_ + " (" + reply.error().message() +
                                              "). Start one with 'exaserve up', or name another with --peer URL."};

@@ -41,7 +41,7 @@ class AdminClient {
                                      std::string body) const;
 
     // A call to the URL, without a method and a target.
-    Outcome<io::HttpCall> prepare() const;
+    Outcome<io::http::HttpCall> prepare() const;
 
     std::string url_;
     std::string key_;

@@ -25,7 +25,7 @@ namespace json = boost::json;
 
 struct Opened {
     std::string text;
-    app::ApiKeyFile file;
+    app::access::ApiKeyFile file;
 };
 
 // A file that is to be made is empty.
@@ -33,9 +33,9 @@ Outcome<Opened> open_file(const std::string& path, bool may_be_new) {
     Opened opened;
     std::error_code failed;
     if (may_be_new && !std::filesystem::exists(path, failed) && !failed) return opened;
-    auto text = app::read_text_file(path, app::api_key_file_bytes_max);
+    auto text = app::shared::read_text_file(path, app::access::api_key_file_bytes_max);
     if (!text) return Failure{exit_usage, text.error().detail};
-    auto file = app::parse_api_key_file(text.value());
+    auto file = app::access::parse_api_key_file(text.value());
     if (!file) return Failure{exit_usage, path + ": " + file.error().detail};
     opened.text = std::move(text).value();
     opened.file = std::move(file).value();
@@ -44,18 +44,19 @@ Outcome<Opened> open_file(const std::string& path, bool may_be_new) {
 
 Outcome<void> write_file(const std::string& path, const std::string& text) {
     // What a peer would refuse must not get there.
-    if (const auto file = app::parse_api_key_file(text); !file)
+    if (const auto file = app::access::parse_api_key_file(text); !file)
         return Failure{exit_usage, path + " would be wrong: " + file.error().detail};
-    if (const auto done = app::replace_text_file(path, text); !done) return Failure{exit_data_dir, done.error().detail};
+    if (const auto done = app::shared::replace_text_file(path, text); !done)
+        return Failure{exit_data_dir, done.error().detail};
     return boost::outcome_v2::success();
 }
 
-bool is_known(const app::ApiKeyFile& file, app::ApiKeyId id) {
-    return std::ranges::binary_search(file.keys, id, {}, &app::ApiKeyEntry::id);
+bool is_known(const app::access::ApiKeyFile& file, app::access::ApiKeyId id) {
+    return std::ranges::binary_search(file.keys, id, {}, &app::access::ApiKeyEntry::id);
 }
 
-app::ApiKey fresh_api_key(const app::ApiKeyFile& file) {
-    app::ApiKey key;
+app::access::ApiKey fresh_api_key(const app::access::ApiKeyFile& file) {
+    app::access::ApiKey key;
     io::fill_random(key.secret);
     do {
         key.id.value = static_cast<std::uint32_t>(io::random_u64());
@@ -66,16 +67,16 @@ app::ApiKey fresh_api_key(const app::ApiKeyFile& file) {
 Outcome<std::string> create(const ApiKeysOptions& options, const Opened& opened) {
     if (options.tenant.empty() && !options.admin)
         return Failure{exit_usage, "name the tenant of the key with --tenant, or make an operator's with --admin"};
-    if (!options.tenant.empty() && !app::is_tenant_name(options.tenant))
+    if (!options.tenant.empty() && !app::access::is_tenant_name(options.tenant))
         return Failure{exit_usage, "--tenant: '" + printable(options.tenant) + "' is no name of a tenant, which is " +
-                                       std::string(app::tenant_name_rule)};
-    const app::ApiKey key = fresh_api_key(opened.file);
-    app::ApiKeyEntry entry{key.id, options.tenant, {}, options.admin};
+                                       std::string(app::access::tenant_name_rule)};
+    const app::access::ApiKey key = fresh_api_key(opened.file);
+    app::access::ApiKeyEntry entry{key.id, options.tenant, {}, options.admin};
     std::array<std::uint8_t, 16> salt{};
     io::fill_random(salt);
-    entry.hash = app::hash_api_key(io::OpenSslCrypto(), key, salt);
-    BOOST_OUTCOME_TRY(write_file(options.file, app::with_api_key(opened.text, opened.file, entry)));
-    const std::string text = app::format_api_key(key);
+    entry.hash = app::access::hash_api_key(io::crypto::OpenSslCrypto(), key, salt);
+    BOOST_OUTCOME_TRY(write_file(options.file, app::access::with_api_key(opened.text, opened.file, entry)));
+    const std::string text = app::access::format_api_key(key);
     if (!options.target.json) return text + "\n";
     return json::serialize(json::object{
                {"id", to_string(key.id)}, {"tenant", options.tenant}, {"admin", options.admin}, {"key", text}}) +
@@ -86,16 +87,16 @@ std::string limit_text(std::uint64_t limit) {
     return limit == 0 ? "-" : std::to_string(limit);
 }
 
-std::string models_text(const app::Tenant& tenant) {
+std::string models_text(const app::access::Tenant& tenant) {
     if (!tenant.models) return "all";
     std::string text;
     for (const std::string& model : *tenant.models) text += (text.empty() ? "" : ", ") + model;
     return text.empty() ? "none" : text;
 }
 
-std::string list_text(const app::ApiKeyFile& file, Style style) {
+std::string list_text(const app::access::ApiKeyFile& file, Style style) {
     Table keys({{"KEY"}, {"TENANT"}, {"ADMIN"}});
-    for (const app::ApiKeyEntry& key : file.keys)
+    for (const app::access::ApiKeyEntry& key : file.keys)
         keys.add_row({to_string(key.id), key.tenant.empty() ? "-" : key.tenant, key.admin ? "yes" : "-"});
     Table tenants({{"TENANT"},
                    {"REQUESTS/MIN", Align::right},
@@ -103,10 +104,10 @@ std::string list_text(const app::ApiKeyFile& file, Style style) {
                    {"TOKENS/DAY", Align::right},
                    {"PRIORITY"},
                    {"MODELS"}});
-    for (const app::Tenant& tenant : file.tenants)
+    for (const app::access::Tenant& tenant : file.tenants)
         tenants.add_row({tenant.name, limit_text(tenant.limits.requests_per_minute),
                          limit_text(tenant.limits.tokens_per_minute), limit_text(tenant.limits.tokens_per_day),
-                         std::string(app::to_string(tenant.priority)), models_text(tenant)});
+                         std::string(app::access::to_string(tenant.priority)), models_text(tenant)});
     return keys.render(style) + "\n" + tenants.render(style);
 }
 
@@ -114,12 +115,12 @@ json::value limit_json(std::uint64_t limit) {
     return limit == 0 ? json::value(nullptr) : json::value(limit);
 }
 
-json::object list_json(const app::ApiKeyFile& file) {
+json::object list_json(const app::access::ApiKeyFile& file) {
     json::array keys;
-    for (const app::ApiKeyEntry& key : file.keys)
+    for (const app::access::ApiKeyEntry& key : file.keys)
         keys.push_back(json::object{{"id", to_string(key.id)}, {"tenant", key.tenant}, {"admin", key.admin}});
     json::array tenants;
-    for (const app::Tenant& tenant : file.tenants) {
+    for (const app::access::Tenant& tenant : file.tenants) {
         json::value models = nullptr;
         if (tenant.models) models = json::array(tenant.models->begin(), tenant.models->end());
         tenants.push_back(json::object{{"name", tenant.name},
@@ -128,17 +129,17 @@ json::object list_json(const app::ApiKeyFile& file) {
                                        {"tokens_per_minute", limit_json(tenant.limits.tokens_per_minute)},
                                        {"tokens_per_day", limit_json(tenant.limits.tokens_per_day)},
                                        {"burst_seconds", tenant.limits.burst_seconds},
-                                       {"priority", app::to_string(tenant.priority)}});
+                                       {"priority", app::access::to_string(tenant.priority)}});
     }
     return {{"keys", std::move(keys)}, {"tenants", std::move(tenants)}};
 }
 
 Outcome<std::string> revoke(const ApiKeysOptions& options, const Opened& opened) {
-    const auto id = app::parse_api_key_id(options.id);
+    const auto id = app::access::parse_api_key_id(options.id);
     if (!id || !is_known(opened.file, *id))
         return Failure{exit_usage, "'" + printable(options.id) + "' is no key of " + options.file +
                                        "; 'exaserve apikeys list' shows them"};
-    const auto text = app::without_api_key(opened.text, *id);
+    const auto text = app::access::without_api_key(opened.text, *id);
     if (!text) return Failure{exit_usage, options.file + ": " + text.error().detail};
     BOOST_OUTCOME_TRY(write_file(options.file, text.value()));
     if (options.target.json) return json::serialize(json::object{{"id", options.id}}) + "\n";

@@ -85,16 +85,17 @@ std::string joined(const std::vector<std::string>& names) {
 
 // Asks a target for its models, so that a wrong URL, key or name is one clear message and not a run of failures. The
 // model to ask for.
-Outcome<std::string> check_target(const std::string& url, const app::HeaderFields& headers, const std::string& model) {
-    auto parsed = io::parse_http_url(url);
+Outcome<std::string> check_target(const std::string& url, const app::loadgen::HeaderFields& headers,
+                                  const std::string& model) {
+    auto parsed = io::http::parse_http_url(url);
     if (!parsed) return Failure{exit_usage, "--target: " + parsed.error().message()};
-    io::HttpCall call = parsed.value();
+    io::http::HttpCall call = parsed.value();
     if (call.https) return Failure{exit_usage, "--target: " + url + ": load is not made over https"};
     while (call.target.ends_with('/')) call.target.pop_back();
     call.target = (call.target.empty() ? "/v1" : call.target) + "/models";
     for (const auto& [name, value] : headers) call.headers.add(name, value);
     call.idle_timeout = std::chrono::seconds(10);
-    const auto reply = io::http_call(call);
+    const auto reply = io::http::http_call(call);
     if (!reply) return Failure{exit_unreachable, "nothing answers at " + url + " (" + reply.error().message() + ")"};
     if (reply.value().status != 200)
         return Failure{exit_refused, url + ": GET " + call.target + " answers " + std::to_string(reply.value().status) +
@@ -110,12 +111,12 @@ Outcome<std::string> check_target(const std::string& url, const app::HeaderField
     return Failure{exit_usage, url + " serves several models; choose one with --model: " + joined(ids)};
 }
 
-Outcome<app::LoadPlan> make_plan(const BenchOptions& options) {
+Outcome<app::loadgen::LoadPlan> make_plan(const BenchOptions& options) {
     const auto config = complete_config(options);
     if (!config) return Failure{exit_usage, config.error().message()};
-    app::LoadPlan plan;
+    app::loadgen::LoadPlan plan;
     plan.config = config.value();
-    app::HeaderFields headers = options.headers;
+    app::loadgen::HeaderFields headers = options.headers;
     if (!options.api_key.empty()) headers.emplace_back("authorization", "Bearer " + options.api_key);
     std::vector<std::string> urls = options.targets;
     if (urls.empty()) urls.emplace_back("http://127.0.0.1:8000");
@@ -123,7 +124,7 @@ Outcome<app::LoadPlan> make_plan(const BenchOptions& options) {
         if (options.checks_target) {
             BOOST_OUTCOME_TRY(plan.config.model, check_target(url, headers, plan.config.model));
         }
-        auto target = app::make_load_target(url, plan.config.api, headers);
+        auto target = app::loadgen::make_load_target(url, plan.config.api, headers);
         if (!target) return Failure{exit_usage, "--target: " + target.error().message()};
         plan.targets.push_back(std::move(target.value()));
     }
@@ -150,7 +151,7 @@ Outcome<app::LoadPlan> make_plan(const BenchOptions& options) {
 
 class Bench {
   public:
-    Bench(const BenchOptions& options, app::LoadPlan plan)
+    Bench(const BenchOptions& options, app::loadgen::LoadPlan plan)
         : options_(options), ramp_(ramp_config(options, plan.config)), test_(std::move(plan)) {}
 
     int run();
@@ -175,7 +176,7 @@ class Bench {
     Signals signals_;
     Progress progress_;
     loadgen::Ramp ramp_;
-    app::LoadTest test_;
+    app::loadgen::LoadTest test_;
 
     TimePoint started_;
     WallTime started_wall_;
@@ -190,7 +191,7 @@ class Bench {
 };
 
 int Bench::run() {
-    started_wall_ = io::SystemClock().wall();
+    started_wall_ = io::clock::SystemClock().wall();
     test_.start();
     started_ = test_.plan().start;
     if (is_ramp()) begin_step();

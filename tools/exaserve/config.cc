@@ -55,7 +55,7 @@ std::string reload_text(const json::value& reply) {
 
 std::string options_text(Style style) {
     Table table({{"option"}, {"type"}, {"unit"}, {"range"}, {"default"}, {"changes"}});
-    const json::value all = app::options_json();
+    const json::value all = app::config::options_json();
     for (const json::value& option : list_in(all, "options"))
         table.add_row({field_text(option, "name"), field_text(option, "type"), field_text(option, "unit"),
                        field_text(option, "range"), field_text(option, "default"),
@@ -91,7 +91,7 @@ void describe(CLI::App& command, ConfigOptions& options) {
 
 Outcome<std::string> ask(const ConfigOptions& options, Style style) {
     if (options.action == ConfigAction::options)
-        return options.target.json ? json::serialize(app::options_json()) + "\n" : options_text(style);
+        return options.target.json ? json::serialize(app::config::options_json()) + "\n" : options_text(style);
     const AdminClient client(options.target.url, options.target.admin_key, std::chrono::seconds(10),
                              options.target.ca_file);
     if (options.action == ConfigAction::reload) {

@@ -29,7 +29,7 @@ std::string xdg_directory(const char* name, std::string_view below_home) {
 
 }  // namespace
 
-app::Environment current_environment() {
+app::config::Environment current_environment() {
     char host_name[256] = {};
     gethostname(host_name, sizeof host_name - 1);
     return {host_name, xdg_directory("XDG_STATE_HOME", "/.local/state"), xdg_directory("XDG_CACHE_HOME", "/.cache")};

@@ -7,7 +7,7 @@
 namespace exa::cli {
 
 // XDG_STATE_HOME and XDG_CACHE_HOME, or their defaults below the home directory.
-app::Environment current_environment();
+app::config::Environment current_environment();
 
 // Colors on a terminal, unless NO_COLOR is set (https://no-color.org) or TERM is "dumb".
 Style standard_output_style();

@@ -24,7 +24,7 @@ namespace {
 ClusterKey random_key() {
     KeySecret secret;
     io::fill_random(secret);
-    return cluster_key(io::OpenSslCrypto(), secret);
+    return cluster_key(io::crypto::OpenSslCrypto(), secret);
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ Outcome<std::vector<ClusterKey>> read_keys(const std::string& file) {
         if (!stream) return Failure{exit_usage, file + " cannot be read"};
         text.assign(std::istreambuf_iterator<char>(stream), {});
     }
-    auto keys = membership::parse_key_file(io::OpenSslCrypto(), text);
+    auto keys = membership::parse_key_file(io::crypto::OpenSslCrypto(), text);
     if (!keys) return Failure{exit_usage, file + ": " + keys.error().message()};
     return std::move(keys).value();
 }

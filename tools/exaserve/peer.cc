@@ -27,10 +27,10 @@ constexpr const char* peer_footer =
     "'exaserve leave' let running answers finish before the peer ends. A second signal ends it at once.";
 
 int exit_code_of(const std::error_code& code) {
-    if (code == app::errc::usage || code == app::errc::bad_model) return exit_usage;
-    if (code == app::errc::cannot_bind) return exit_cannot_bind;
-    if (code == app::errc::data_dir_locked || code == app::errc::data_dir) return exit_data_dir;
-    if (code == app::errc::refused) return exit_identity;
+    if (code == app::shared::errc::usage || code == app::shared::errc::bad_model) return exit_usage;
+    if (code == app::shared::errc::cannot_bind) return exit_cannot_bind;
+    if (code == app::shared::errc::data_dir_locked || code == app::shared::errc::data_dir) return exit_data_dir;
+    if (code == app::shared::errc::refused) return exit_identity;
     return exit_failed;
 }
 
@@ -44,7 +44,7 @@ void describe(CLI::App& command, PeerOptions& options) {
     command.add_option("--config", options.config_file, "TOML file with the keys listed below")->type_name("FILE");
     command.add_flag_callback(
         "--json", [&options] { options.settings.emplace_back("log.format", "json"); }, "Same as --log-format json");
-    for (const app::PeerOption& option : app::peer_options()) {
+    for (const app::config::PeerOption& option : app::config::peer_options()) {
         const auto dot = option.name.find('.');
         command
             .add_option_function<std::string>(

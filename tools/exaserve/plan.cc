@@ -69,9 +69,9 @@ Outcome<std::vector<PlannedPeer>> plan_peers(const UpOptions& options) {
         return Failure{exit_usage,
                        "security.api_keys_file: whether the peers are ready is asked with an admin's key; "
                        "give it with --admin-key or EXASERVE_ADMIN_KEY"};
-    app::PeerConfig checked;
+    app::config::PeerConfig checked;
     for (const auto& [key, value] : options.settings)
-        if (const auto valid = app::set_option(checked, key, value); !valid)
+        if (const auto valid = app::config::set_option(checked, key, value); !valid)
             return Failure{exit_usage, "--set: " + valid.error().detail + "; 'exaserve peer --help' lists all keys"};
     std::vector<PlannedPeer> peers;
     for (std::uint32_t i = 0; i < options.peers; ++i) peers.push_back(plan_peer(options, i));

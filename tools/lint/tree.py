@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Holds the tree against its own rules: every folder stands in docs/architecture.md, every core source has a test, every
-header has #pragma once, no file has outgrown its noun."""
+header has #pragma once and the namespace of its folder, no file has outgrown its noun."""
+import re
+
 from common import CORES, ROOT, finish
 
 faults = []
@@ -31,8 +33,16 @@ for folder in CORES:
             faults.append(f"src/{folder}/{source.name} has no {test.relative_to(ROOT)}")
 for path in sorted([*(ROOT / "src").rglob("*.h"), *(ROOT / "kernels").rglob("*.h")]):
     checked += 1
-    if "#pragma once" not in path.read_text(encoding="utf-8"):
+    text = path.read_text(encoding="utf-8")
+    if "#pragma once" not in text:
         faults.append(f"{path.relative_to(ROOT)} lacks #pragma once")
+    folders = path.parent.relative_to(ROOT).parts
+    if folders[0] != "src":
+        continue
+    namespace = "::".join(("exa", *(name for name in folders[1:] if name != "base")))
+    for name in re.findall(r"^namespace (exa[\w:]*) {", text, re.MULTILINE):
+        if name != namespace:
+            faults.append(f"{path.relative_to(ROOT)} opens {name}: its folder's namespace is {namespace}")
 for pattern in ("src/**/*.h", "src/**/*.cc", "kernels/**/*.h", "kernels/**/*.cc", "tools/**/*.cc"):
     for path in sorted(ROOT.glob(pattern)):
         lines = path.read_text(encoding="utf-8").count("\n")

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace exa::app {
+namespace exa::app::access {
 
 namespace {
 
@@ -72,4 +72,4 @@ bool matches(const Crypto& crypto, const ApiKeyHash& hash, const ApiKey& key) {
     return equal_constant_time(hash_api_key(crypto, key, hash.salt).digest, hash.digest);
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::access

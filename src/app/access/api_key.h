@@ -16,7 +16,7 @@
 
 #include "base/crypto.h"
 
-namespace exa::app {
+namespace exa::app::access {
 
 // Tells keys apart in lists and logs, and tells nothing of them.
 struct ApiKeyId {
@@ -49,4 +49,4 @@ ApiKeyHash hash_api_key(const Crypto& crypto, const ApiKey& key, const std::arra
 // In a time that does not depend on how much of it fits.
 bool matches(const Crypto& crypto, const ApiKeyHash& hash, const ApiKey& key);
 
-}  // namespace exa::app
+}  // namespace exa::app::access

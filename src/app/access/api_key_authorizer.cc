@@ -6,15 +6,15 @@
 
 #include "app/replica/warm_up_header.h"
 
-namespace exa::app {
+namespace exa::app::access {
 
 namespace {
 
 // RFC 6750, section 2.1; clients of Azure's flavour of the API send api-key, those of Anthropic's x-api-key.
-std::optional<std::string_view> credential(const io::HttpHeaders& headers) {
+std::optional<std::string_view> credential(const io::http::HttpHeaders& headers) {
     if (const auto field = headers.find("authorization")) {
         constexpr std::string_view scheme = "bearer ";
-        if (field->size() <= scheme.size() || !io::equal_without_case(field->substr(0, scheme.size()), scheme))
+        if (field->size() <= scheme.size() || !io::http::equal_without_case(field->substr(0, scheme.size()), scheme))
             return std::nullopt;
         const std::size_t first = field->find_first_not_of(' ', scheme.size());
         return first == field->npos ? std::nullopt : std::optional(field->substr(first));
@@ -48,8 +48,8 @@ openai::ApiError too_many(const router::Shortage& shortage, const router::Tenant
 
 }  // namespace
 
-ApiKeyAuthorizer::ApiKeyAuthorizer(const Crypto& crypto, const io::SystemClock& clock, std::string warm_up_secret,
-                                   ApiKeyFile file)
+ApiKeyAuthorizer::ApiKeyAuthorizer(const Crypto& crypto, const io::clock::SystemClock& clock,
+                                   std::string warm_up_secret, ApiKeyFile file)
     : crypto_(crypto),
       clock_(clock),
       warm_up_secret_(std::move(warm_up_secret)),
@@ -88,10 +88,10 @@ std::optional<std::size_t> ApiKeyAuthorizer::find_key(const ApiKeyFile& file,
     return static_cast<std::size_t>(found - file.keys.begin());
 }
 
-openai::ApiResult<Caller> ApiKeyAuthorizer::check(const io::HttpRequest& request, const Route& route) {
+openai::ApiResult<Caller> ApiKeyAuthorizer::check(const io::http::HttpRequest& request, const Route& route) {
     if (route.access == Access::anyone) return Caller{};
     // The ingress looks at the header again, and goes nowhere but to that replica.
-    if (route.resource == Resource::answer && warm_up_target(request, warm_up_secret_)) return Caller{};
+    if (route.resource == Resource::answer && replica::warm_up_target(request, warm_up_secret_)) return Caller{};
     const auto state = state_.load();
     const auto key = find_key(state->file, credential(request.headers));
     if (!key) return openai::unauthorized();
@@ -112,14 +112,14 @@ std::optional<std::string> ApiKeyAuthorizer::tenant_of_key(std::string_view text
 bool ApiKeyAuthorizer::may_use(const Caller& caller, std::string_view model) {
     const auto state = state_.load();
     const auto tenant = find_tenant(state->file, caller.tenant);
-    return tenant && app::may_use(state->file.tenants[*tenant], model);
+    return tenant && app::access::may_use(state->file.tenants[*tenant], model);
 }
 
 openai::ApiResult<void> ApiKeyAuthorizer::permits(std::string_view tenant, std::string_view model) {
     const auto state = state_.load();
     const auto at = find_tenant(state->file, tenant);
     if (!at) return openai::out_of_range("tenant", tenant, "a tenant of security.api_keys_file");
-    if (app::may_use(state->file.tenants[*at], model)) return boost::outcome_v2::success();
+    if (app::access::may_use(state->file.tenants[*at], model)) return boost::outcome_v2::success();
     openai::ApiError error = openai::forbidden("");
     error.message = "The tenant '" + std::string(tenant) + "' may not use the model '" + std::string(model) +
                     "'; 'models' of the tenant in security.api_keys_file says which it may.";
@@ -133,7 +133,8 @@ openai::ApiResult<void> ApiKeyAuthorizer::admit(const Caller& caller, std::strin
     // Taken out of the file while the request's body was read.
     if (!at) return openai::unauthorized();
     const Tenant& tenant = state->file.tenants[*at];
-    if (!app::may_use(tenant, model)) return openai::forbidden("may not use the model '" + std::string(model) + "'");
+    if (!app::access::may_use(tenant, model))
+        return openai::forbidden("may not use the model '" + std::string(model) + "'");
     Account& account = *state->accounts[*at];
     std::optional<router::Shortage> shortage;
     {
@@ -175,4 +176,4 @@ void ApiKeyAuthorizer::add_use(const std::vector<TenantUse>& use) {
     }
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::access

@@ -20,14 +20,15 @@
 #include "io/clock/system_clock.h"
 #include "router/tenant_budget.h"
 
-namespace exa::app {
+namespace exa::app::access {
 
 class ApiKeyAuthorizer final : public Authorizer {
   public:
     // `crypto` and `clock` outlive it. `warm_up_secret` as in IngressConfig.
-    ApiKeyAuthorizer(const Crypto& crypto, const io::SystemClock& clock, std::string warm_up_secret, ApiKeyFile file);
+    ApiKeyAuthorizer(const Crypto& crypto, const io::clock::SystemClock& clock, std::string warm_up_secret,
+                     ApiKeyFile file);
 
-    openai::ApiResult<Caller> check(const io::HttpRequest& request, const Route& route) override;
+    openai::ApiResult<Caller> check(const io::http::HttpRequest& request, const Route& route) override;
     openai::ApiResult<void> permits(std::string_view tenant, std::string_view model) override;
     bool may_use(const Caller& caller, std::string_view model) override;
     openai::ApiResult<void> admit(const Caller& caller, std::string_view model, std::uint64_t prompt_tokens) override;
@@ -64,9 +65,9 @@ class ApiKeyAuthorizer final : public Authorizer {
     std::optional<std::size_t> find_key(const ApiKeyFile& file, std::optional<std::string_view> text) const;
 
     const Crypto& crypto_;
-    const io::SystemClock& clock_;
+    const io::clock::SystemClock& clock_;
     const std::string warm_up_secret_;
     std::atomic<std::shared_ptr<const State>> state_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::access

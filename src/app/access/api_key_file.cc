@@ -10,7 +10,7 @@
 
 #include "app/shared/errc.h"
 
-namespace exa::app {
+namespace exa::app::access {
 
 namespace {
 
@@ -21,7 +21,7 @@ constexpr std::uint64_t tokens_per_day_max = 1'000'000'000'000'000;
 constexpr std::uint32_t burst_seconds_max = 3600;
 
 Error wrong(const toml::node& node, std::string_view what) {
-    return error(errc::usage, fmt::format("line {}: {}", node.source().begin.line, what));
+    return error(shared::errc::usage, fmt::format("line {}: {}", node.source().begin.line, what));
 }
 
 // One table of the file; its members are asked for by name.
@@ -180,7 +180,8 @@ Result<ApiKeyFile> parse_api_key_file(std::string_view text) {
     try {
         table = toml::parse(text);
     } catch (const toml::parse_error& bad_toml) {
-        return error(errc::usage, fmt::format("line {}: {}", bad_toml.source().begin.line, bad_toml.description()));
+        return error(shared::errc::usage,
+                     fmt::format("line {}: {}", bad_toml.source().begin.line, bad_toml.description()));
     }
     return parse_tables(table);
 }
@@ -243,10 +244,11 @@ Result<std::string> without_api_key(std::string_view text, ApiKeyId id) {
     if (!after || after.value().keys.size() + 1 != before.keys.size() ||
         after.value().tenants.size() != before.tenants.size() ||
         std::ranges::binary_search(after.value().keys, id, {}, &ApiKeyEntry::id))
-        return error(errc::usage, fmt::format("the key {} is not written as [[keys]] with one line each for its "
-                                              "members; take it out by hand",
-                                              to_string(id)));
+        return error(shared::errc::usage,
+                     fmt::format("the key {} is not written as [[keys]] with one line each for its "
+                                 "members; take it out by hand",
+                                 to_string(id)));
     return kept;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::access

@@ -27,7 +27,7 @@
 #include "router/tenant_budget.h"
 #include "wire/link_messages.h"
 
-namespace exa::app {
+namespace exa::app::access {
 
 struct Tenant {
     std::string name;
@@ -69,4 +69,4 @@ std::string with_api_key(std::string_view text, const ApiKeyFile& file, const Ap
 // other, as with_api_key does.
 Result<std::string> without_api_key(std::string_view text, ApiKeyId id);
 
-}  // namespace exa::app
+}  // namespace exa::app::access

@@ -7,7 +7,7 @@
 
 #include "app/access/tenant_use.h"
 
-namespace exa::app {
+namespace exa::app::access {
 
 namespace {
 
@@ -18,7 +18,8 @@ constexpr std::string_view use_name = "tenant-use";
 
 }  // namespace
 
-ApiKeyReloader::ApiKeyReloader(ApiKeyWatch watch, ApiKeyAuthorizer& authorizer, const DataDir& directory, Log& log)
+ApiKeyReloader::ApiKeyReloader(ApiKeyWatch watch, ApiKeyAuthorizer& authorizer, const shared::DataDir& directory,
+                               Log& log)
     : watch_(std::move(watch)),
       authorizer_(authorizer),
       directory_(directory),
@@ -95,4 +96,4 @@ void ApiKeyReloader::store_use() {
     stored_ = std::move(text);
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::access

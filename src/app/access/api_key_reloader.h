@@ -11,13 +11,13 @@
 #include "app/shared/data_dir.h"
 #include "base/log.h"
 
-namespace exa::app {
+namespace exa::app::access {
 
 class ApiKeyReloader {
   public:
     // Gives the authorizer what was used before the restart, then starts. `authorizer`, `directory` and `log` outlive
     // it.
-    ApiKeyReloader(ApiKeyWatch watch, ApiKeyAuthorizer& authorizer, const DataDir& directory, Log& log);
+    ApiKeyReloader(ApiKeyWatch watch, ApiKeyAuthorizer& authorizer, const shared::DataDir& directory, Log& log);
     // Stores what was used.
     ~ApiKeyReloader();
     ApiKeyReloader(const ApiKeyReloader&) = delete;
@@ -35,7 +35,7 @@ class ApiKeyReloader {
 
     ApiKeyWatch watch_;
     ApiKeyAuthorizer& authorizer_;
-    const DataDir& directory_;
+    const shared::DataDir& directory_;
     Log& log_;
     std::string stored_;  // of the use, what is on the disk
     mutable std::mutex mutex_;
@@ -43,4 +43,4 @@ class ApiKeyReloader {
     std::jthread thread_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::access

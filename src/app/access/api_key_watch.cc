@@ -4,7 +4,7 @@
 
 #include "app/shared/text_file.h"
 
-namespace exa::app {
+namespace exa::app::access {
 
 namespace {
 
@@ -13,7 +13,7 @@ std::int64_t nanoseconds_of(const timespec& time) {
 }
 
 Result<ApiKeyFile> read_file(const std::string& path) {
-    EXA_TRY(const std::string text, read_text_file(path, api_key_file_bytes_max));
+    EXA_TRY(const std::string text, shared::read_text_file(path, api_key_file_bytes_max));
     auto file = parse_api_key_file(text);
     if (!file) return Error{file.error().code, path + ": " + file.error().detail};
     return file;
@@ -35,4 +35,4 @@ std::optional<Result<ApiKeyFile>> ApiKeyWatch::poll() {
     return read_file(path_);
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::access

@@ -12,7 +12,7 @@
 #include "app/access/api_key_file.h"
 #include "base/result.h"
 
-namespace exa::app {
+namespace exa::app::access {
 
 class ApiKeyWatch {
   public:
@@ -31,4 +31,4 @@ class ApiKeyWatch {
     std::optional<Stamp> read_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::access

@@ -12,7 +12,7 @@
 #include "openai/error.h"
 #include "wire/link_messages.h"
 
-namespace exa::app {
+namespace exa::app::access {
 
 // Who asks.
 struct Caller {
@@ -27,7 +27,7 @@ class Authorizer {
     virtual ~Authorizer() = default;
 
     // By what the headers say; the error is the answer.
-    virtual openai::ApiResult<Caller> check(const io::HttpRequest& request, const Route& route) = 0;
+    virtual openai::ApiResult<Caller> check(const io::http::HttpRequest& request, const Route& route) = 0;
 
     // Whether the caller is to know of a model at all.
     virtual bool may_use(const Caller& caller, std::string_view model) = 0;
@@ -48,9 +48,9 @@ class Authorizer {
 // the page that a request comes from.
 class OpenAuthorizer final : public Authorizer {
   public:
-    openai::ApiResult<Caller> check(const io::HttpRequest& request, const Route& route) override {
+    openai::ApiResult<Caller> check(const io::http::HttpRequest& request, const Route& route) override {
         if (route.access != Access::admin) return Caller{};
-        if (is_loopback(request.remote) && !request.headers.find("origin")) return Caller{};
+        if (shared::is_loopback(request.remote) && !request.headers.find("origin")) return Caller{};
         openai::ApiError error = openai::unauthorized();
         error.status = 403;
         error.message = "operator's commands are taken from loopback addresses only, and from no web page";
@@ -70,4 +70,4 @@ class OpenAuthorizer final : public Authorizer {
     void spend(std::string_view, std::uint64_t) override {}
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::access

@@ -6,7 +6,7 @@
 
 #include "app/shared/errc.h"
 
-namespace exa::app {
+namespace exa::app::access {
 
 namespace {
 
@@ -16,14 +16,16 @@ Result<std::string> read_file(std::string_view key, const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     std::string text(file_bytes_max + 1, '\0');
     if (file) file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    if (file.bad() || !file.is_open()) return error(errc::usage, fmt::format("{}: {} cannot be read", key, path));
+    if (file.bad() || !file.is_open())
+        return error(shared::errc::usage, fmt::format("{}: {} cannot be read", key, path));
     text.resize(static_cast<std::size_t>(file.gcount()));
-    if (text.size() > file_bytes_max) return error(errc::usage, fmt::format("{}: {} is longer than 1 MiB", key, path));
+    if (text.size() > file_bytes_max)
+        return error(shared::errc::usage, fmt::format("{}: {} is longer than 1 MiB", key, path));
     return text;
 }
 
 // Clients will refuse it; that is theirs to do.
-std::string_view age_problem(const io::CertificateFacts& facts, WallTime now) {
+std::string_view age_problem(const io::tls::CertificateFacts& facts, WallTime now) {
     if (now.unix_seconds() >= facts.not_after_unix_s) return "the certificate has expired";
     if (now.unix_seconds() < facts.not_before_unix_s) return "the certificate is not valid yet";
     return {};
@@ -47,12 +49,12 @@ Result<Certificates::Texts> Certificates::read() const {
 }
 
 Result<void> Certificates::use(const Texts& texts, WallTime now) {
-    auto serving = io::TlsSettings::serve(texts.certificate, texts.key);
+    auto serving = io::tls::TlsSettings::serve(texts.certificate, texts.key);
     if (!serving)
-        return error(errc::usage, fmt::format("http.certificate_file and http.key_file, {} and {}: {}",
-                                              certificate_file_, key_file_, serving.error().detail));
-    EXA_TRY(auto trust, io::TlsSettings::trust(texts.certificate, false));
-    const io::CertificateFacts facts = serving.value()->facts();
+        return error(shared::errc::usage, fmt::format("http.certificate_file and http.key_file, {} and {}: {}",
+                                                      certificate_file_, key_file_, serving.error().detail));
+    EXA_TRY(auto trust, io::tls::TlsSettings::trust(texts.certificate, false));
+    const io::tls::CertificateFacts facts = serving.value()->facts();
     {
         const std::lock_guard lock(mutex_);
         serving_ = std::move(serving).value();
@@ -92,12 +94,12 @@ void Certificates::fail(std::string why) {
     log_.error("https", "the new certificate is not used, the one before is", {{"reason", std::move(why)}});
 }
 
-std::shared_ptr<const io::TlsSettings> Certificates::serving() const {
+std::shared_ptr<const io::tls::TlsSettings> Certificates::serving() const {
     const std::lock_guard lock(mutex_);
     return serving_;
 }
 
-std::shared_ptr<const io::TlsSettings> Certificates::trust() const {
+std::shared_ptr<const io::tls::TlsSettings> Certificates::trust() const {
     const std::lock_guard lock(mutex_);
     return trust_;
 }
@@ -107,4 +109,4 @@ CertificateView Certificates::view() const {
     return {serving_->facts(), failure_};
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::access

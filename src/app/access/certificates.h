@@ -11,18 +11,18 @@
 #include "base/time.h"
 #include "io/tls/settings.h"
 
-namespace exa::app {
+namespace exa::app::access {
 
 // What operators see.
 struct CertificateView {
-    io::CertificateFacts facts;
+    io::tls::CertificateFacts facts;
     std::string failure;  // why what is in the files now is not used; empty when it is
 };
 
 class Certificates {
   public:
     // Called with every new pair, from whoever calls reload().
-    using OnChange = std::function<void(std::shared_ptr<const io::TlsSettings>)>;
+    using OnChange = std::function<void(std::shared_ptr<const io::tls::TlsSettings>)>;
 
     // Reads both files. errc::usage names the one that is wrong.
     static Result<std::unique_ptr<Certificates>> load(std::string certificate_file, std::string key_file, WallTime now,
@@ -33,9 +33,9 @@ class Certificates {
     void reload(WallTime now, const OnChange& on_change);
 
     // Thread-safe, as all below: what a server speaks with.
-    std::shared_ptr<const io::TlsSettings> serving() const;
+    std::shared_ptr<const io::tls::TlsSettings> serving() const;
     // What a client of this very peer trusts: its certificate, whatever name it is for.
-    std::shared_ptr<const io::TlsSettings> trust() const;
+    std::shared_ptr<const io::tls::TlsSettings> trust() const;
     CertificateView view() const;
 
   private:
@@ -56,9 +56,9 @@ class Certificates {
     Log& log_;
     Texts seen_;  // what the files held when they were last read
     mutable std::mutex mutex_;
-    std::shared_ptr<const io::TlsSettings> serving_;
-    std::shared_ptr<const io::TlsSettings> trust_;
+    std::shared_ptr<const io::tls::TlsSettings> serving_;
+    std::shared_ptr<const io::tls::TlsSettings> trust_;
     std::string failure_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::access

@@ -7,7 +7,7 @@
 
 #include "base/cluster_key.h"
 
-namespace exa::app {
+namespace exa::app::access {
 
 struct AddKey {
     std::optional<KeySecret> secret;  // nothing: the peer makes one
@@ -29,4 +29,4 @@ struct KeyChange {
     std::string warning;  // what was insisted against; empty: nothing
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::access

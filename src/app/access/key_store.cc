@@ -8,7 +8,7 @@
 #include "app/shared/errc.h"
 #include "membership/key_file.h"
 
-namespace exa::app {
+namespace exa::app::access {
 
 namespace {
 
@@ -20,10 +20,10 @@ Result<std::string> read_key_file(const std::string& path) {
     std::string text(key_file_bytes_max + 1, '\0');
     if (file) file.read(text.data(), static_cast<std::streamsize>(text.size()));
     if (file.bad() || !file.is_open())
-        return error(errc::usage, fmt::format("security.cluster_key_file: {} cannot be read", path));
+        return error(shared::errc::usage, fmt::format("security.cluster_key_file: {} cannot be read", path));
     text.resize(static_cast<std::size_t>(file.gcount()));
     if (text.size() > key_file_bytes_max)
-        return error(errc::usage, fmt::format("security.cluster_key_file: {} is longer than 64 KiB", path));
+        return error(shared::errc::usage, fmt::format("security.cluster_key_file: {} is longer than 64 KiB", path));
     return text;
 }
 
@@ -35,16 +35,17 @@ Result<membership::KeyRing> KeyStore::load(const std::string& key_file) const {
     if (stored) {
         const auto keys = membership::parse_ring(*stored);
         if (!keys)
-            return error(errc::data_dir, fmt::format("{}/{}: {}; restore it, or remove it to take the keys of "
-                                                     "security.cluster_key_file",
-                                                     directory_.path(), name, keys.error().message()));
+            return error(shared::errc::data_dir, fmt::format("{}/{}: {}; restore it, or remove it to take the keys of "
+                                                             "security.cluster_key_file",
+                                                             directory_.path(), name, keys.error().message()));
         ring = membership::KeyRing(crypto_, keys.value());
     }
     if (key_file.empty()) return ring;
     EXA_TRY(const std::string text, read_key_file(key_file));
     const auto keys = membership::parse_key_file(crypto_, text);
     if (!keys)
-        return error(errc::usage, fmt::format("security.cluster_key_file: {}: {}", key_file, keys.error().message()));
+        return error(shared::errc::usage,
+                     fmt::format("security.cluster_key_file: {}: {}", key_file, keys.error().message()));
     const membership::KeyRing before = ring;
     ring.add_first(keys.value());
     if (!(ring == before)) {
@@ -57,4 +58,4 @@ Result<void> KeyStore::store(const membership::KeyRing& ring) const {
     return directory_.replace(name, membership::format_ring(ring.state()));
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::access

@@ -8,12 +8,12 @@
 #include "base/result.h"
 #include "membership/key_ring.h"
 
-namespace exa::app {
+namespace exa::app::access {
 
 class KeyStore {
   public:
     // Both outlive it.
-    KeyStore(const DataDir& directory, const Crypto& crypto) : directory_(directory), crypto_(crypto) {}
+    KeyStore(const shared::DataDir& directory, const Crypto& crypto) : directory_(directory), crypto_(crypto) {}
 
     // The stored ring with the keys of `key_file` (empty: none) that it does not know yet; a ring that is empty means
     // that the cluster is not sealed. What was new is stored before this returns. Errors: usage (the operator's file,
@@ -24,8 +24,8 @@ class KeyStore {
     Result<void> store(const membership::KeyRing& ring) const;
 
   private:
-    const DataDir& directory_;
+    const shared::DataDir& directory_;
     const Crypto& crypto_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::access

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace exa::app {
+namespace exa::app::access {
 
 namespace {
 
@@ -61,4 +61,4 @@ RouteMatch find_route(std::string_view method, std::string_view path) {
     return match;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::access

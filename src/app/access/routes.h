@@ -8,7 +8,7 @@
 
 #include "wire/link_messages.h"
 
-namespace exa::app {
+namespace exa::app::access {
 
 enum class Resource : std::uint8_t {
     answer,  // of a model, by way of Ingress: RouteMatch::kind says which
@@ -62,4 +62,4 @@ struct RouteMatch {
 // `path` lives as long as the match.
 RouteMatch find_route(std::string_view method, std::string_view path);
 
-}  // namespace exa::app
+}  // namespace exa::app::access

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace exa::app {
+namespace exa::app::access {
 
 namespace {
 
@@ -48,4 +48,4 @@ std::optional<std::vector<TenantUse>> parse_tenant_use(std::string_view text) {
     return use;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::access

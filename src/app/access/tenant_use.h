@@ -11,7 +11,7 @@
 
 #include "router/tenant_budget.h"
 
-namespace exa::app {
+namespace exa::app::access {
 
 struct TenantUse {
     std::string tenant;
@@ -26,4 +26,4 @@ std::string format_tenant_use(const std::vector<TenantUse>& use);
 // Nothing when the text is damaged, or of a later version.
 std::optional<std::vector<TenantUse>> parse_tenant_use(std::string_view text);
 
-}  // namespace exa::app
+}  // namespace exa::app::access

@@ -11,7 +11,7 @@
 #include "openai/json.h"
 #include "openai/utf8.h"
 
-namespace exa::app {
+namespace exa::app::admin {
 
 namespace {
 
@@ -327,4 +327,4 @@ std::string_view name_of(wire::PeerState state) {
     return names[static_cast<std::size_t>(state)];
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::admin

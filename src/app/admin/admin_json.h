@@ -31,7 +31,7 @@
 #include "router/explanation.h"
 #include "router/routing_view.h"
 
-namespace exa::app {
+namespace exa::app::admin {
 
 // What a peer knows of itself beside its views.
 struct PeerStatus {
@@ -46,7 +46,7 @@ struct PeerStatus {
     std::uint64_t gossip_ignored = 0;
     // Connections on the link port that did not speak our protocol.
     std::uint64_t links_refused = 0;
-    std::optional<CertificateView> https{};  // nothing: the gateway speaks plain HTTP
+    std::optional<access::CertificateView> https{};  // nothing: the gateway speaks plain HTTP
     // Why the file of API keys as it is now is not used; empty when it is. Nothing: there is none.
     std::optional<std::string> api_keys_failure{};
 };
@@ -98,4 +98,4 @@ std::string_view name_of(membership::Liveness liveness);
 std::string_view name_of(wire::ReplicaState state);
 std::string_view name_of(wire::PeerState state);
 
-}  // namespace exa::app
+}  // namespace exa::app::admin

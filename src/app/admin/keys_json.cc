@@ -12,7 +12,7 @@
 #include "openai/json.h"
 #include "openai/utf8.h"
 
-namespace exa::app {
+namespace exa::app::admin {
 
 namespace {
 
@@ -32,7 +32,7 @@ json::array ids_json(const std::vector<KeyId>& ids) {
     return array;
 }
 
-json::object key_json(KeyId id, const ControlView& view) {
+json::object key_json(KeyId id, const shared::ControlView& view) {
     std::size_t held = 0;
     std::size_t sealing = 0;
     json::array missing;
@@ -51,8 +51,8 @@ json::object key_json(KeyId id, const ControlView& view) {
             {"used_by", sealing}};
 }
 
-openai::ApiResult<KeyCommand> parse_add(const openai::Fields& fields) {
-    AddKey command;
+openai::ApiResult<access::KeyCommand> parse_add(const openai::Fields& fields) {
+    access::AddKey command;
     BOOST_OUTCOME_TRY(const auto secret, fields.text("secret"));
     if (!secret) return command;
     const auto bytes = from_base64(*secret);
@@ -65,7 +65,7 @@ openai::ApiResult<KeyCommand> parse_add(const openai::Fields& fields) {
 
 // UseKey and RemoveKey have the same members.
 template <class Command>
-openai::ApiResult<KeyCommand> parse_change(const openai::Fields& fields) {
+openai::ApiResult<access::KeyCommand> parse_change(const openai::Fields& fields) {
     BOOST_OUTCOME_TRY(const auto force, fields.boolean("force"));
     BOOST_OUTCOME_TRY(const auto id, fields.text("id"));
     if (!id) return openai::missing("id");
@@ -89,7 +89,7 @@ std::string_view alarm_name(membership::EventKind kind) {
     }
 }
 
-json::value keys_json(const ControlView& view) {
+json::value keys_json(const shared::ControlView& view) {
     json::array keys;
     for (const KeyId id : view.seal->installed) keys.push_back(key_json(id, view));
     json::array peers;
@@ -106,7 +106,7 @@ json::value keys_json(const ControlView& view) {
                         {"peers", std::move(peers)}};
 }
 
-json::value seal_json(TimePoint now, const SealView& seal) {
+json::value seal_json(TimePoint now, const shared::SealView& seal) {
     json::array alarms;
     for (const node::SealAlarm& alarm : seal.alarms)
         alarms.push_back(json::object{{"name", alarm_name(alarm.kind)},
@@ -128,18 +128,18 @@ json::value seal_json(TimePoint now, const SealView& seal) {
                           {"replayed", counters.replayed}}}};
 }
 
-openai::ApiResult<KeyCommand> parse_key_command(std::string_view body) {
+openai::ApiResult<access::KeyCommand> parse_key_command(std::string_view body) {
     BOOST_OUTCOME_TRY(const auto value, openai::parse_object(body, command_bytes_max));
     const openai::Fields fields(value.get_object(), {});
     BOOST_OUTCOME_TRY(const auto action, fields.text("action"));
     if (!action) return openai::missing("action");
     if (*action == "add") return parse_add(fields);
-    if (*action == "use") return parse_change<UseKey>(fields);
-    if (*action == "remove") return parse_change<RemoveKey>(fields);
+    if (*action == "use") return parse_change<access::UseKey>(fields);
+    if (*action == "remove") return parse_change<access::RemoveKey>(fields);
     return openai::out_of_range("action", *action, "add, use or remove");
 }
 
-json::value key_change_json(const KeyChange& change) {
+json::value key_change_json(const access::KeyChange& change) {
     return json::object{{"id", to_string(change.id)},
                         {"warning", change.warning.empty() ? json::value(nullptr) : json::value(change.warning)}};
 }
@@ -153,4 +153,4 @@ openai::ApiError key_refusal(const Error& error) {
     return refusal;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::admin

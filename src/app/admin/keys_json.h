@@ -15,20 +15,20 @@
 #include "membership/event.h"
 #include "openai/error.h"
 
-namespace exa::app {
+namespace exa::app::admin {
 
 // {"encrypted","primary","keys":[{"id","primary","held_by","missing_on":[names],"used_by"}],
 //  "peers":[{"name","liveness","primary","keys":[ids]}]}, the keys with the newest first; of peers that have not left.
-boost::json::value keys_json(const ControlView& view);
+boost::json::value keys_json(const shared::ControlView& view);
 
 // {"encrypted","primary","keys":[ids],"stored","alarms":[{"name","packets","from","key","last_seconds"}],
 //  "dropped":{"plaintext","encrypted","unknown_key","not_authentic","replayed"}}: what `status` says of the seal.
-boost::json::value seal_json(TimePoint now, const SealView& seal);
+boost::json::value seal_json(TimePoint now, const shared::SealView& seal);
 
-openai::ApiResult<KeyCommand> parse_key_command(std::string_view body);
+openai::ApiResult<access::KeyCommand> parse_key_command(std::string_view body);
 
 // {"id","warning"}, the warning null when there is none.
-boost::json::value key_change_json(const KeyChange& change);
+boost::json::value key_change_json(const access::KeyChange& change);
 
 // The HTTP answer to a command that was refused.
 openai::ApiError key_refusal(const Error& error);
@@ -36,4 +36,4 @@ openai::ApiError key_refusal(const Error& error);
 // "receives plaintext gossip", ...
 std::string_view alarm_name(membership::EventKind kind);
 
-}  // namespace exa::app
+}  // namespace exa::app::admin

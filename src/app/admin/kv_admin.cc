@@ -13,7 +13,7 @@
 #include "kv/tenant.h"
 #include "openai/json.h"
 
-namespace exa::app {
+namespace exa::app::admin {
 
 namespace {
 
@@ -22,29 +22,29 @@ namespace json = boost::json;
 // What one command verifies: some tenths of a second of a disk.
 constexpr std::size_t verify_count = 256;
 
-std::string_view kind_text(kv::SegmentKind kind) {
+std::string_view kind_text(exa::kv::SegmentKind kind) {
     switch (kind) {
-        case kv::SegmentKind::segment:
+        case exa::kv::SegmentKind::segment:
             return "segment";
-        case kv::SegmentKind::value:
+        case exa::kv::SegmentKind::value:
             return "value";
-        case kv::SegmentKind::tombstone:
+        case exa::kv::SegmentKind::tombstone:
             return "tombstone";
     }
     return "unknown";
 }
 
-std::string_view outcome_text(io::PutOutcome outcome) {
+std::string_view outcome_text(io::store::PutOutcome outcome) {
     switch (outcome) {
-        case io::PutOutcome::stored:
+        case io::store::PutOutcome::stored:
             return "stored";
-        case io::PutOutcome::present:
+        case io::store::PutOutcome::present:
             return "present";
-        case io::PutOutcome::refused_full:
+        case io::store::PutOutcome::refused_full:
             return "refused: full";
-        case io::PutOutcome::refused_quota:
+        case io::store::PutOutcome::refused_quota:
             return "refused: quota";
-        case io::PutOutcome::refused_broken:
+        case io::store::PutOutcome::refused_broken:
             return "refused: broken";
     }
     return "unknown";
@@ -56,21 +56,21 @@ std::string tag_text(std::uint64_t tenant) {
     return text;
 }
 
-json::value place_json(const kv::SegmentKey& key, const KvLookup::Place& place) {
+json::value place_json(const exa::kv::SegmentKey& key, const kv::KvLookup::Place& place) {
     json::value disk;
     if (place.disk)
         disk = {{"bytes", place.disk->bytes},
                 {"tenant", tag_text(place.disk->tenant)},
                 {"kind", kind_text(place.disk->kind)}};
-    return json::object{{"key", kv::to_string(key)}, {"memory", place.memory}, {"disk", std::move(disk)}};
+    return json::object{{"key", exa::kv::to_string(key)}, {"memory", place.memory}, {"disk", std::move(disk)}};
 }
 
-openai::ApiError not_here(const kv::SegmentKey& key) {
+openai::ApiError not_here(const exa::kv::SegmentKey& key) {
     openai::ApiError error;
     error.status = 404;
     error.type = "invalid_request_error";
     error.code = "segment_not_found";
-    error.message = "no segment " + kv::to_string(key) + " at this peer";
+    error.message = "no segment " + exa::kv::to_string(key) + " at this peer";
     return error;
 }
 
@@ -87,13 +87,13 @@ openai::ApiError no_disk() {
     return refused("this peer keeps no KV on disk: kv.capacity_gib is 0");
 }
 
-json::value key_or_null(const std::optional<kv::SegmentKey>& key) {
-    return key ? json::value(kv::to_string(*key)) : json::value();
+json::value key_or_null(const std::optional<exa::kv::SegmentKey>& key) {
+    return key ? json::value(exa::kv::to_string(*key)) : json::value();
 }
 
 }  // namespace
 
-std::optional<KvStats> KvAdmin::stats() const {
+std::optional<kv::KvStats> KvAdmin::stats() const {
     return service_ ? std::optional(service_->stats()) : std::nullopt;
 }
 
@@ -116,9 +116,9 @@ void KvAdmin::run(KvCommand command, Done done) const {
     if (!service_->post(work)) (*shared)(refused("this peer ends"));
 }
 
-json::object KvAdmin::places(std::span<const kv::SegmentKey> keys) const {
+json::object KvAdmin::places(std::span<const exa::kv::SegmentKey> keys) const {
     json::array segments;
-    for (const kv::SegmentKey& key : keys) segments.push_back(place_json(key, service_->locate(key)));
+    for (const exa::kv::SegmentKey& key : keys) segments.push_back(place_json(key, service_->locate(key)));
     return json::object{{"segments", std::move(segments)}};
 }
 
@@ -153,58 +153,59 @@ KvAdmin::Answer KvAdmin::handle(const LocateSession& command) const {
 }
 
 KvAdmin::Answer KvAdmin::handle(const LocateReplica& command) const {
-    const KvSessions::Page page = service_->sessions().of_replica(command.replica, command.from, kv_command_keys_max);
+    const kv::KvSessions::Page page =
+        service_->sessions().of_replica(command.replica, command.from, kv_command_keys_max);
     json::object answer = places(page.keys);
     answer["next"] = page.next ? json::value(to_text(*page.next)) : json::value();
     return answer;
 }
 
 KvAdmin::Answer KvAdmin::handle(const LocateValue& command) const {
-    const Digest salt = kv::tenant_salt(crypto_, root_secret_, command.tenant);
-    return handle(LocateKey{resp_key(crypto_, salt, command.user_key)});
+    const Digest salt = exa::kv::tenant_salt(crypto_, root_secret_, command.tenant);
+    return handle(LocateKey{resp::resp_key(crypto_, salt, command.user_key)});
 }
 
 KvAdmin::Answer KvAdmin::handle(const GetSegment& command) const {
-    const kv::SealedSegment segment = service_->get(command.key);
+    const exa::kv::SealedSegment segment = service_->get(command.key);
     if (!segment) return not_here(command.key);
-    const auto head = kv::parse_segment(segment->view());
+    const auto head = exa::kv::parse_segment(segment->view());
     if (!head) return not_here(command.key);
     return json::object{
-        {"key", kv::to_string(command.key)},       {"parent", kv::to_string(head.value().parent)},
+        {"key", exa::kv::to_string(command.key)},  {"parent", exa::kv::to_string(head.value().parent)},
         {"tenant", tag_text(head.value().tenant)}, {"tokens", head.value().tokens},
-        {"kind", kind_text(head.value().kind)},    {"payload", to_base64(kv::payload_of(segment->view()))}};
+        {"kind", kind_text(head.value().kind)},    {"payload", to_base64(exa::kv::payload_of(segment->view()))}};
 }
 
 KvAdmin::Answer KvAdmin::handle(const PutValue& command) const {
-    kv::SegmentHead head;
+    exa::kv::SegmentHead head;
     head.key = command.key;
-    head.kind = kv::SegmentKind::value;
+    head.kind = exa::kv::SegmentKind::value;
     head.stamp = 1;
     head.tenant = tag_of("");
-    auto buffer = std::make_shared<kv::SegmentBuffer>(kv::segment_header_size + command.payload.size());
-    std::ranges::copy(command.payload, buffer->bytes().subspan(kv::segment_header_size).begin());
-    return json::object{{"key", kv::to_string(command.key)},
+    auto buffer = std::make_shared<exa::kv::SegmentBuffer>(exa::kv::segment_header_size + command.payload.size());
+    std::ranges::copy(command.payload, buffer->bytes().subspan(exa::kv::segment_header_size).begin());
+    return json::object{{"key", exa::kv::to_string(command.key)},
                         {"outcome", outcome_text(service_->put(head, std::move(buffer)))}};
 }
 
 KvAdmin::Answer KvAdmin::handle(const DeleteSegment& command) const {
-    return json::object{{"key", kv::to_string(command.key)}, {"deleted", service_->erase(command.key)}};
+    return json::object{{"key", exa::kv::to_string(command.key)}, {"deleted", service_->erase(command.key)}};
 }
 
 KvAdmin::Answer KvAdmin::handle(const VerifyDisk& command) const {
-    const io::ScrubReport report = service_->scrub(command.after, verify_count);
+    const io::store::ScrubReport report = service_->scrub(command.after, verify_count);
     return json::object{{"checked", report.checked}, {"dropped", report.dropped}, {"next", key_or_null(report.next)}};
 }
 
 KvAdmin::Answer KvAdmin::handle(const ShowQuota& command) const {
-    const io::SegmentStore* disk = service_->disk();
+    const io::store::SegmentStore* disk = service_->disk();
     if (disk == nullptr) return no_disk();
     const std::lock_guard lock(quotas_mutex_);
     return quota_json(*disk, command.tenant);
 }
 
 KvAdmin::Answer KvAdmin::handle(const SetQuota& command) const {
-    io::SegmentStore* disk = service_->disk();
+    io::store::SegmentStore* disk = service_->disk();
     if (disk == nullptr) return no_disk();
     const std::lock_guard lock(quotas_mutex_);
     disk->set_quota(tag_of(command.tenant), std::uint64_t{command.gib} << 30);
@@ -216,7 +217,7 @@ KvAdmin::Answer KvAdmin::handle(const SetQuota& command) const {
 }
 
 KvAdmin::Answer KvAdmin::handle(const ListQuotas&) const {
-    const io::SegmentStore* disk = service_->disk();
+    const io::store::SegmentStore* disk = service_->disk();
     if (disk == nullptr) return no_disk();
     const std::lock_guard lock(quotas_mutex_);
     json::array tenants;
@@ -225,7 +226,7 @@ KvAdmin::Answer KvAdmin::handle(const ListQuotas&) const {
 }
 
 void KvAdmin::handle(const MigrateSegments& command, const Done& done) const {
-    KvPeers* const peers = service_->peers();
+    kv::KvPeers* const peers = service_->peers();
     if (peers == nullptr) return done(refused("this peer keeps no KV for others"));
     peers->move(command.to, command.keys, [to = command.to, done](auto queued) {
         if (queued) return done(json::object{{"queued", *queued}});
@@ -234,7 +235,7 @@ void KvAdmin::handle(const MigrateSegments& command, const Done& done) const {
 }
 
 // With quotas_mutex_ held.
-json::value KvAdmin::quota_json(const io::SegmentStore& disk, const std::string& tenant) const {
+json::value KvAdmin::quota_json(const io::store::SegmentStore& disk, const std::string& tenant) const {
     const auto set = quotas_.find(tenant);
     return json::object{{"tenant", tenant},
                         {"bytes", disk.tenant_bytes(tag_of(tenant))},
@@ -243,7 +244,7 @@ json::value KvAdmin::quota_json(const io::SegmentStore& disk, const std::string&
 }
 
 std::uint64_t KvAdmin::tag_of(const std::string& tenant) const {
-    return kv::tenant_tag(crypto_, kv::tenant_salt(crypto_, root_secret_, tenant));
+    return exa::kv::tenant_tag(crypto_, exa::kv::tenant_salt(crypto_, root_secret_, tenant));
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::admin

@@ -34,7 +34,7 @@
 #include "io/store/segment_store.h"
 #include "openai/error.h"
 
-namespace exa::app {
+namespace exa::app::admin {
 
 // Thread-safe.
 class KvAdmin {
@@ -43,8 +43,8 @@ class KvAdmin {
     using Done = std::function<void(Answer)>;
 
     // Without a service every command is refused. `quota_gib`: kv.tenant_quota_gib.
-    KvAdmin(const Crypto& crypto, Bytes root_secret, std::shared_ptr<KvService> service,
-            std::shared_ptr<const LocalReplicas> replicas, std::uint32_t quota_gib = 0)
+    KvAdmin(const Crypto& crypto, Bytes root_secret, std::shared_ptr<kv::KvService> service,
+            std::shared_ptr<const replica::LocalReplicas> replicas, std::uint32_t quota_gib = 0)
         : crypto_(crypto),
           root_secret_(std::move(root_secret)),
           service_(std::move(service)),
@@ -52,7 +52,7 @@ class KvAdmin {
           quota_gib_(quota_gib) {}
 
     // Nothing without a service.
-    std::optional<KvStats> stats() const;
+    std::optional<kv::KvStats> stats() const;
 
     // Calls `done` once, here or from a thread of the service; never when the service stops meanwhile.
     void run(KvCommand command, Done done) const;
@@ -75,18 +75,18 @@ class KvAdmin {
     // Answered by the one that does it.
     void handle(const MigrateSegments& command, const Done& done) const;
 
-    boost::json::object places(std::span<const kv::SegmentKey> keys) const;
-    boost::json::value quota_json(const io::SegmentStore& disk, const std::string& tenant) const;
+    boost::json::object places(std::span<const exa::kv::SegmentKey> keys) const;
+    boost::json::value quota_json(const io::store::SegmentStore& disk, const std::string& tenant) const;
     std::uint64_t tag_of(const std::string& tenant) const;
 
     const Crypto& crypto_;
     const Bytes root_secret_;
-    const std::shared_ptr<KvService> service_;
-    const std::shared_ptr<const LocalReplicas> replicas_;
+    const std::shared_ptr<kv::KvService> service_;
+    const std::shared_ptr<const replica::LocalReplicas> replicas_;
     const std::uint32_t quota_gib_;
     // What commands have set; the store knows tenants by their tags only.
     mutable std::mutex quotas_mutex_;
     mutable std::map<std::string, std::uint32_t> quotas_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::admin

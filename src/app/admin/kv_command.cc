@@ -13,7 +13,7 @@
 #include "base/bytes.h"
 #include "openai/json.h"
 
-namespace exa::app {
+namespace exa::app::admin {
 
 namespace {
 
@@ -23,25 +23,25 @@ using Parsed = openai::ApiResult<KvCommand>;
 
 constexpr std::uint32_t quota_gib_max = 1'048'576;
 
-openai::ApiResult<kv::SegmentKey> parse_key(const std::string& text) {
-    const auto key = kv::parse_segment_key(text);
+openai::ApiResult<exa::kv::SegmentKey> parse_key(const std::string& text) {
+    const auto key = exa::kv::parse_segment_key(text);
     if (!key) return openai::out_of_range("key", text, "64 hexadecimal digits");
     return *key;
 }
 
-openai::ApiResult<kv::SegmentKey> key_of(const Fields& fields) {
+openai::ApiResult<exa::kv::SegmentKey> key_of(const Fields& fields) {
     BOOST_OUTCOME_TRY(const auto key, fields.text("key"));
     if (!key) return openai::missing("key");
     return parse_key(*key);
 }
 
-openai::ApiResult<std::vector<kv::SegmentKey>> keys_of(const json::value& list) {
+openai::ApiResult<std::vector<exa::kv::SegmentKey>> keys_of(const json::value& list) {
     if (!list.is_array()) return openai::wrong_type("keys", "an array", openai::kind_name(list));
     const json::array& texts = list.get_array();
     if (texts.size() > kv_command_keys_max)
         return openai::out_of_range("keys", std::to_string(texts.size()) + " keys", "at most 4096 of them");
     if (texts.empty()) return openai::out_of_range("keys", "[]", "at least one key");
-    std::vector<kv::SegmentKey> keys;
+    std::vector<exa::kv::SegmentKey> keys;
     for (const json::value& each : texts) {
         BOOST_OUTCOME_TRY(const auto text, openai::as_text(each, "keys"));
         BOOST_OUTCOME_TRY(const auto key, parse_key(text));
@@ -55,11 +55,11 @@ openai::ApiResult<std::string> tenant_of(const Fields& fields) {
     return std::move(tenant).value_or("");
 }
 
-openai::ApiResult<KvSessions::Place> parse_place(const std::string& text) {
+openai::ApiResult<kv::KvSessions::Place> parse_place(const std::string& text) {
     const std::size_t dash = std::min(text.find('-'), text.size());
     const auto session = parse_hex(std::string_view(text).substr(0, dash));
     const char* const end = text.data() + text.size();
-    KvSessions::Place place;
+    kv::KvSessions::Place place;
     const auto [stop, failed] = std::from_chars(std::min(text.data() + dash + 1, end), end, place.key);
     if (!session || failed != std::errc{} || stop != end)
         return openai::out_of_range("after", text, "the \"next\" of an answer");
@@ -182,10 +182,10 @@ openai::ApiResult<KvCommand> parse_kv_command(std::string_view body) {
     return action->parse(fields);
 }
 
-std::string to_text(const KvSessions::Place& place) {
+std::string to_text(const kv::KvSessions::Place& place) {
     std::string text;
     append_hex(text, place.session);
     return text + "-" + std::to_string(place.key);
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::admin

@@ -33,7 +33,7 @@
 #include "kv/segment_key.h"
 #include "openai/error.h"
 
-namespace exa::app {
+namespace exa::app::admin {
 
 // Of one command; a queue to a peer takes as many.
 inline constexpr std::size_t kv_command_keys_max = 4096;
@@ -41,10 +41,10 @@ inline constexpr std::size_t kv_command_keys_max = 4096;
 inline constexpr std::size_t kv_command_bytes_max = 16 * 1024 * 1024;
 
 struct LocateKey {
-    kv::SegmentKey key;
+    exa::kv::SegmentKey key;
 };
 struct LocateKeys {
-    std::vector<kv::SegmentKey> keys;  // at least one
+    std::vector<exa::kv::SegmentKey> keys;  // at least one
 };
 struct LocateRequest {
     std::string body;  // a JSON object
@@ -55,24 +55,24 @@ struct LocateSession {
 };
 struct LocateReplica {
     ReplicaId replica;
-    KvSessions::Place from;
+    kv::KvSessions::Place from;
 };
 struct LocateValue {
     std::string user_key;
     std::string tenant;
 };
 struct GetSegment {
-    kv::SegmentKey key;
+    exa::kv::SegmentKey key;
 };
 struct PutValue {
-    kv::SegmentKey key;
+    exa::kv::SegmentKey key;
     Bytes payload;
 };
 struct DeleteSegment {
-    kv::SegmentKey key;
+    exa::kv::SegmentKey key;
 };
 struct VerifyDisk {
-    std::optional<kv::SegmentKey> after;  // nothing: a round begins
+    std::optional<exa::kv::SegmentKey> after;  // nothing: a round begins
 };
 struct ShowQuota {
     std::string tenant;
@@ -83,7 +83,7 @@ struct SetQuota {
 };
 struct ListQuotas {};
 struct MigrateSegments {
-    std::vector<kv::SegmentKey> keys;  // at least one
+    std::vector<exa::kv::SegmentKey> keys;  // at least one
     PeerId to;
 };
 
@@ -94,6 +94,6 @@ using KvCommand =
 openai::ApiResult<KvCommand> parse_kv_command(std::string_view body);
 
 // A page's place in a replica's sessions, as "after" takes it.
-std::string to_text(const KvSessions::Place& place);
+std::string to_text(const kv::KvSessions::Place& place);
 
-}  // namespace exa::app
+}  // namespace exa::app::admin

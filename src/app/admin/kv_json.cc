@@ -2,13 +2,13 @@
 
 #include <boost/json/object.hpp>
 
-namespace exa::app {
+namespace exa::app::admin {
 
 namespace json = boost::json;
 
 namespace {
 
-json::value disk_json(const io::StoreStats& disk) {
+json::value disk_json(const io::store::StoreStats& disk) {
     return json::object{{"segments", disk.entries},
                         {"bytes", disk.bytes},
                         {"physical_bytes", disk.physical_bytes},
@@ -44,7 +44,7 @@ json::value peers_json(const node::KvReplicatorStatus& peers) {
                           {"bytes", peers.repair.bytes}}}};
 }
 
-json::value cold_json(const io::ColdStats& cold) {
+json::value cold_json(const io::cold::ColdStats& cold) {
     return json::object{{"closed_off", cold.is_closed_off},
                         {"full", cold.is_full},
                         {"trouble", cold.trouble},
@@ -69,7 +69,7 @@ json::value cold_json(const io::ColdStats& cold) {
 
 }  // namespace
 
-json::value kv_json(const std::optional<KvStats>& stats) {
+json::value kv_json(const std::optional<kv::KvStats>& stats) {
     if (!stats) return json::object{{"enabled", false}};
     return json::object{{"enabled", true},
                         {"memory", {{"segments", stats->memory_segments}, {"bytes", stats->memory_bytes}}},
@@ -94,4 +94,4 @@ json::value kv_json(const std::optional<KvStats>& stats) {
                         {"cold", stats->cold ? cold_json(*stats->cold) : json::value(nullptr)}};
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::admin

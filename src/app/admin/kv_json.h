@@ -6,7 +6,7 @@
 
 #include "app/kv/service.h"
 
-namespace exa::app {
+namespace exa::app::admin {
 
 // {"enabled","memory":{"segments","bytes"},"queue":{"segments","bytes"},"finished","dropped","refused","loads",
 //  "misses","hits":{"memory","disk","peers","cold"},"disk":null or
@@ -17,6 +17,6 @@ namespace exa::app {
 //  "looked_at","offered","bytes"}},"cold":null or {"closed_off","full","trouble","files","bytes","share_bytes","looks",
 //  "found","declined","reads","read_bytes","bytes_per_s","missing","refused","corrupt","written","written_bytes",
 //  "present","evicted","errors"}}; {"enabled":false} of nothing.
-boost::json::value kv_json(const std::optional<KvStats>& stats);
+boost::json::value kv_json(const std::optional<kv::KvStats>& stats);
 
-}  // namespace exa::app
+}  // namespace exa::app::admin

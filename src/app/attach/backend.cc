@@ -6,7 +6,7 @@
 
 #include "app/attach/reply.h"
 
-namespace exa::app {
+namespace exa::app::attach {
 
 namespace asio = boost::asio;
 
@@ -17,13 +17,14 @@ AttachBackend::AttachBackend(const wire::ReplicaRecord& record, AttachServer ser
       idle_timeout_(idle_timeout),
       failures_(std::make_shared<FailureReporter>(id_, server_.url, log)) {}
 
-std::shared_ptr<ReplyReader> AttachBackend::open(const wire::Open& open, const ReplyContext& context) {
+std::shared_ptr<replica::ReplyReader> AttachBackend::open(const wire::Open& open,
+                                                          const replica::ReplyContext& context) {
     const bool has_place = in_flight_->fetch_add(1) < in_flight_limit_;
     AttachPlace place(in_flight_);
     const auto upstream = has_place && !stopped_.load() ? pool(context) : nullptr;
     if (!upstream) {
         ++context.stats->refused_busy;
-        return reply_of({wire::End{wire::EndCode::busy, "", load()}});
+        return replica::reply_of({wire::End{wire::EndCode::busy, "", load()}});
     }
     auto reply = std::make_shared<AttachReply>(upstream, id_, std::move(place), context.stats, failures_);
     std::string head = server_.request_head(open);
@@ -37,18 +38,18 @@ std::shared_ptr<ReplyReader> AttachBackend::open(const wire::Open& open, const R
     return reply;
 }
 
-std::shared_ptr<io::UpstreamPool> AttachBackend::pool(const ReplyContext& context) {
-    UpstreamPools& all = *context.upstreams;
-    const auto found = std::ranges::find(all, id_, &UpstreamPools::value_type::first);
+std::shared_ptr<io::http::UpstreamPool> AttachBackend::pool(const replica::ReplyContext& context) {
+    replica::UpstreamPools& all = *context.upstreams;
+    const auto found = std::ranges::find(all, id_, &replica::UpstreamPools::value_type::first);
     if (found != all.end()) return found->second;
     const std::lock_guard lock(mutex_);
     if (stopped_) return nullptr;
-    io::UpstreamConfig config;
+    io::http::UpstreamConfig config;
     config.host = server_.host;
     config.port = server_.port;
     config.idle_timeout = idle_timeout_;
     config.idle_max = in_flight_limit_;
-    auto made = std::make_shared<io::UpstreamPool>(context.executor, std::move(config));
+    auto made = std::make_shared<io::http::UpstreamPool>(context.executor, std::move(config));
     pools_.push_back({context.executor, made});
     all.emplace_back(id_, made);
     return made;
@@ -73,4 +74,4 @@ void AttachBackend::stop() {
         });
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::attach

@@ -16,14 +16,14 @@
 #include "base/log.h"
 #include "io/http/upstream.h"
 
-namespace exa::app {
+namespace exa::app::attach {
 
-class AttachBackend final : public Backend {
+class AttachBackend final : public replica::Backend {
   public:
     // `record` gives the replica's id and its limit. `log` outlives the backend and its replies.
     AttachBackend(const wire::ReplicaRecord& record, AttachServer server, Duration idle_timeout, Log& log);
 
-    std::shared_ptr<ReplyReader> open(const wire::Open& open, const ReplyContext& context) override;
+    std::shared_ptr<replica::ReplyReader> open(const wire::Open& open, const replica::ReplyContext& context) override;
     wire::LoadReport load() const override;
     void stop() override;
 
@@ -33,11 +33,11 @@ class AttachBackend final : public Backend {
     // What stop() has to reach.
     struct ThreadPool {
         boost::asio::any_io_executor executor;
-        std::weak_ptr<io::UpstreamPool> pool;
+        std::weak_ptr<io::http::UpstreamPool> pool;
     };
 
     // Of the thread that calls; null behind stop().
-    std::shared_ptr<io::UpstreamPool> pool(const ReplyContext& context);
+    std::shared_ptr<io::http::UpstreamPool> pool(const replica::ReplyContext& context);
 
     const ReplicaId id_;
     const std::uint32_t in_flight_limit_;
@@ -51,4 +51,4 @@ class AttachBackend final : public Backend {
     std::atomic<bool> stopped_ = false;  // changed with the mutex held
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::attach

@@ -1,6 +1,6 @@
 #include "app/attach/failure_reporter.h"
 
-namespace exa::app {
+namespace exa::app::attach {
 
 void FailureReporter::handle_answer(Clock::time_point now) {
     // Nearly always: one load, no lock.
@@ -28,4 +28,4 @@ bool FailureReporter::may_tell(Clock::time_point now) {
     return true;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::attach

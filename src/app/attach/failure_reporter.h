@@ -15,7 +15,7 @@
 #include "base/ids.h"
 #include "base/log.h"
 
-namespace exa::app {
+namespace exa::app::attach {
 
 inline constexpr std::chrono::seconds failure_report_interval{10};
 
@@ -46,4 +46,4 @@ class FailureReporter {
     std::optional<Clock::time_point> told_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::attach

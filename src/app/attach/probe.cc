@@ -11,7 +11,7 @@
 #include "io/errc.h"
 #include "io/http/client.h"
 
-namespace exa::app {
+namespace exa::app::attach {
 
 namespace {
 
@@ -47,19 +47,19 @@ bool ProbeVerdict::handle(const Result<void>& answer) {
 }
 
 Result<bool> probe(const AttachProbeConfig& config) {
-    io::HttpCall call;
+    io::http::HttpCall call;
     call.host = config.server.host;
     call.port = config.server.port;
     call.connect_timeout = config.timeout;
     call.idle_timeout = config.timeout;
     if (!config.server.api_key.empty()) call.headers.add("authorization", "Bearer " + config.server.api_key);
     call.target = config.server.prefix + config.health_path;
-    EXA_TRY(const io::HttpReply health, io::http_call(call));
+    EXA_TRY(const io::http::HttpReply health, io::http::http_call(call));
     const bool has_none = health.status == 404 || health.status == 405;
     if (health.status / 100 != 2 && !has_none)
         return error(io::errc::malformed, fmt::format("{} answers {}", config.health_path, health.status));
     call.target = config.server.prefix + "/v1/models";
-    EXA_TRY(const io::HttpReply models, io::http_call(call));
+    EXA_TRY(const io::http::HttpReply models, io::http::http_call(call));
     if (models.status != 200) return error(io::errc::malformed, fmt::format("/v1/models answers {}", models.status));
     const auto listed = lists(models.body, config.model);
     if (!listed) return error(io::errc::malformed, "/v1/models is no list of models");
@@ -105,4 +105,4 @@ void AttachProbe::report(const Result<bool>& answer, bool up) {
         log_.warn("attach", "the server does not list the model", {replica, url, {"model", config_.model}});
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::attach

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/result.h"
 
-namespace exa::app {
+namespace exa::app::attach {
 
 // What answers make of a server: one that cannot be reached is away at once, since every request would fail; one that
 // is late or says that it is ill has a second chance.
@@ -61,4 +61,4 @@ class AttachProbe {
     std::jthread thread_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::attach

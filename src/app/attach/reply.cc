@@ -10,7 +10,7 @@
 #include "app/attach/server.h"
 #include "io/errc.h"
 
-namespace exa::app {
+namespace exa::app::attach {
 
 namespace {
 
@@ -29,7 +29,7 @@ bool sends_elsewhere(int status) {
 }
 
 // "retry-after-ms" in milliseconds, else "retry-after" in seconds (its other form, a date, is not read).
-Duration retry_after(const io::HttpHeaders& headers) {
+Duration retry_after(const io::http::HttpHeaders& headers) {
     const auto number = [&](std::string_view name) -> std::optional<std::uint32_t> {
         const auto text = headers.find(name);
         std::uint32_t value = 0;
@@ -44,7 +44,7 @@ Duration retry_after(const io::HttpHeaders& headers) {
     return Duration(0);
 }
 
-std::optional<std::uint64_t> content_length(const io::HttpHeaders& headers) {
+std::optional<std::uint64_t> content_length(const io::http::HttpHeaders& headers) {
     const auto text = headers.find("content-length");
     std::uint64_t value = 0;
     if (!text || std::from_chars(text->data(), text->data() + text->size(), value).ec != std::errc{})
@@ -62,22 +62,23 @@ std::size_t whole_events(std::string_view text) {
     return 0;
 }
 
-AttachReply::AttachReply(std::shared_ptr<io::UpstreamPool> pool, ReplicaId replica, AttachPlace place,
-                         std::shared_ptr<ReceiverStats> stats, std::shared_ptr<FailureReporter> failures)
+AttachReply::AttachReply(std::shared_ptr<io::http::UpstreamPool> pool, ReplicaId replica, AttachPlace place,
+                         std::shared_ptr<replica::ReceiverStats> stats, std::shared_ptr<FailureReporter> failures)
     : replica_(replica),
       place_(std::move(place)),
       stats_(std::move(stats)),
       failures_(std::move(failures)),
       call_(std::move(pool), *this) {}
 
-std::optional<Result<ReplyPart>> AttachReply::poll() {
-    if (cancelled_) return Result<ReplyPart>(error(io::errc::cancelled));
-    if (ended_) return Result<ReplyPart>(error(io::errc::closed, "the reply has ended"));
-    if (head_) return Result<ReplyPart>(*std::exchange(head_, std::nullopt));
-    if (std::string piece = take_body(); !piece.empty()) return Result<ReplyPart>(wire::Data{0, {}, std::move(piece)});
+std::optional<Result<replica::ReplyPart>> AttachReply::poll() {
+    if (cancelled_) return Result<replica::ReplyPart>(error(io::errc::cancelled));
+    if (ended_) return Result<replica::ReplyPart>(error(io::errc::closed, "the reply has ended"));
+    if (head_) return Result<replica::ReplyPart>(*std::exchange(head_, std::nullopt));
+    if (std::string piece = take_body(); !piece.empty())
+        return Result<replica::ReplyPart>(wire::Data{0, {}, std::move(piece)});
     if (!end_) return std::nullopt;
     ended_ = true;
-    return Result<ReplyPart>(*std::exchange(end_, std::nullopt));
+    return Result<replica::ReplyPart>(*std::exchange(end_, std::nullopt));
 }
 
 std::string AttachReply::take_body() {
@@ -118,7 +119,7 @@ void AttachReply::cancel() {
     wake();
 }
 
-void AttachReply::on_head(const io::ResponseHead& head) {
+void AttachReply::on_head(const io::http::ResponseHead& head) {
     status_ = head.status;
     refused_ = sends_elsewhere(head.status);
     if (refused_) {
@@ -187,4 +188,4 @@ void AttachReply::wake() {
     if (on_ready_) on_ready_();
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::attach

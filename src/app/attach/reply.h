@@ -18,7 +18,7 @@
 #include "app/replica/reply.h"
 #include "io/http/upstream.h"
 
-namespace exa::app {
+namespace exa::app::attach {
 
 // A request that counts against a replica's limit, for as long as this lives.
 class AttachPlace {
@@ -36,20 +36,20 @@ class AttachPlace {
     std::shared_ptr<std::atomic<std::uint32_t>> in_flight_;
 };
 
-class AttachReply final : public ReplyReader, private io::UpstreamSink {
+class AttachReply final : public replica::ReplyReader, private io::http::UpstreamSink {
   public:
-    AttachReply(std::shared_ptr<io::UpstreamPool> pool, ReplicaId replica, AttachPlace place,
-                std::shared_ptr<ReceiverStats> stats, std::shared_ptr<FailureReporter> failures);
+    AttachReply(std::shared_ptr<io::http::UpstreamPool> pool, ReplicaId replica, AttachPlace place,
+                std::shared_ptr<replica::ReceiverStats> stats, std::shared_ptr<FailureReporter> failures);
 
     // Once, before anything is read.
     void start(std::string head, std::string body) { call_.send(std::move(head), std::move(body)); }
 
-    std::optional<Result<ReplyPart>> poll() override;
+    std::optional<Result<replica::ReplyPart>> poll() override;
     void on_ready(std::function<void()> handler) override { on_ready_ = std::move(handler); }
     void cancel() override;
 
   private:
-    void on_head(const io::ResponseHead& head) override;
+    void on_head(const io::http::ResponseHead& head) override;
     bool on_body(std::string_view piece) override;
     void on_end(Result<void> end) override;
 
@@ -60,7 +60,7 @@ class AttachReply final : public ReplyReader, private io::UpstreamSink {
 
     const ReplicaId replica_;
     std::optional<AttachPlace> place_;  // until the answer has come
-    const std::shared_ptr<ReceiverStats> stats_;
+    const std::shared_ptr<replica::ReceiverStats> stats_;
     const std::shared_ptr<FailureReporter> failures_;
     std::function<void()> on_ready_;
 
@@ -79,11 +79,11 @@ class AttachReply final : public ReplyReader, private io::UpstreamSink {
     bool cancelled_ = false;
     bool ended_ = false;
 
-    io::UpstreamCall call_;  // last: it ends before what it reports to
+    io::http::UpstreamCall call_;  // last: it ends before what it reports to
 };
 
 // Bytes at the front of `text` that are whole server-sent events (HTML standard, section 9.2: lines end with LF or CR
 // LF, an empty one ends the event).
 std::size_t whole_events(std::string_view text);
 
-}  // namespace exa::app
+}  // namespace exa::app::attach

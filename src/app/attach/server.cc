@@ -10,7 +10,7 @@
 #include "wire/errc.h"
 #include "wire/validate.h"
 
-namespace exa::app {
+namespace exa::app::attach {
 
 namespace {
 
@@ -24,7 +24,8 @@ constexpr std::array<std::string_view, 14> own_fields = {
 };
 
 bool is_own(std::string_view name) {
-    return std::ranges::any_of(own_fields, [&](std::string_view own) { return io::equal_without_case(name, own); });
+    return std::ranges::any_of(own_fields,
+                               [&](std::string_view own) { return io::http::equal_without_case(name, own); });
 }
 
 std::string_view path_of(wire::RequestKind kind) {
@@ -58,9 +59,9 @@ std::string lower_case(std::string_view text) {
 }  // namespace
 
 Result<AttachServer> AttachServer::parse(std::string_view url) {
-    const auto bad = [&](std::string_view why) { return error(errc::usage, fmt::format("'{}' {}", url, why)); };
+    const auto bad = [&](std::string_view why) { return error(shared::errc::usage, fmt::format("'{}' {}", url, why)); };
     if (!url.starts_with("http://")) return bad("does not begin with http://");
-    auto call = io::parse_http_url(url);
+    auto call = io::http::parse_http_url(url);
     if (!call) return bad("is not http://host:port: " + call.error().detail);
     AttachServer server;
     server.url = url;
@@ -94,7 +95,7 @@ std::string AttachServer::request_head(const wire::Open& open) const {
     return head;
 }
 
-PassedFields passed_fields(const io::HttpHeaders& headers) {
+PassedFields passed_fields(const io::http::HttpHeaders& headers) {
     PassedFields passed;
     std::size_t bytes = 0;
     bool is_full = false;
@@ -118,4 +119,4 @@ PassedFields passed_fields(const io::HttpHeaders& headers) {
     return passed;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::attach

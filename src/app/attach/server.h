@@ -11,7 +11,7 @@
 #include "io/http/message.h"
 #include "wire/link_messages.h"
 
-namespace exa::app {
+namespace exa::app::attach {
 
 struct AttachServer {
     // Of a body that is sent in one piece with its head, for which the head has room.
@@ -37,6 +37,6 @@ struct PassedFields {
     std::vector<wire::HeaderField> fields;
     std::size_t left_out = 0;  // would have been passed on, were they smaller or fewer
 };
-PassedFields passed_fields(const io::HttpHeaders& headers);
+PassedFields passed_fields(const io::http::HttpHeaders& headers);
 
-}  // namespace exa::app
+}  // namespace exa::app::attach

@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 
-namespace exa::app {
+namespace exa::app::builtin {
 
 AnswerWriter::AnswerWriter(openai::AnswerHead head, const std::vector<std::string>& stops)
     : is_stream_(head.stream), choices_(head.choices), writer_(openai::AnswerStream(std::move(head), stops)) {}
@@ -83,4 +83,4 @@ std::string AnswerWriter::error_event(const openai::ApiError& error) const {
     return openai::response_error_event(error, response->stream.tokens() + std::uint64_t{4});
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::builtin

@@ -14,7 +14,7 @@
 #include "openai/logprobs.h"
 #include "openai/responses_stream.h"
 
-namespace exa::app {
+namespace exa::app::builtin {
 
 // Order of calls as of openai::AnswerStream, which see; offsets are counted in here.
 class AnswerWriter {
@@ -52,4 +52,4 @@ class AnswerWriter {
     std::variant<openai::AnswerStream, Response> writer_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::builtin

@@ -12,19 +12,19 @@
 #include "gateway/receiver.h"
 #include "openai/error.h"
 
-namespace exa::app {
+namespace exa::app::builtin {
 
 namespace {
 
 using engine::TokenId;
 
 // A client's own mistake is an answer like any other.
-std::shared_ptr<ReplyReader> json_reply(int status, std::string body) {
-    return reply_of({wire::Head{static_cast<std::uint16_t>(status), "application/json"},
-                     wire::Data{0, {}, std::move(body)}, wire::End{}});
+std::shared_ptr<replica::ReplyReader> json_reply(int status, std::string body) {
+    return replica::reply_of({wire::Head{static_cast<std::uint16_t>(status), "application/json"},
+                              wire::Data{0, {}, std::move(body)}, wire::End{}});
 }
 
-std::shared_ptr<ReplyReader> error_reply(const openai::ApiError& error, const ReplyContext& context) {
+std::shared_ptr<replica::ReplyReader> error_reply(const openai::ApiError& error, const replica::ReplyContext& context) {
     ++context.stats->client_errors;
     return json_reply(error.status, error.body());
 }
@@ -120,7 +120,7 @@ std::vector<SequenceGroup::Item> make_sequences(const ParsedGeneration& parsed, 
 
 BuiltinBackend::BuiltinBackend(const wire::ReplicaRecord& record, const LoadedModel& model,
                                std::unique_ptr<engine::Replica> replica, const HostConfig& host,
-                               ReplicaHost::Clock clock, std::shared_ptr<const KvScopes> scopes)
+                               ReplicaHost::Clock clock, std::shared_ptr<const kv::KvScopes> scopes)
     : context_tokens_(record.context_tokens),
       numerics_(record.numerics),
       tokenizer_(model.tokenizer),
@@ -128,7 +128,8 @@ BuiltinBackend::BuiltinBackend(const wire::ReplicaRecord& record, const LoadedMo
       scopes_(std::move(scopes)),
       host_(std::make_shared<ReplicaHost>(std::move(replica), record, host, std::move(clock))) {}
 
-std::shared_ptr<ReplyReader> BuiltinBackend::open(const wire::Open& open, const ReplyContext& context) {
+std::shared_ptr<replica::ReplyReader> BuiltinBackend::open(const wire::Open& open,
+                                                           const replica::ReplyContext& context) {
     switch (open.kind) {
         case wire::RequestKind::chat:
         case wire::RequestKind::completion:
@@ -147,17 +148,18 @@ std::shared_ptr<ReplyReader> BuiltinBackend::open(const wire::Open& open, const 
         case wire::RequestKind::unknown:
             break;
     }
-    return reply_of({wire::End{wire::EndCode::not_supported, "", load()}});
+    return replica::reply_of({wire::End{wire::EndCode::not_supported, "", load()}});
 }
 
-std::optional<std::vector<kv::SegmentKey>> BuiltinBackend::kv_keys(const wire::Open& open) {
+std::optional<std::vector<exa::kv::SegmentKey>> BuiltinBackend::kv_keys(const wire::Open& open) {
     if (!scopes_) return std::nullopt;
     const auto parsed = parse_generation(open, parse_context());
     if (!parsed) return std::nullopt;
     return scopes_->keys_of(open.tenant, parsed.value().prompts.front());
 }
 
-std::shared_ptr<ReplyReader> BuiltinBackend::open_answer(const wire::Open& open, const ReplyContext& context) {
+std::shared_ptr<replica::ReplyReader> BuiltinBackend::open_answer(const wire::Open& open,
+                                                                  const replica::ReplyContext& context) {
     const ParseContext with = parse_context();
     auto made = parse_generation(open, with);
     if (!made) return error_reply(made.error(), context);
@@ -174,7 +176,7 @@ std::shared_ptr<ReplyReader> BuiltinBackend::open_answer(const wire::Open& open,
     answer.replayed = answer.text.completion_tokens();
     if (answer.text.all_finished()) {
         // A stream's last tokens carried its end: the client has got everything.
-        if (answer.text.is_stream()) return reply_of({wire::End{wire::EndCode::ok, "", load()}});
+        if (answer.text.is_stream()) return replica::reply_of({wire::End{wire::EndCode::ok, "", load()}});
         return json_reply(200, answer.text.end({answer.prompt_tokens, 0}));
     }
     const auto reply = std::make_shared<BuiltinReply>(host_, tokenizer_, std::move(answer), context);
@@ -183,7 +185,8 @@ std::shared_ptr<ReplyReader> BuiltinBackend::open_answer(const wire::Open& open,
     return reply;
 }
 
-std::shared_ptr<ReplyReader> BuiltinBackend::open_embeddings(const wire::Open& open, const ReplyContext& context) {
+std::shared_ptr<replica::ReplyReader> BuiltinBackend::open_embeddings(const wire::Open& open,
+                                                                      const replica::ReplyContext& context) {
     if (!host_->abilities().embeddings)
         return error_reply(openai::unsupported_parameter("input", "the engine behind this model makes no embeddings"),
                            context);
@@ -207,9 +210,10 @@ std::shared_ptr<ReplyReader> BuiltinBackend::open_embeddings(const wire::Open& o
     return reply;
 }
 
-std::shared_ptr<ReplyReader> BuiltinBackend::refused(const Error& why, const ReplyContext& context) const {
+std::shared_ptr<replica::ReplyReader> BuiltinBackend::refused(const Error& why,
+                                                              const replica::ReplyContext& context) const {
     ++context.stats->refused_busy;
-    return reply_of({gateway::refusal(why, load())});
+    return replica::reply_of({exa::gateway::refusal(why, load())});
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::builtin

@@ -15,33 +15,33 @@
 #include "app/replica/backend.h"
 #include "engine/replica.h"
 
-namespace exa::app {
+namespace exa::app::builtin {
 
-class BuiltinBackend final : public Backend {
+class BuiltinBackend final : public replica::Backend {
   public:
     // `record` gives the replica's id, limits and numerics; of `model` the tokenizer and the chat template are used.
     // Without `scopes`, KV stays in the replica and tenants share it.
     BuiltinBackend(const wire::ReplicaRecord& record, const LoadedModel& model,
                    std::unique_ptr<engine::Replica> replica, const HostConfig& host, ReplicaHost::Clock clock,
-                   std::shared_ptr<const KvScopes> scopes = nullptr);
+                   std::shared_ptr<const kv::KvScopes> scopes = nullptr);
 
-    std::shared_ptr<ReplyReader> open(const wire::Open& open, const ReplyContext& context) override;
+    std::shared_ptr<replica::ReplyReader> open(const wire::Open& open, const replica::ReplyContext& context) override;
     wire::LoadReport load() const override { return host_->load(); }
-    std::optional<std::vector<kv::SegmentKey>> kv_keys(const wire::Open& open) override;
+    std::optional<std::vector<exa::kv::SegmentKey>> kv_keys(const wire::Open& open) override;
     void stop() override { host_->stop(); }
 
   private:
-    std::shared_ptr<ReplyReader> open_answer(const wire::Open& open, const ReplyContext& context);
-    std::shared_ptr<ReplyReader> open_embeddings(const wire::Open& open, const ReplyContext& context);
-    std::shared_ptr<ReplyReader> refused(const Error& why, const ReplyContext& context) const;
+    std::shared_ptr<replica::ReplyReader> open_answer(const wire::Open& open, const replica::ReplyContext& context);
+    std::shared_ptr<replica::ReplyReader> open_embeddings(const wire::Open& open, const replica::ReplyContext& context);
+    std::shared_ptr<replica::ReplyReader> refused(const Error& why, const replica::ReplyContext& context) const;
     ParseContext parse_context() const { return {*tokenizer_, chat_template_, context_tokens_, host_->abilities()}; }
 
     const std::uint32_t context_tokens_;
     const std::string numerics_;
     const std::shared_ptr<const model::Tokenizer> tokenizer_;
     const std::optional<model::ChatTemplate> chat_template_;  // nothing: the model is no chat model
-    const std::shared_ptr<const KvScopes> scopes_;            // null: all share
+    const std::shared_ptr<const kv::KvScopes> scopes_;        // null: all share
     const std::shared_ptr<ReplicaHost> host_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::builtin

@@ -4,7 +4,7 @@
 
 #include "engine/errc.h"
 
-namespace exa::app {
+namespace exa::app::builtin {
 
 ConcurrencyLimiter::ConcurrencyLimiter(std::uint32_t limit, const engine::QueueConfig& queue, Clock clock)
     : clock_(std::move(clock)), admission_(limit, queue) {}
@@ -109,4 +109,4 @@ void ConcurrencyLimiter::give_back() {
     call(answers);
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::builtin

@@ -15,7 +15,7 @@
 #include "engine/admission_queue.h"
 #include "gateway/admission.h"
 
-namespace exa::app {
+namespace exa::app::builtin {
 
 // Its holder may run one request in it after another; it is free again when the last copy is gone, also after the
 // limiter's end.
@@ -65,9 +65,9 @@ class ConcurrencyLimiter : public std::enable_shared_from_this<ConcurrencyLimite
 
     const Clock clock_;
     mutable std::mutex mutex_;
-    gateway::Admission admission_;
+    exa::gateway::Admission admission_;
     bool closed_ = false;
     std::map<engine::WaitTicket, Handler> handlers_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::builtin

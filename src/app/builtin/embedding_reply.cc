@@ -5,11 +5,11 @@
 #include "gateway/receiver.h"
 #include "io/errc.h"
 
-namespace exa::app {
+namespace exa::app::builtin {
 
 using engine::FinishReason;
 
-EmbeddingReply::EmbeddingReply(std::shared_ptr<ReplicaHost> host, EmbeddingAnswer answer, ReplyContext context)
+EmbeddingReply::EmbeddingReply(std::shared_ptr<ReplicaHost> host, EmbeddingAnswer answer, replica::ReplyContext context)
     : host_(std::move(host)), answer_(std::move(answer)), context_(std::move(context)) {}
 
 EmbeddingReply::~EmbeddingReply() {
@@ -31,7 +31,7 @@ Result<void> EmbeddingReply::start(std::vector<SequenceGroup::Item> sequences,
 
 void EmbeddingReply::refuse(const Error& why) {
     ++context_.stats->refused_busy;
-    parts_ = {gateway::refusal(why, host_->load())};
+    parts_ = {exa::gateway::refusal(why, host_->load())};
     if (on_ready_) on_ready_();
 }
 
@@ -67,15 +67,15 @@ wire::Head EmbeddingReply::head() const {
     return {200, "application/json", host_->load()};
 }
 
-std::optional<Result<ReplyPart>> EmbeddingReply::poll() {
-    if (cancelled_) return Result<ReplyPart>(error(io::errc::cancelled));
+std::optional<Result<replica::ReplyPart>> EmbeddingReply::poll() {
+    if (cancelled_) return Result<replica::ReplyPart>(error(io::errc::cancelled));
     if (parts_.empty()) {
         if (!std::exchange(progress_due_, false)) return std::nullopt;
-        if (std::exchange(head_due_, false)) return Result<ReplyPart>(head());
-        return Result<ReplyPart>(wire::Data{});
+        if (std::exchange(head_due_, false)) return Result<replica::ReplyPart>(head());
+        return Result<replica::ReplyPart>(wire::Data{});
     }
-    if (next_part_ == parts_.size()) return Result<ReplyPart>(error(io::errc::closed, "the reply has ended"));
-    return Result<ReplyPart>(std::move(parts_[next_part_++]));
+    if (next_part_ == parts_.size()) return Result<replica::ReplyPart>(error(io::errc::closed, "the reply has ended"));
+    return Result<replica::ReplyPart>(std::move(parts_[next_part_++]));
 }
 
 void EmbeddingReply::cancel() {
@@ -85,4 +85,4 @@ void EmbeddingReply::cancel() {
     if (on_ready_) on_ready_();
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::builtin

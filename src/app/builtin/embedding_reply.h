@@ -15,7 +15,7 @@
 #include "engine/replica.h"
 #include "openai/embeddings.h"
 
-namespace exa::app {
+namespace exa::app::builtin {
 
 // What is made of the vectors.
 struct EmbeddingAnswer {
@@ -24,15 +24,15 @@ struct EmbeddingAnswer {
     std::uint32_t prompt_tokens = 0;  // of all inputs
 };
 
-class EmbeddingReply final : public ReplyReader, public std::enable_shared_from_this<EmbeddingReply> {
+class EmbeddingReply final : public replica::ReplyReader, public std::enable_shared_from_this<EmbeddingReply> {
   public:
-    EmbeddingReply(std::shared_ptr<ReplicaHost> host, EmbeddingAnswer answer, ReplyContext context);
+    EmbeddingReply(std::shared_ptr<ReplicaHost> host, EmbeddingAnswer answer, replica::ReplyContext context);
     ~EmbeddingReply() override;
 
     // One generation an input, in their order; once, before anything is read. Errors as of SequenceGroup::start().
     Result<void> start(std::vector<SequenceGroup::Item> sequences, const SequenceGroup::WaitOptions& wait_options);
 
-    std::optional<Result<ReplyPart>> poll() override;
+    std::optional<Result<replica::ReplyPart>> poll() override;
     void on_ready(std::function<void()> handler) override { on_ready_ = std::move(handler); }
     void cancel() override;
 
@@ -44,7 +44,7 @@ class EmbeddingReply final : public ReplyReader, public std::enable_shared_from_
 
     const std::shared_ptr<ReplicaHost> host_;
     const EmbeddingAnswer answer_;
-    const ReplyContext context_;
+    const replica::ReplyContext context_;
     std::function<void()> on_ready_;
     std::shared_ptr<SequenceGroup> sequences_;
 
@@ -52,9 +52,10 @@ class EmbeddingReply final : public ReplyReader, public std::enable_shared_from_
     std::size_t missing_ = 0;
     bool cancelled_ = false;
     bool head_due_ = true;
-    bool progress_due_ = false;     // a vector has come since the reader was here
-    std::vector<ReplyPart> parts_;  // from next_part_ on they wait for the reader; none before all vectors are there
+    bool progress_due_ = false;  // a vector has come since the reader was here
+    std::vector<replica::ReplyPart>
+        parts_;  // from next_part_ on they wait for the reader; none before all vectors are there
     std::size_t next_part_ = 0;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::builtin

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <vector>
 
-namespace exa::app {
+namespace exa::app::builtin {
 
-KvRestore::KvRestore(ReplicaId replica, engine::KvPort& port, std::shared_ptr<KvService> service,
+KvRestore::KvRestore(ReplicaId replica, engine::KvPort& port, std::shared_ptr<kv::KvService> service,
                      std::function<void()> wake)
     : replica_(replica), port_(port), service_(std::move(service)) {
     inbox_->wake = std::move(wake);
 }
 
-bool KvRestore::Inbox::push(engine::RestoreId id, kv::SealedSegment segment) {
+bool KvRestore::Inbox::push(engine::RestoreId id, exa::kv::SealedSegment segment) {
     const std::lock_guard lock(mutex);
     if (!wake || !waits.contains(id)) return false;
     const bool more = segment != nullptr;
@@ -20,7 +20,7 @@ bool KvRestore::Inbox::push(engine::RestoreId id, kv::SealedSegment segment) {
     return more;
 }
 
-bool KvRestore::Inbox::take(std::pair<engine::RestoreId, kv::SealedSegment>& arrival) {
+bool KvRestore::Inbox::take(std::pair<engine::RestoreId, exa::kv::SealedSegment>& arrival) {
     const std::lock_guard lock(mutex);
     if (arrivals.empty()) return false;
     arrival = std::move(arrivals.front());
@@ -34,15 +34,16 @@ void KvRestore::before_step(TimePoint now) {
             const std::lock_guard lock(inbox_->mutex);
             inbox_->waits.insert(want->id);
         }
-        service_->load(
-            std::move(want->keys),
-            [inbox = inbox_, id = want->id](kv::SealedSegment segment) { return inbox->push(id, std::move(segment)); },
-            {.deadline = want->deadline, .compute = want->compute});
+        service_->load(std::move(want->keys),
+                       [inbox = inbox_, id = want->id](exa::kv::SealedSegment segment) {
+                           return inbox->push(id, std::move(segment));
+                       },
+                       {.deadline = want->deadline, .compute = want->compute});
     }
-    std::pair<engine::RestoreId, kv::SealedSegment> arrival;
+    std::pair<engine::RestoreId, exa::kv::SealedSegment> arrival;
     for (int gives = 0; gives < deliveries_max && inbox_->take(arrival); ++gives) {
         const auto& [id, segment] = arrival;
-        if (segment && is_segment(*segment) && port_.give(now, id, kv::payload_of(segment->view()))) continue;
+        if (segment && is_segment(*segment) && port_.give(now, id, exa::kv::payload_of(segment->view()))) continue;
         port_.end_restore(now, id);
         const std::lock_guard lock(inbox_->mutex);
         inbox_->waits.erase(id);
@@ -52,14 +53,14 @@ void KvRestore::before_step(TimePoint now) {
 }
 
 // The Redis port's values live under other keys, but whoever holds the root secret could write one under any.
-bool KvRestore::is_segment(const kv::SegmentBuffer& sealed) const {
-    const auto head = kv::parse_segment(sealed.view());
-    return head && head.value().kind == kv::SegmentKind::segment && head.value().tokens == port_.segment_tokens();
+bool KvRestore::is_segment(const exa::kv::SegmentBuffer& sealed) const {
+    const auto head = exa::kv::parse_segment(sealed.view());
+    return head && head.value().kind == exa::kv::SegmentKind::segment && head.value().tokens == port_.segment_tokens();
 }
 
 void KvRestore::after_step(Duration took) {
     port_.note_step(took);
-    const std::size_t size = kv::segment_header_size + port_.segment_bytes();
+    const std::size_t size = exa::kv::segment_header_size + port_.segment_bytes();
     std::vector<engine::FinishedSegment> lacking;
     while (auto finished = port_.poll_finished()) {
         if (finished->session != 0)
@@ -71,9 +72,9 @@ void KvRestore::after_step(Duration took) {
     std::ranges::reverse(lacking);
     for (const engine::FinishedSegment& finished : lacking) {
         if (!service_->has_room(size)) continue;
-        auto buffer = std::make_shared<kv::SegmentBuffer>(size);
-        port_.copy_out(finished, buffer->bytes().subspan(kv::segment_header_size));
-        kv::SegmentHead head;
+        auto buffer = std::make_shared<exa::kv::SegmentBuffer>(size);
+        port_.copy_out(finished, buffer->bytes().subspan(exa::kv::segment_header_size));
+        exa::kv::SegmentHead head;
         head.key = finished.key;
         head.parent = finished.parent;
         head.tenant = finished.tenant;
@@ -89,4 +90,4 @@ void KvRestore::close() {
     inbox_->arrivals.clear();
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::builtin

@@ -13,7 +13,7 @@
 #include "base/ids.h"
 #include "engine/kv_port.h"
 
-namespace exa::app {
+namespace exa::app::builtin {
 
 class KvRestore {
   public:
@@ -22,7 +22,8 @@ class KvRestore {
 
     // `replica` is whose port it is. `wake` is called from any thread when there is something for before_step(), and
     // never after close(). `port` outlives the restore.
-    KvRestore(ReplicaId replica, engine::KvPort& port, std::shared_ptr<KvService> service, std::function<void()> wake);
+    KvRestore(ReplicaId replica, engine::KvPort& port, std::shared_ptr<kv::KvService> service,
+              std::function<void()> wake);
     ~KvRestore() { close(); }
     KvRestore(const KvRestore&) = delete;
     KvRestore& operator=(const KvRestore&) = delete;
@@ -37,21 +38,21 @@ class KvRestore {
   private:
     // Shared with loads under way, which may outlive the restore.
     struct Inbox {
-        bool push(engine::RestoreId id, kv::SealedSegment segment);
-        bool take(std::pair<engine::RestoreId, kv::SealedSegment>& arrival);
+        bool push(engine::RestoreId id, exa::kv::SealedSegment segment);
+        bool take(std::pair<engine::RestoreId, exa::kv::SealedSegment>& arrival);
 
         std::mutex mutex;
         std::function<void()> wake;         // null once closed
         std::set<engine::RestoreId> waits;  // of which more is wanted
-        std::deque<std::pair<engine::RestoreId, kv::SealedSegment>> arrivals;
+        std::deque<std::pair<engine::RestoreId, exa::kv::SealedSegment>> arrivals;
     };
 
-    bool is_segment(const kv::SegmentBuffer& sealed) const;
+    bool is_segment(const exa::kv::SegmentBuffer& sealed) const;
 
     const ReplicaId replica_;
     engine::KvPort& port_;
-    const std::shared_ptr<KvService> service_;
+    const std::shared_ptr<kv::KvService> service_;
     const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::builtin

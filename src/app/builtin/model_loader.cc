@@ -9,19 +9,19 @@
 #include "model/mapped_file.h"
 #include "model/tiny_model.h"
 
-namespace exa::app {
+namespace exa::app::builtin {
 
 namespace {
 
 Error bad_model(const std::string& path, const Error& cause) {
-    return error(errc::bad_model, path + ": " + cause.message());
+    return error(shared::errc::bad_model, path + ": " + cause.message());
 }
 
 }  // namespace
 
 Result<LoadedModel> load_model(const std::string& path) {
     auto file = model::MappedFile::open(path);
-    if (!file) return error(errc::bad_model, file.error().message());  // it names the file
+    if (!file) return error(shared::errc::bad_model, file.error().message());  // it names the file
     const auto mapped = std::make_shared<const model::MappedFile>(std::move(file).value());
     const auto gguf = model::Gguf::parse(mapped->bytes());
     if (!gguf) return bad_model(path, gguf.error());
@@ -55,4 +55,4 @@ LoadedModel null_model() {
     return loaded;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::builtin

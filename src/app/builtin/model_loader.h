@@ -10,7 +10,7 @@
 #include "model/tokenizer.h"
 #include "model/weights.h"
 
-namespace exa::app {
+namespace exa::app::builtin {
 
 struct LoadedModel {
     std::shared_ptr<const model::Weights> weights;  // null for the null engine
@@ -24,4 +24,4 @@ Result<LoadedModel> load_model(const std::string& path);
 // What the null engine needs of a model: a small tokenizer that takes any text, and ChatML.
 LoadedModel null_model();
 
-}  // namespace exa::app
+}  // namespace exa::app::builtin

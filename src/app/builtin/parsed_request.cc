@@ -8,7 +8,7 @@
 #include "openai/tokenize.h"
 #include "openai/utf8.h"
 
-namespace exa::app {
+namespace exa::app::builtin {
 
 namespace {
 
@@ -192,4 +192,4 @@ openai::ApiResult<std::string> detokenize(const wire::Open& open, const ParseCon
     return openai::detokenize_json(with.tokenizer.decode(request.tokens, true));
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::builtin

@@ -18,7 +18,7 @@
 #include "openai/responses_request.h"
 #include "wire/link_messages.h"
 
-namespace exa::app {
+namespace exa::app::builtin {
 
 // Of one request, where no context bounds it: tokenising takes the data plane's thread.
 inline constexpr std::size_t text_bytes_max = 1024 * 1024;
@@ -56,4 +56,4 @@ openai::ApiResult<ParsedEmbedding> parse_embedding(const wire::Open& open, const
 openai::ApiResult<std::string> tokenize(const wire::Open& open, const ParseContext& with);
 openai::ApiResult<std::string> detokenize(const wire::Open& open, const ParseContext& with);
 
-}  // namespace exa::app
+}  // namespace exa::app::builtin

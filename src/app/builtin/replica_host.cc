@@ -9,7 +9,7 @@
 
 #include "engine/errc.h"
 
-namespace exa::app {
+namespace exa::app::builtin {
 
 namespace {
 
@@ -219,4 +219,4 @@ void ReplicaHost::cancel_all() {
     deliver_events();
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::builtin

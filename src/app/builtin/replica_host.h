@@ -27,13 +27,13 @@
 #include "engine/replica.h"
 #include "wire/records.h"
 
-namespace exa::app {
+namespace exa::app::builtin {
 
 struct HostConfig {
     // As in engine::LimitConfig; the record has the limit's maximum.
     Duration between_tokens{0};
     engine::QueueConfig queue{};
-    std::shared_ptr<KvService> kv{};  // of a replica with a KV port; null: its KV stays with it
+    std::shared_ptr<kv::KvService> kv{};  // of a replica with a KV port; null: its KV stays with it
 };
 
 class ReplicaHost {
@@ -134,4 +134,4 @@ class ReplicaHost {
     std::jthread thread_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::builtin

@@ -8,7 +8,7 @@
 #include "gateway/receiver.h"
 #include "io/errc.h"
 
-namespace exa::app {
+namespace exa::app::builtin {
 
 namespace {
 
@@ -40,7 +40,7 @@ openai::TokenLogprobs to_openai(const engine::TokenLogprobs& logprobs, const mod
 }
 
 BuiltinReply::BuiltinReply(std::shared_ptr<ReplicaHost> host, std::shared_ptr<const model::Tokenizer> tokenizer,
-                           BuiltinAnswer answer, ReplyContext context)
+                           BuiltinAnswer answer, replica::ReplyContext context)
     : host_(std::move(host)),
       tokenizer_(std::move(tokenizer)),
       answer_(std::move(answer)),
@@ -68,7 +68,7 @@ Result<void> BuiltinReply::start(std::vector<SequenceGroup::Item> sequences,
 
 void BuiltinReply::refuse(const Error& why) {
     ++context_.stats->refused_busy;
-    end_ = gateway::refusal(why, host_->load());
+    end_ = exa::gateway::refusal(why, host_->load());
     if (on_ready_) on_ready_();
 }
 
@@ -84,9 +84,9 @@ void BuiltinReply::take(std::uint32_t index, std::vector<TokenEvent> events) {
     if (on_ready_) on_ready_();
 }
 
-std::optional<Result<ReplyPart>> BuiltinReply::poll() {
-    if (cancelled_) return Result<ReplyPart>(error(io::errc::cancelled));
-    if (ended_) return Result<ReplyPart>(error(io::errc::closed, "the reply has ended"));
+std::optional<Result<replica::ReplyPart>> BuiltinReply::poll() {
+    if (cancelled_) return Result<replica::ReplyPart>(error(io::errc::cancelled));
+    if (ended_) return Result<replica::ReplyPart>(error(io::errc::closed, "the reply has ended"));
     if (!data_ && !body_ && !end_) {
         render();
         if (!data_ && !body_ && !end_) return std::nullopt;
@@ -96,12 +96,12 @@ std::optional<Result<ReplyPart>> BuiltinReply::poll() {
         // Of an answer in one piece the tokens travel as they come, so that the ingress sees it live however long it
         // takes.
         const char* const content_type = answer_.text.is_stream() ? "text/event-stream" : "application/json";
-        return Result<ReplyPart>(wire::Head{200, content_type, host_->load()});
+        return Result<replica::ReplyPart>(wire::Head{200, content_type, host_->load()});
     }
-    if (data_) return Result<ReplyPart>(*std::exchange(data_, std::nullopt));
-    if (body_) return Result<ReplyPart>(*std::exchange(body_, std::nullopt));
+    if (data_) return Result<replica::ReplyPart>(*std::exchange(data_, std::nullopt));
+    if (body_) return Result<replica::ReplyPart>(*std::exchange(body_, std::nullopt));
     ended_ = true;
-    return Result<ReplyPart>(*std::exchange(end_, std::nullopt));
+    return Result<replica::ReplyPart>(*std::exchange(end_, std::nullopt));
 }
 
 // In turn, so that no choice waits for another's end.
@@ -208,4 +208,4 @@ void BuiltinReply::cancel() {
     if (on_ready_) on_ready_();
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::builtin

@@ -16,7 +16,7 @@
 #include "engine/replica.h"
 #include "model/tokenizer.h"
 
-namespace exa::app {
+namespace exa::app::builtin {
 
 // What is made of the tokens.
 struct BuiltinAnswer {
@@ -26,17 +26,17 @@ struct BuiltinAnswer {
     std::uint32_t replayed = 0;       // tokens of all choices
 };
 
-class BuiltinReply final : public ReplyReader, public std::enable_shared_from_this<BuiltinReply> {
+class BuiltinReply final : public replica::ReplyReader, public std::enable_shared_from_this<BuiltinReply> {
   public:
     BuiltinReply(std::shared_ptr<ReplicaHost> host, std::shared_ptr<const model::Tokenizer> tokenizer,
-                 BuiltinAnswer answer, ReplyContext context);
+                 BuiltinAnswer answer, replica::ReplyContext context);
     ~BuiltinReply() override;
 
     // Hands the sequences to the engine, one a choice; once, before anything is read. Errors as of
     // SequenceGroup::start().
     Result<void> start(std::vector<SequenceGroup::Item> sequences, const SequenceGroup::WaitOptions& wait_options);
 
-    std::optional<Result<ReplyPart>> poll() override;
+    std::optional<Result<replica::ReplyPart>> poll() override;
     void on_ready(std::function<void()> handler) override { on_ready_ = std::move(handler); }
     void cancel() override;
 
@@ -63,7 +63,7 @@ class BuiltinReply final : public ReplyReader, public std::enable_shared_from_th
     const std::shared_ptr<ReplicaHost> host_;
     const std::shared_ptr<const model::Tokenizer> tokenizer_;
     BuiltinAnswer answer_;
-    const ReplyContext context_;
+    const replica::ReplyContext context_;
     std::function<void()> on_ready_;
     std::shared_ptr<SequenceGroup> sequences_;
 
@@ -85,4 +85,4 @@ class BuiltinReply final : public ReplyReader, public std::enable_shared_from_th
 // The engine's figures with the tokens' bytes.
 openai::TokenLogprobs to_openai(const engine::TokenLogprobs& logprobs, const model::Tokenizer& tokenizer);
 
-}  // namespace exa::app
+}  // namespace exa::app::builtin

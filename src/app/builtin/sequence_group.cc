@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 
-namespace exa::app {
+namespace exa::app::builtin {
 
 namespace {
 
@@ -18,7 +18,7 @@ constexpr std::uint32_t answer_tokens_expected = 256;
 
 }  // namespace
 
-SequenceGroup::SequenceGroup(std::shared_ptr<ReplicaHost> host, std::shared_ptr<Mailbox> mailbox,
+SequenceGroup::SequenceGroup(std::shared_ptr<ReplicaHost> host, std::shared_ptr<shared::Mailbox> mailbox,
                              std::vector<Item> items)
     : host_(std::move(host)), mailbox_(std::move(mailbox)) {
     items_.reserve(items.size());
@@ -150,4 +150,4 @@ void SequenceGroup::cancel() {
     for (std::size_t index = 0; index < items_.size(); ++index) cancel(index);
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::builtin

@@ -21,9 +21,9 @@
 #include "engine/replica.h"
 #include "wire/link_messages.h"
 
-namespace exa::app {
+namespace exa::app::builtin {
 
-class SequenceGroup final : public Recipient, public std::enable_shared_from_this<SequenceGroup> {
+class SequenceGroup final : public shared::Recipient, public std::enable_shared_from_this<SequenceGroup> {
   public:
     // At once, of one reply.
     static constexpr std::size_t running_max = 4;
@@ -44,7 +44,7 @@ class SequenceGroup final : public Recipient, public std::enable_shared_from_thi
         Duration wait{0};
     };
 
-    SequenceGroup(std::shared_ptr<ReplicaHost> host, std::shared_ptr<Mailbox> mailbox, std::vector<Item> items);
+    SequenceGroup(std::shared_ptr<ReplicaHost> host, std::shared_ptr<shared::Mailbox> mailbox, std::vector<Item> items);
     ~SequenceGroup() { cancel(); }
     SequenceGroup(const SequenceGroup&) = delete;
     SequenceGroup& operator=(const SequenceGroup&) = delete;
@@ -80,7 +80,7 @@ class SequenceGroup final : public Recipient, public std::enable_shared_from_thi
     void skip_idle();
 
     const std::shared_ptr<ReplicaHost> host_;
-    const std::shared_ptr<Mailbox> mailbox_;
+    const std::shared_ptr<shared::Mailbox> mailbox_;
     std::vector<State> items_;
     Handler handler_;
     Refused refused_;
@@ -90,4 +90,4 @@ class SequenceGroup final : public Recipient, public std::enable_shared_from_thi
     std::vector<Permit> spare_;  // of items that have ended
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::builtin

@@ -1,7 +1,7 @@
 #include "app/config/option_kinds.h"
 #include "app/config/options.h"
 
-namespace exa::app {
+namespace exa::app::config {
 
 // Their defaults are PeerConfig's: an AddressSettings alone has none.
 std::vector<Option<AddressSettings>> listen_options() {
@@ -34,4 +34,4 @@ std::vector<Option<AddressSettings>> advertise_options() {
     };
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::config

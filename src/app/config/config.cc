@@ -7,7 +7,7 @@
 #include "app/config/options.h"
 #include "app/shared/errc.h"
 
-namespace exa::app {
+namespace exa::app::config {
 
 namespace {
 
@@ -18,7 +18,8 @@ bool is_unspecified(std::string_view address) {
 Result<void> complete_advertise(std::string& advertise, const std::string& listen, std::string_view which) {
     if (advertise.empty()) advertise = listen;
     if (is_unspecified(advertise))
-        return error(errc::usage, fmt::format("advertise.{} is needed: other peers cannot reach {}", which, listen));
+        return error(shared::errc::usage,
+                     fmt::format("advertise.{} is needed: other peers cannot reach {}", which, listen));
     return success();
 }
 
@@ -39,9 +40,11 @@ Result<void> complete_model(PeerConfig& config, const Environment& environment) 
         model.path = fmt::format("{}/exaserve/models/SmolLM2-135M-Instruct.Q4_1.gguf", environment.cache_home);
     if (model.name.empty() && model.engine == EngineKind::null) model.name = "null";
     if (model.engine == EngineKind::attach) {
-        if (config.attach.urls.empty()) return error(errc::usage, "attach.urls is needed with model.engine = attach");
+        if (config.attach.urls.empty())
+            return error(shared::errc::usage, "attach.urls is needed with model.engine = attach");
         if (model.name.empty())
-            return error(errc::usage, "model.name is needed with model.engine = attach: the servers' own name for it");
+            return error(shared::errc::usage,
+                         "model.name is needed with model.engine = attach: the servers' own name for it");
         model.replicas = static_cast<std::uint32_t>(config.attach.urls.size());
     }
     if (model.name.empty()) model.name = model_name_of(model.path);
@@ -51,20 +54,20 @@ Result<void> complete_model(PeerConfig& config, const Environment& environment) 
 Result<void> check_relations(const PeerConfig& config) {
     const KvSettings& kv = config.kv;
     if (config.http.certificate_file.empty() != config.http.key_file.empty())
-        return error(errc::usage, "http.certificate_file and http.key_file are needed together");
+        return error(shared::errc::usage, "http.certificate_file and http.key_file are needed together");
     if (!kv.resp_listen.empty() && !*kv.enabled)
-        return error(errc::usage, "kv.resp_listen: values are stored with KV, and kv.enabled is false");
+        return error(shared::errc::usage, "kv.resp_listen: values are stored with KV, and kv.enabled is false");
     if (!kv.cold_directory.empty() && (!*kv.enabled || kv.capacity_gib == 0))
-        return error(errc::usage,
+        return error(shared::errc::usage,
                      "kv.cold_directory: it receives what ages on disk, so kv.enabled must be true and kv.capacity_gib "
                      "above 0");
     if (config.model.context_tokens > config.model.kv_tokens)
-        return error(errc::usage, fmt::format("model.context_tokens: {} is more than model.kv_tokens, {}",
-                                              config.model.context_tokens, config.model.kv_tokens));
+        return error(shared::errc::usage, fmt::format("model.context_tokens: {} is more than model.kv_tokens, {}",
+                                                      config.model.context_tokens, config.model.kv_tokens));
     if (const auto valid = router::validate(config.router); !valid)
-        return error(errc::usage, "router." + valid.error().detail);
+        return error(shared::errc::usage, "router." + valid.error().detail);
     if (const auto valid = membership::validate(config.membership); !valid)
-        return error(errc::usage, "membership." + valid.error().detail);
+        return error(shared::errc::usage, "membership." + valid.error().detail);
     return success();
 }
 
@@ -87,4 +90,4 @@ Result<void> complete_config(PeerConfig& config, const Environment& environment)
     return check_relations(config);
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::config

@@ -17,7 +17,7 @@
 #include "membership/config.h"
 #include "router/config.h"
 
-namespace exa::app {
+namespace exa::app::config {
 
 struct SecuritySettings {
     std::string cluster_key_file;
@@ -67,7 +67,7 @@ struct KvSettings {
     std::uint32_t memory_mib = 256;
     std::string directory;
     std::uint32_t capacity_gib = 10;
-    io::Durability durability = io::Durability::wal;
+    io::store::Durability durability = io::store::Durability::wal;
     std::chrono::hours ttl{24};
     std::uint32_t tenant_quota_gib = 0;
     std::uint32_t scrub_mib_per_second = 16;
@@ -111,8 +111,8 @@ struct PeerConfig {
     AttachSettings attach;
     KvSettings kv;
     HttpSettings http;
-    io::HttpConfig http_server;
-    io::LogConfig log;
+    io::http::HttpConfig http_server;
+    io::log::LogConfig log;
     router::Config router;
     membership::Profile profile = membership::Profile::lan;
     membership::Config membership;  // the profile's, but for what is set explicitly
@@ -129,4 +129,4 @@ struct Environment {
 // options. errc::usage names the option, its value and what it may be.
 Result<void> complete_config(PeerConfig& config, const Environment& environment);
 
-}  // namespace exa::app
+}  // namespace exa::app::config

@@ -12,7 +12,7 @@
 #include "app/config/options.h"
 #include "app/shared/errc.h"
 
-namespace exa::app {
+namespace exa::app::config {
 
 namespace {
 
@@ -82,10 +82,10 @@ Result<void> read_table(std::vector<Setting>& settings, const toml::table& table
         }
         const std::string place = fmt::format("{}:{}", path, node.source().begin.line);
         const PeerOption* const option = find_option(name);
-        if (option == nullptr) return error(errc::usage, fmt::format("{}: unknown key '{}'", place, name));
+        if (option == nullptr) return error(shared::errc::usage, fmt::format("{}: unknown key '{}'", place, name));
         auto text = text_of(node, option->type);
         if (!text)
-            return error(errc::usage,
+            return error(shared::errc::usage,
                          fmt::format("{}: {}: {} is not {}", place, name, shown(node), expected(option->type)));
         settings.push_back({name, *std::move(text), place});
     }
@@ -98,15 +98,16 @@ Result<std::vector<Setting>> read_config_file(const std::string& path) {
     toml::table table;
     std::error_code unknown;
     if (!std::filesystem::is_regular_file(path, unknown) && !std::filesystem::is_fifo(path, unknown))
-        return error(errc::usage, path + ": not a file");
+        return error(shared::errc::usage, path + ": not a file");
     try {
         table = toml::parse_file(path);
     } catch (const toml::parse_error& bad_toml) {
-        return error(errc::usage, fmt::format("{}:{}: {}", path, bad_toml.source().begin.line, bad_toml.description()));
+        return error(shared::errc::usage,
+                     fmt::format("{}:{}: {}", path, bad_toml.source().begin.line, bad_toml.description()));
     }
     std::vector<Setting> settings;
     EXA_TRY(read_table(settings, table, "", path));
     return settings;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::config

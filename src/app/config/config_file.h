@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 
-namespace exa::app {
+namespace exa::app::config {
 
 // One option as somebody gave it.
 struct Setting {
@@ -18,4 +18,4 @@ struct Setting {
 // errc::usage names file, line and key: it is not TOML, a key is unknown, or a value has another type than the key.
 Result<std::vector<Setting>> read_config_file(const std::string& path);
 
-}  // namespace exa::app
+}  // namespace exa::app::config

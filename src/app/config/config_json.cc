@@ -5,7 +5,7 @@
 
 #include "app/config/options.h"
 
-namespace exa::app {
+namespace exa::app::config {
 
 namespace {
 
@@ -67,4 +67,4 @@ json::value options_json() {
     return json::object{{"options", std::move(list)}};
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::config

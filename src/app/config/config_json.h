@@ -5,7 +5,7 @@
 
 #include "app/config/live_config.h"
 
-namespace exa::app {
+namespace exa::app::config {
 
 // {"file":null or path,"options":[{"name","value","source","default","live"}]}. "source" is default, environment,
 // profile, file or flag. Options with secrets name files, so no secret is in it.
@@ -18,4 +18,4 @@ boost::json::value reload_json(const ReloadReport& report);
 // {"options":[{"name","type","unit","range","default","live","help"}]}: everything that can be set.
 boost::json::value options_json();
 
-}  // namespace exa::app
+}  // namespace exa::app::config

@@ -6,7 +6,7 @@
 #include "app/config/options.h"
 #include "app/shared/errc.h"
 
-namespace exa::app {
+namespace exa::app::config {
 
 namespace {
 
@@ -18,7 +18,7 @@ ValueSource& source_of(EffectiveConfig& config, std::string_view name) {
 
 Result<void> apply(EffectiveConfig& config, const Setting& setting) {
     if (auto done = set_option(config.values, setting.name, setting.text); !done)
-        return error(errc::usage, (setting.place.empty() ? "" : setting.place + ": ") + done.error().detail);
+        return error(shared::errc::usage, (setting.place.empty() ? "" : setting.place + ": ") + done.error().detail);
     source_of(config, setting.name) = setting.place.empty() ? ValueSource::flag : ValueSource::file;
     return success();
 }
@@ -80,4 +80,4 @@ Result<EffectiveConfig> effective_config(const ConfigInputs& inputs) {
     return config;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::config

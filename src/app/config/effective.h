@@ -11,7 +11,7 @@
 #include "app/config/config.h"
 #include "base/result.h"
 
-namespace exa::app {
+namespace exa::app::config {
 
 enum class ValueSource : std::uint8_t {
     fallback,     // the default
@@ -38,4 +38,4 @@ struct EffectiveConfig {
 // Reads the file. errc::usage names the place, the option, the value and the range.
 Result<EffectiveConfig> effective_config(const ConfigInputs& inputs);
 
-}  // namespace exa::app
+}  // namespace exa::app::config

@@ -2,7 +2,7 @@
 #include "app/config/options.h"
 #include "app/gateway/cors.h"
 
-namespace exa::app {
+namespace exa::app::config {
 
 namespace {
 
@@ -10,7 +10,7 @@ Option<HttpSettings> origins_option() {
     return parsed<HttpSettings, std::string>(
         "cors_origins", OptionType::list, "ORIGIN,...", &HttpSettings::cors_origins,
         [](std::string_view text, std::string& value) {
-            if (const auto cors = Cors::parse(text); !cors) return cors.error().detail;
+            if (const auto cors = gateway::Cors::parse(text); !cors) return cors.error().detail;
             value = text;
             return std::string();
         },
@@ -60,22 +60,22 @@ std::vector<Option<HttpSettings>> http_options() {
     };
 }
 
-std::vector<Option<io::HttpConfig>> http_server_options() {
+std::vector<Option<io::http::HttpConfig>> http_server_options() {
     using std::chrono::seconds;
     return {
-        whole_number("header_bytes", "BYTES", "bytes", &io::HttpConfig::header_bytes_max, 1'024, 1'048'576,
+        whole_number("header_bytes", "BYTES", "bytes", &io::http::HttpConfig::header_bytes_max, 1'024, 1'048'576,
                      "Longest request line and header fields together; longer ones are answered 431.")
             .live(),
-        whole_number("body_bytes", "BYTES", "bytes", &io::HttpConfig::body_bytes_max, 1'024, 16'777'216,
+        whole_number("body_bytes", "BYTES", "bytes", &io::http::HttpConfig::body_bytes_max, 1'024, 16'777'216,
                      "Longest request body; longer ones are answered 413.")
             .live(),
-        whole_number("connections", "N", "", &io::HttpConfig::connections_max, 1, 1'000'000,
+        whole_number("connections", "N", "", &io::http::HttpConfig::connections_max, 1, 1'000'000,
                      "Most client connections of each thread at once; more wait in the kernel's queue.")
             .live(),
-        duration("idle_seconds", &io::HttpConfig::idle_timeout, seconds(1), seconds(86'400),
+        duration("idle_seconds", &io::http::HttpConfig::idle_timeout, seconds(1), seconds(86'400),
                  "Time that a connection without a request is kept open.")
             .live(),
     };
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::config

@@ -1,7 +1,7 @@
 #include "app/config/option_kinds.h"
 #include "app/config/options.h"
 
-namespace exa::app {
+namespace exa::app::config {
 
 namespace {
 
@@ -41,7 +41,9 @@ std::vector<Option<KvSettings>> kv_options() {
             "Most that kv.directory may take of its disk; the least recently used segments go first. 0: nothing "
             "is kept on disk."),
         choice("durability", "HOW", &KvSettings::durability,
-               {{"none", io::Durability::none}, {"wal", io::Durability::wal}, {"sync", io::Durability::sync}},
+               {{"none", io::store::Durability::none},
+                {"wal", io::store::Durability::wal},
+                {"sync", io::store::Durability::sync}},
                "What a stored segment survives: none (a clean shutdown), wal (a process crash), sync (a power loss). "
                "Lost segments are computed again."),
         duration("ttl_hours", &KvSettings::ttl, hours(0), hours(87'600),
@@ -75,4 +77,4 @@ std::vector<Option<KvSettings>> kv_options() {
     };
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::config

@@ -4,7 +4,7 @@
 
 #include "app/config/options.h"
 
-namespace exa::app {
+namespace exa::app::config {
 
 Result<ReloadReport> LiveConfig::reload(Log& log) {
     const std::lock_guard one_at_a_time(reload_mutex_);
@@ -51,4 +51,4 @@ EffectiveConfig LiveConfig::now() const {
     return now_;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::config

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/result.h"
 
-namespace exa::app {
+namespace exa::app::config {
 
 struct OptionChange {
     std::string name;
@@ -49,4 +49,4 @@ class LiveConfig {
     EffectiveConfig now_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::config

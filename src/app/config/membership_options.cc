@@ -6,7 +6,7 @@
 #include "app/config/options.h"
 #include "membership/options.h"
 
-namespace exa::app {
+namespace exa::app::config {
 
 namespace {
 
@@ -44,4 +44,4 @@ std::vector<Option<membership::Config>> membership_options() {
     return options;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::config

@@ -2,12 +2,12 @@
 #include "app/config/option_kinds.h"
 #include "app/config/options.h"
 
-namespace exa::app {
+namespace exa::app::config {
 
 namespace {
 
 std::string url_problem(std::string_view text) {
-    const auto server = AttachServer::parse(text);
+    const auto server = attach::AttachServer::parse(text);
     return server ? std::string() : server.error().detail;
 }
 
@@ -91,4 +91,4 @@ std::vector<Option<AttachSettings>> attach_options() {
     };
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::config

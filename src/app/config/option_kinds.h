@@ -8,7 +8,7 @@
 
 #include "base/option.h"
 
-namespace exa::app {
+namespace exa::app::config {
 
 inline std::string text_problem(std::string_view text) {
     return text.size() > 4096 ? bad_value(text.substr(0, 32), "at most 4096 bytes long") : std::string();
@@ -74,4 +74,4 @@ Option<Config> list_option(std::string_view name, std::string_view member, std::
     return option;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::config

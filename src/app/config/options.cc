@@ -5,7 +5,7 @@
 #include "app/shared/errc.h"
 #include "router/options.h"
 
-namespace exa::app {
+namespace exa::app::config {
 
 namespace {
 
@@ -41,10 +41,10 @@ const PeerOption* find_option(std::string_view name) {
 
 Result<void> set_option(PeerConfig& config, std::string_view name, std::string_view text) {
     const PeerOption* const option = find_option(name);
-    if (option == nullptr) return error(errc::usage, "unknown key '" + std::string(name) + "'");
+    if (option == nullptr) return error(shared::errc::usage, "unknown key '" + std::string(name) + "'");
     if (const std::string wrong = option->set(config, text); !wrong.empty())
-        return error(errc::usage, std::string(name) + ": " + wrong);
+        return error(shared::errc::usage, std::string(name) + ": " + wrong);
     return success();
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::config

@@ -9,7 +9,7 @@
 #include "app/config/config.h"
 #include "base/option.h"
 
-namespace exa::app {
+namespace exa::app::config {
 
 using PeerOption = Option<PeerConfig>;
 
@@ -30,9 +30,9 @@ std::vector<Option<NullSettings>> null_options();
 std::vector<Option<AttachSettings>> attach_options();
 std::vector<Option<KvSettings>> kv_options();
 std::vector<Option<HttpSettings>> http_options();
-std::vector<Option<io::HttpConfig>> http_server_options();
-std::vector<Option<io::LogConfig>> log_options();
+std::vector<Option<io::http::HttpConfig>> http_server_options();
+std::vector<Option<io::log::LogConfig>> log_options();
 PeerOption profile_option();
 std::vector<Option<membership::Config>> membership_options();
 
-}  // namespace exa::app
+}  // namespace exa::app::config

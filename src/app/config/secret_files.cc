@@ -5,7 +5,7 @@
 
 #include <array>
 
-namespace exa::app {
+namespace exa::app::config {
 
 namespace {
 
@@ -60,4 +60,4 @@ void warn_of_exposed_files(const PeerConfig& config, Log& log) {
                  {{"key", file.key}, {"file", file.path}, {"mode", file.mode}, {"fix", file.fix}});
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::config

@@ -10,7 +10,7 @@
 #include "app/config/config.h"
 #include "base/log.h"
 
-namespace exa::app {
+namespace exa::app::config {
 
 struct ExposedFile {
     std::string key;  // of the configuration
@@ -34,4 +34,4 @@ std::vector<ExposedFile> find_exposed_files(const PeerConfig& config);
 // A warning for each.
 void warn_of_exposed_files(const PeerConfig& config, Log& log);
 
-}  // namespace exa::app
+}  // namespace exa::app::config

@@ -1,7 +1,7 @@
 #include "app/config/option_kinds.h"
 #include "app/config/options.h"
 
-namespace exa::app {
+namespace exa::app::config {
 
 std::vector<Option<SecuritySettings>> security_options() {
     return {
@@ -27,4 +27,4 @@ std::vector<Option<SecuritySettings>> security_options() {
     };
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::config

@@ -1,7 +1,7 @@
 #include "app/config/option_kinds.h"
 #include "app/config/options.h"
 
-namespace exa::app {
+namespace exa::app::config {
 
 std::vector<PeerOption> top_options() {
     return {
@@ -31,17 +31,17 @@ std::vector<PeerOption> top_options() {
     };
 }
 
-std::vector<Option<io::LogConfig>> log_options() {
+std::vector<Option<io::log::LogConfig>> log_options() {
     using enum LogLevel;
     return {
-        choice("level", "LEVEL", &io::LogConfig::level,
+        choice("level", "LEVEL", &io::log::LogConfig::level,
                {{"debug", debug}, {"info", info}, {"warn", warn}, {"error", LogLevel::error}},
                "Lowest level that is logged.")
             .live(),
-        choice("format", "FORMAT", &io::LogConfig::format,
-               {{"text", io::LogFormat::text}, {"json", io::LogFormat::json}},
+        choice("format", "FORMAT", &io::log::LogConfig::format,
+               {{"text", io::log::LogFormat::text}, {"json", io::log::LogFormat::json}},
                "Form of the log: lines of text, or one JSON object a line."),
     };
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::config

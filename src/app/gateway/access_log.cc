@@ -15,7 +15,7 @@
 #include "app/shared/errc.h"
 #include "base/endpoint.h"
 
-namespace exa::app {
+namespace exa::app::gateway {
 
 namespace {
 
@@ -52,7 +52,7 @@ int open_target(const std::string& target) {
 }
 
 Error cannot_open(const std::string& target) {
-    return error(errc::usage, fmt::format("http.access_log: {}: {}", target, std::strerror(errno)));
+    return error(shared::errc::usage, fmt::format("http.access_log: {}: {}", target, std::strerror(errno)));
 }
 
 // False when a part of it is lost.
@@ -68,7 +68,7 @@ bool write_all(int descriptor, std::string_view bytes) {
 
 }  // namespace
 
-std::string access_line(const io::HttpOutcome& outcome, WallTime wall) {
+std::string access_line(const io::http::HttpOutcome& outcome, WallTime wall) {
     std::string line = "{";
     add(line, "time", quoted(time_text(wall)));
     add(line, "id", quoted(outcome.id));
@@ -145,4 +145,4 @@ void AccessLog::run(const std::stop_token& stopping) {
     }
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::gateway

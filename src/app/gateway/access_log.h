@@ -20,7 +20,7 @@
 #include "base/time.h"
 #include "io/http/server.h"
 
-namespace exa::app {
+namespace exa::app::gateway {
 
 // What the HTTP gateway and the ingress note of a request (io::HttpExchange::note()).
 namespace notes {
@@ -32,7 +32,7 @@ inline constexpr std::string_view attempts = "attempts";  // a number
 }  // namespace notes
 
 // One line without its end. `wall` is when the request ended.
-std::string access_line(const io::HttpOutcome& outcome, WallTime wall);
+std::string access_line(const io::http::HttpOutcome& outcome, WallTime wall);
 
 class AccessLog {
   public:
@@ -67,4 +67,4 @@ class AccessLog {
     std::jthread writer_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::gateway

@@ -7,7 +7,7 @@
 
 #include "app/shared/errc.h"
 
-namespace exa::app {
+namespace exa::app::gateway {
 
 namespace {
 
@@ -54,9 +54,10 @@ Result<Cors> Cors::parse(std::string_view origins) {
         else if (is_origin(origin))
             cors.origins_.emplace_back(origin);
         else
-            return error(errc::usage, fmt::format("'{}' is not '*' or an origin such as https://chat.example.org or "
-                                                  "http://localhost:3000, in lower case and without a path",
-                                                  origin));
+            return error(shared::errc::usage,
+                         fmt::format("'{}' is not '*' or an origin such as https://chat.example.org or "
+                                     "http://localhost:3000, in lower case and without a path",
+                                     origin));
     }
     return cors;
 }
@@ -65,7 +66,7 @@ bool Cors::allows(std::string_view origin) const {
     return any_ || std::ranges::find(origins_, origin) != origins_.end();
 }
 
-std::vector<std::pair<std::string, std::string>> Cors::fields(const io::HttpRequest& request) const {
+std::vector<std::pair<std::string, std::string>> Cors::fields(const io::http::HttpRequest& request) const {
     if ((!any_ && origins_.empty()) || !is_for_pages(request.path)) return {};
     std::vector<std::pair<std::string, std::string>> fields;
     // A cache must not give one page the answer that names another.
@@ -77,12 +78,13 @@ std::vector<std::pair<std::string, std::string>> Cors::fields(const io::HttpRequ
     return fields;
 }
 
-std::optional<io::HttpResponse> Cors::preflight(const io::HttpRequest& request, std::string_view methods) const {
+std::optional<io::http::HttpResponse> Cors::preflight(const io::http::HttpRequest& request,
+                                                      std::string_view methods) const {
     const auto origin = request.headers.find("origin");
     if (!origin || !allows(*origin) || !is_for_pages(request.path) ||
         !request.headers.find("access-control-request-method"))
         return std::nullopt;
-    io::HttpResponse response;
+    io::http::HttpResponse response;
     response.status = 204;
     response.headers.add("access-control-allow-methods", methods);
     // A wildcard would not cover `authorization`.
@@ -92,4 +94,4 @@ std::optional<io::HttpResponse> Cors::preflight(const io::HttpRequest& request, 
     return response;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::gateway

@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "io/http/message.h"
 
-namespace exa::app {
+namespace exa::app::gateway {
 
 class Cors {
   public:
@@ -21,11 +21,12 @@ class Cors {
     static Result<Cors> parse(std::string_view origins);
 
     // What an answer to `request` says to a browser, whatever its status; nothing for other clients.
-    std::vector<std::pair<std::string, std::string>> fields(const io::HttpRequest& request) const;
+    std::vector<std::pair<std::string, std::string>> fields(const io::http::HttpRequest& request) const;
 
     // The answer to a browser that asks before it sends a request (OPTIONS); nothing when that is none, or it may not.
     // `methods` are those of the path.
-    std::optional<io::HttpResponse> preflight(const io::HttpRequest& request, std::string_view methods) const;
+    std::optional<io::http::HttpResponse> preflight(const io::http::HttpRequest& request,
+                                                    std::string_view methods) const;
 
   private:
     bool allows(std::string_view origin) const;
@@ -34,4 +35,4 @@ class Cors {
     bool any_ = false;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::gateway

@@ -22,17 +22,17 @@
 #include "openai/error.h"
 #include "openai/models.h"
 
-namespace exa::app {
+namespace exa::app::gateway {
 
 namespace {
 
 namespace asio = boost::asio;
 
-io::HttpResponse json_response(int status, std::string body) {
+io::http::HttpResponse json_response(int status, std::string body) {
     return {status, {{"content-type", "application/json"}}, std::move(body)};
 }
 
-io::HttpResponse json_response(const boost::json::value& value, int status = 200) {
+io::http::HttpResponse json_response(const boost::json::value& value, int status = 200) {
     return json_response(status, boost::json::serialize(value));
 }
 
@@ -84,8 +84,8 @@ std::string query_value(std::string_view query, std::string_view name) {
     return {};
 }
 
-void HttpGateway::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange) {
-    const RouteMatch match = find_route(request.method, request.path);
+void HttpGateway::handle(io::http::HttpRequest request, std::shared_ptr<io::http::HttpExchange> exchange) {
+    const access::RouteMatch match = access::find_route(request.method, request.path);
     for (const auto& [name, value] : cors_.fields(request)) exchange->add_field(name, value);
     if (exchange->takes_notes()) {
         if (const auto trace = trace_id(request.headers)) exchange->note(notes::trace_id, std::string(*trace));
@@ -107,33 +107,34 @@ void HttpGateway::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchan
         return;
     }
     if (!caller.value().tenant.empty()) exchange->note(notes::tenant, caller.value().tenant);
-    if (match.route->resource == Resource::answer) {
+    if (match.route->resource == access::Resource::answer) {
         ingress_.handle(std::move(request), std::move(exchange), match.route->kind, std::move(caller).value());
         return;
     }
-    if (match.route->resource == Resource::change_keys) {
+    if (match.route->resource == access::Resource::change_keys) {
         asio::co_spawn(executor_, change_keys(std::move(request.body), std::move(exchange)), asio::detached);
         return;
     }
-    if (match.route->resource == Resource::change_kv) {
+    if (match.route->resource == access::Resource::change_kv) {
         change_kv(request.body, std::move(exchange));
         return;
     }
-    if (match.route->resource == Resource::reload_config) {
+    if (match.route->resource == access::Resource::reload_config) {
         reload_config(std::move(exchange));
         return;
     }
     exchange->push_answer(answer(match, request, caller.value()));
 }
 
-io::HttpResponse HttpGateway::options(const RouteMatch& match, const io::HttpRequest& request) const {
+io::http::HttpResponse HttpGateway::options(const access::RouteMatch& match,
+                                            const io::http::HttpRequest& request) const {
     const std::string methods = request.path == "*" ? "GET, POST" : match.allow;
     if (auto allowed = cors_.preflight(request, methods)) return std::move(*allowed);
     return {204, {{"allow", methods + ", OPTIONS"}}, {}};
 }
 
-void HttpGateway::change_kv(std::string_view body, std::shared_ptr<io::HttpExchange> exchange) const {
-    auto command = parse_kv_command(body);
+void HttpGateway::change_kv(std::string_view body, std::shared_ptr<io::http::HttpExchange> exchange) const {
+    auto command = admin::parse_kv_command(body);
     if (!command) {
         exchange->push_answer(to_response(command.error()));
         return;
@@ -147,7 +148,7 @@ void HttpGateway::change_kv(std::string_view body, std::shared_ptr<io::HttpExcha
                   });
 }
 
-void HttpGateway::reload_config(std::shared_ptr<io::HttpExchange> exchange) const {
+void HttpGateway::reload_config(std::shared_ptr<io::http::HttpExchange> exchange) const {
     deps_.reload_config(
         [executor = executor_, exchange = std::move(exchange)](Result<boost::json::value> outcome) mutable {
             // Exchanges belong to this thread.
@@ -166,68 +167,70 @@ void HttpGateway::reload_config(std::shared_ptr<io::HttpExchange> exchange) cons
         });
 }
 
-asio::awaitable<void> HttpGateway::change_keys(std::string body, std::shared_ptr<io::HttpExchange> exchange) const {
-    auto command = parse_key_command(body);
+asio::awaitable<void> HttpGateway::change_keys(std::string body,
+                                               std::shared_ptr<io::http::HttpExchange> exchange) const {
+    auto command = admin::parse_key_command(body);
     if (!command) {
         exchange->push_answer(to_response(command.error()));
         co_return;
     }
     const auto change = co_await deps_.change_keys(std::move(command).value());
-    exchange->push_answer(change ? json_response(key_change_json(change.value()))
-                                 : to_response(key_refusal(change.error())));
+    exchange->push_answer(change ? json_response(admin::key_change_json(change.value()))
+                                 : to_response(admin::key_refusal(change.error())));
 }
 
-io::HttpResponse HttpGateway::answer(const RouteMatch& match, const io::HttpRequest& request, const Caller& caller) {
+io::http::HttpResponse HttpGateway::answer(const access::RouteMatch& match, const io::http::HttpRequest& request,
+                                           const access::Caller& caller) {
     const auto view = view_.load();
     switch (match.route->resource) {
-        case Resource::models:
+        case access::Resource::models:
             return models({}, caller);
-        case Resource::model:
+        case access::Resource::model:
             return models(match.rest, caller);
-        case Resource::ready:
+        case access::Resource::ready:
             return ready();
-        case Resource::live:
+        case access::Resource::live:
             return json_response(boost::json::object{{"status", "ok"}});
-        case Resource::metrics:
+        case access::Resource::metrics:
             return {200, {{"content-type", "text/plain; version=0.0.4"}}, deps_.metrics()};
-        case Resource::members:
-            return json_response(members_json(clock_.now(), deps_.status(), *view->members));
-        case Resource::status:
+        case access::Resource::members:
+            return json_response(admin::members_json(clock_.now(), deps_.status(), *view->members));
+        case access::Resource::status:
             return status();
-        case Resource::keys:
-            return json_response(keys_json(*view));
-        case Resource::replicas:
-            return json_response(replicas_json(clock_.now(), *view->members));
-        case Resource::ring: {
+        case access::Resource::keys:
+            return json_response(admin::keys_json(*view));
+        case access::Resource::replicas:
+            return json_response(admin::replicas_json(clock_.now(), *view->members));
+        case access::Resource::ring: {
             const std::string model = query_value(request.query, "model");
             if (!model.empty() && view->routing->pools_of(model).empty())
                 return to_response(openai::model_not_found(model));
-            return json_response(ring_json(*view->routing, model));
+            return json_response(admin::ring_json(*view->routing, model));
         }
-        case Resource::route:
+        case access::Resource::route:
             return explain(request);
-        case Resource::config:
+        case access::Resource::config:
             return json_response(deps_.config());
-        case Resource::kv:
-            return json_response(kv_json(deps_.kv->stats()));
-        case Resource::join:
+        case access::Resource::kv:
+            return json_response(admin::kv_json(deps_.kv->stats()));
+        case access::Resource::join:
             return join(request);
-        case Resource::leave:
+        case access::Resource::leave:
             deps_.leave();
-            return json_response(leave_json(deps_.drain_seconds(), ::getpid()), 202);
-        case Resource::confirm_dead:
+            return json_response(admin::leave_json(deps_.drain_seconds(), ::getpid()), 202);
+        case access::Resource::confirm_dead:
             deps_.confirm_dead();
-            return json_response(confirm_dead_json(*view_.load()->members));
-        case Resource::answer:
-        case Resource::change_keys:
-        case Resource::change_kv:
-        case Resource::reload_config:
+            return json_response(admin::confirm_dead_json(*view_.load()->members));
+        case access::Resource::answer:
+        case access::Resource::change_keys:
+        case access::Resource::change_kv:
+        case access::Resource::reload_config:
             break;
     }
     return to_response(openai::internal("a route without an answer"));
 }
 
-io::HttpResponse HttpGateway::models(std::string_view id, const Caller& caller) const {
+io::http::HttpResponse HttpGateway::models(std::string_view id, const access::Caller& caller) const {
     const auto view = view_.load();
     std::map<std::string_view, openai::Model> models;
     for (const router::Pool& pool : view->routing->pools()) {
@@ -247,7 +250,7 @@ io::HttpResponse HttpGateway::models(std::string_view id, const Caller& caller) 
     return json_response(200, openai::models_json(list));
 }
 
-io::HttpResponse HttpGateway::ready() const {
+io::http::HttpResponse HttpGateway::ready() const {
     const auto view = view_.load();
     std::uint32_t ready = 0;
     for (const router::Pool& pool : view->routing->pools()) ready += pool.count;
@@ -256,14 +259,14 @@ io::HttpResponse HttpGateway::ready() const {
     return json_response(boost::json::object{{"status", status}, {"replicas_ready", ready}}, healthy ? 200 : 503);
 }
 
-io::HttpResponse HttpGateway::status() {
+io::http::HttpResponse HttpGateway::status() {
     const auto view = view_.load();
-    boost::json::value status = status_json(deps_.status(), *view->members);
-    status.get_object()["seal"] = seal_json(clock_.now(), *view->seal);
+    boost::json::value status = admin::status_json(deps_.status(), *view->members);
+    status.get_object()["seal"] = admin::seal_json(clock_.now(), *view->seal);
     return json_response(status);
 }
 
-io::HttpResponse HttpGateway::explain(const io::HttpRequest& request) {
+io::http::HttpResponse HttpGateway::explain(const io::http::HttpRequest& request) {
     const auto view = view_.load();
     const std::string session = query_value(request.query, "session");
     const std::string tenant = query_value(request.query, "tenant");
@@ -291,17 +294,17 @@ io::HttpResponse HttpGateway::explain(const io::HttpRequest& request) {
     if (!explanation) {
         router::Reject reject{.error = explanation.error()};
         reject.status = router::http_status(static_cast<router::errc>(reject.error.code.value()));
-        return to_response(gateway::rejection(reject, model, {}));
+        return to_response(exa::gateway::rejection(reject, model, {}));
     }
-    return json_response(route_json(session, explanation.value()));
+    return json_response(admin::route_json(session, explanation.value()));
 }
 
-io::HttpResponse HttpGateway::join(const io::HttpRequest& request) const {
-    auto seeds = parse_join(request.body);
+io::http::HttpResponse HttpGateway::join(const io::http::HttpRequest& request) const {
+    auto seeds = admin::parse_join(request.body);
     if (!seeds) return to_response(seeds.error());
-    const boost::json::value reply = join_json(seeds.value());
+    const boost::json::value reply = admin::join_json(seeds.value());
     deps_.join(std::move(seeds).value());
     return json_response(reply);
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::gateway

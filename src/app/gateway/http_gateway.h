@@ -22,18 +22,18 @@
 #include "base/result.h"
 #include "io/http/server.h"
 
-namespace exa::app {
+namespace exa::app::gateway {
 
 // What the gateway asks of the rest of the peer; callable from any thread.
 struct GatewayDeps {
-    std::function<PeerStatus()> status;
+    std::function<admin::PeerStatus()> status;
     std::function<std::string()> metrics;
-    const KvAdmin* kv = nullptr;  // outlives the gateway
+    const admin::KvAdmin* kv = nullptr;  // outlives the gateway
     // "host:port" texts to join through from now on.
     std::function<void(std::vector<std::string>)> join;
     std::function<void()> leave;
     std::function<void()> confirm_dead;
-    std::function<boost::asio::awaitable<Result<KeyChange>>(KeyCommand)> change_keys;
+    std::function<boost::asio::awaitable<Result<access::KeyChange>>(access::KeyCommand)> change_keys;
     // The options in effect, as JSON.
     std::function<boost::json::value()> config;
     // Reads the configuration again; `done` gets what came of it as JSON, or why nothing changed, on another thread.
@@ -43,8 +43,9 @@ struct GatewayDeps {
 
 class HttpGateway {
   public:
-    HttpGateway(Ingress& ingress, Authorizer& authorizer, const Cors& cors, router::Dispatcher& dispatcher,
-                ViewReader& view, const io::SystemClock& clock, boost::asio::any_io_executor executor, GatewayDeps deps)
+    HttpGateway(Ingress& ingress, access::Authorizer& authorizer, const Cors& cors, router::Dispatcher& dispatcher,
+                shared::ViewReader& view, const io::clock::SystemClock& clock, boost::asio::any_io_executor executor,
+                GatewayDeps deps)
         : ingress_(ingress),
           authorizer_(authorizer),
           cors_(cors),
@@ -55,28 +56,29 @@ class HttpGateway {
           deps_(std::move(deps)) {}
 
     // The server's handler.
-    void handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange);
+    void handle(io::http::HttpRequest request, std::shared_ptr<io::http::HttpExchange> exchange);
 
   private:
     // Of OPTIONS: what may be asked, and what a browser wants to know before it asks.
-    io::HttpResponse options(const RouteMatch& match, const io::HttpRequest& request) const;
+    io::http::HttpResponse options(const access::RouteMatch& match, const io::http::HttpRequest& request) const;
     // Of every resource but those that take time.
-    io::HttpResponse answer(const RouteMatch& match, const io::HttpRequest& request, const Caller& caller);
-    io::HttpResponse models(std::string_view id, const Caller& caller) const;
-    io::HttpResponse ready() const;
-    io::HttpResponse status();
-    io::HttpResponse explain(const io::HttpRequest& request);
-    io::HttpResponse join(const io::HttpRequest& request) const;
-    void change_kv(std::string_view body, std::shared_ptr<io::HttpExchange> exchange) const;
-    void reload_config(std::shared_ptr<io::HttpExchange> exchange) const;
-    boost::asio::awaitable<void> change_keys(std::string body, std::shared_ptr<io::HttpExchange> exchange) const;
+    io::http::HttpResponse answer(const access::RouteMatch& match, const io::http::HttpRequest& request,
+                                  const access::Caller& caller);
+    io::http::HttpResponse models(std::string_view id, const access::Caller& caller) const;
+    io::http::HttpResponse ready() const;
+    io::http::HttpResponse status();
+    io::http::HttpResponse explain(const io::http::HttpRequest& request);
+    io::http::HttpResponse join(const io::http::HttpRequest& request) const;
+    void change_kv(std::string_view body, std::shared_ptr<io::http::HttpExchange> exchange) const;
+    void reload_config(std::shared_ptr<io::http::HttpExchange> exchange) const;
+    boost::asio::awaitable<void> change_keys(std::string body, std::shared_ptr<io::http::HttpExchange> exchange) const;
 
     Ingress& ingress_;
-    Authorizer& authorizer_;
+    access::Authorizer& authorizer_;
     const Cors& cors_;
     router::Dispatcher& dispatcher_;
-    ViewReader& view_;
-    const io::SystemClock& clock_;
+    shared::ViewReader& view_;
+    const io::clock::SystemClock& clock_;
     boost::asio::any_io_executor executor_;
     GatewayDeps deps_;
 };
@@ -87,4 +89,4 @@ std::string query_value(std::string_view query, std::string_view name);
 // What a question about a route says of the request beside its session and model: `meta` gets it.
 openai::ApiResult<void> parse_route_query(std::string_view query, router::RequestMeta& meta);
 
-}  // namespace exa::app
+}  // namespace exa::app::gateway

@@ -16,7 +16,7 @@
 #include "openai/scan.h"
 #include "openai/session.h"
 
-namespace exa::app {
+namespace exa::app::gateway {
 
 namespace {
 
@@ -55,8 +55,8 @@ std::optional<std::string> sole_model(const router::RoutingView& view) {
 }
 
 // All but the body.
-wire::Open make_open(io::HttpRequest& request, wire::RequestKind kind, const openai::Scan& scan, std::string model,
-                     Caller caller, WallTime wall) {
+wire::Open make_open(io::http::HttpRequest& request, wire::RequestKind kind, const openai::Scan& scan,
+                     std::string model, access::Caller caller, WallTime wall) {
     wire::Open open;
     open.model = std::move(model);
     open.kind = kind;
@@ -75,9 +75,9 @@ wire::Open make_open(io::HttpRequest& request, wire::RequestKind kind, const ope
 
 }  // namespace
 
-Ingress::Ingress(const IngressConfig& config, Authorizer& authorizer, router::Dispatcher& dispatcher,
-                 io::LinkPool& links, Receiver& receiver, ViewReader& view, const io::SystemClock& clock,
-                 ReadyQueue& ready, const boost::asio::any_io_executor& executor)
+Ingress::Ingress(const IngressConfig& config, access::Authorizer& authorizer, router::Dispatcher& dispatcher,
+                 io::link::LinkPool& links, Receiver& receiver, shared::ViewReader& view,
+                 const io::clock::SystemClock& clock, ReadyQueue& ready, const boost::asio::any_io_executor& executor)
     : deps_{.authorizer = authorizer,
             .dispatcher = dispatcher,
             .links = links,
@@ -91,8 +91,8 @@ Ingress::Ingress(const IngressConfig& config, Authorizer& authorizer, router::Di
       warm_up_secret_(config.warm_up_secret),
       sweep_(executor) {}
 
-void Ingress::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange, wire::RequestKind kind,
-                     Caller caller) {
+void Ingress::handle(io::http::HttpRequest request, std::shared_ptr<io::http::HttpExchange> exchange,
+                     wire::RequestKind kind, access::Caller caller) {
     openai::ApiResult<openai::Scan> scanned = openai::Scan{};
     if (!hash_only_) scanned = openai::scan(request.body);
     if (!scanned) return exchange->push_answer(to_response(scanned.error()));
@@ -103,7 +103,7 @@ void Ingress::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> 
     if (model.empty()) return exchange->push_answer(to_response(openai::missing("model")));
 
     const WallTime wall = deps_.clock.wall();
-    const auto warm_up = warm_up_target(request, warm_up_secret_);
+    const auto warm_up = replica::warm_up_target(request, warm_up_secret_);
     if (!warm_up) {
         const auto admitted = deps_.authorizer.admit(caller, model, scan.prompt_tokens_estimate);
         if (!admitted) return exchange->push_answer(to_response(admitted.error()));
@@ -112,7 +112,7 @@ void Ingress::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> 
         openai::pick_session(request.headers.find("x-session-id").value_or(std::string_view{}), scan);
     const std::uint64_t prefix_hash = hash64(as_bytes(scan.leading));
     wire::Open open = make_open(request, kind, scan, std::move(model), std::move(caller), wall);
-    PassedFields passed = passed_fields(request.headers);
+    attach::PassedFields passed = attach::passed_fields(request.headers);
     fields_left_out_ += passed.left_out;
     for (wire::HeaderField& field : passed.fields) open.headers.push_back(std::move(field));
     // From here on the scan's views are void.
@@ -134,7 +134,7 @@ void Ingress::handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> 
 
 void Ingress::sweep_later() {
     // A quarter of the shortest, so that none is late by more than that.
-    const gateway::Config& config = deps_.config;
+    const exa::gateway::Config& config = deps_.config;
     const Duration shortest = std::min({config.first_byte_timeout, config.idle_timeout, config.suspect_timeout});
     sweep_.expires_after(std::clamp<Duration>(shortest / 4, std::chrono::milliseconds(5), std::chrono::seconds(1)));
     sweep_.async_wait([this](const boost::system::error_code& code) {
@@ -146,4 +146,4 @@ void Ingress::sweep_later() {
     });
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::gateway

@@ -23,13 +23,13 @@
 #include "io/link/pool.h"
 #include "router/dispatcher.h"
 
-namespace exa::app {
+namespace exa::app::gateway {
 
 // Names the model of a request to an ingress that does not read bodies.
 inline constexpr std::string_view model_header = "x-model";
 
 struct IngressConfig {
-    gateway::Config request;
+    exa::gateway::Config request;
     // Requests are not read: the model is that of model_header, or the only one, the session that of x-session-id.
     bool hash_only = false;
     // What a request must carry in x-exaserve-warm-up, before a space and a replica's id, to reach a replica of this
@@ -40,9 +40,9 @@ struct IngressConfig {
 // Belongs to one data-plane thread, like everything it refers to.
 class Ingress {
   public:
-    Ingress(const IngressConfig& config, Authorizer& authorizer, router::Dispatcher& dispatcher, io::LinkPool& links,
-            Receiver& receiver, ViewReader& view, const io::SystemClock& clock, ReadyQueue& ready,
-            const boost::asio::any_io_executor& executor);
+    Ingress(const IngressConfig& config, access::Authorizer& authorizer, router::Dispatcher& dispatcher,
+            io::link::LinkPool& links, Receiver& receiver, shared::ViewReader& view,
+            const io::clock::SystemClock& clock, ReadyQueue& ready, const boost::asio::any_io_executor& executor);
 
     // Goes away when every request that was handled before this call is answered; later ones are not waited for.
     std::weak_ptr<const void> close_epoch() { return std::exchange(epoch_, std::make_shared<Epoch>()); }
@@ -54,8 +54,8 @@ class Ingress {
     void on_end(std::function<void()> handler) { deps_.on_end = std::move(handler); }
 
     // Answers one request for an answer of a model, whatever happens.
-    void handle(io::HttpRequest request, std::shared_ptr<io::HttpExchange> exchange, wire::RequestKind kind,
-                Caller caller);
+    void handle(io::http::HttpRequest request, std::shared_ptr<io::http::HttpExchange> exchange, wire::RequestKind kind,
+                access::Caller caller);
 
   private:
     struct Epoch {};
@@ -73,4 +73,4 @@ class Ingress {
     std::uint64_t fields_left_out_ = 0;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::gateway

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace exa::app {
+namespace exa::app::gateway {
 
 class Runnable {
   public:
@@ -56,4 +56,4 @@ class ReadyQueue {
     bool streams_ = false;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::gateway

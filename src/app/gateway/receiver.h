@@ -20,39 +20,39 @@
 #include "io/link/inbound_stream.h"
 #include "wire/link_messages.h"
 
-namespace exa::app {
+namespace exa::app::gateway {
 
 // Belongs to one data-plane thread, and so do its replies.
 class Receiver {
   public:
     // Null `kv`: this peer keeps no KV cache for others.
-    Receiver(std::shared_ptr<LocalReplicas> replicas, KvReplicatorThread* kv, ReadyQueue& ready,
+    Receiver(std::shared_ptr<replica::LocalReplicas> replicas, kv::KvReplicatorThread* kv, ReadyQueue& ready,
              const boost::asio::any_io_executor& executor)
         : replicas_(std::move(replicas)),
           kv_(kv),
           ready_(ready),
-          context_{executor, std::make_shared<ReceiverStats>(), std::make_shared<Mailbox>(executor)} {}
+          context_{executor, std::make_shared<replica::ReceiverStats>(), std::make_shared<shared::Mailbox>(executor)} {}
 
     // The answer, as Backend::open() gives it; that this peer cannot take the request is an end without a head.
-    std::shared_ptr<ReplyReader> open(const wire::Open& open);
+    std::shared_ptr<replica::ReplyReader> open(const wire::Open& open);
 
     // A replica of this peer that would take a request for `model`.
     std::optional<ReplicaId> find_ready(std::string_view model, std::string_view tenant) const;
 
     // Answers a request, or a question about KV, that came over a link.
-    void serve(wire::Open open, std::shared_ptr<io::InboundStream> stream);
+    void serve(wire::Open open, std::shared_ptr<io::link::InboundStream> stream);
 
-    const ReceiverStats& stats() const { return *context_.stats; }
+    const replica::ReceiverStats& stats() const { return *context_.stats; }
 
   private:
-    std::shared_ptr<ReplyReader> answer_kv(const wire::Open& open, io::InboundStream& stream);
+    std::shared_ptr<replica::ReplyReader> answer_kv(const wire::Open& open, io::link::InboundStream& stream);
 
-    std::shared_ptr<LocalReplicas> replicas_;
-    KvReplicatorThread* kv_;
+    std::shared_ptr<replica::LocalReplicas> replicas_;
+    kv::KvReplicatorThread* kv_;
     ReadyQueue& ready_;
-    ReplyContext context_;
+    replica::ReplyContext context_;
     std::atomic<std::uint32_t> kv_answers_now_ = 0;
     std::unordered_set<std::shared_ptr<ReplyWriter>> writers_;  // under way
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::gateway

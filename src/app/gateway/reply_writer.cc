@@ -4,9 +4,9 @@
 #include <utility>
 #include <variant>
 
-namespace exa::app {
+namespace exa::app::gateway {
 
-ReplyWriter::ReplyWriter(std::shared_ptr<io::InboundStream> stream, std::shared_ptr<ReplyReader> reply,
+ReplyWriter::ReplyWriter(std::shared_ptr<io::link::InboundStream> stream, std::shared_ptr<replica::ReplyReader> reply,
                          ReadyQueue& ready, std::atomic<std::uint32_t>& running)
     : stream_(std::move(stream)), reply_(std::move(reply)), ready_(ready), running_(running) {
     running_.fetch_add(1);
@@ -61,15 +61,15 @@ bool ReplyWriter::send_what_goes() {
     return false;
 }
 
-bool ReplyWriter::send(ReplyPart part) {
+bool ReplyWriter::send(replica::ReplyPart part) {
     if (auto* data = std::get_if<wire::Data>(&part)) {
         sent_data_ = true;
         return stream_->push_data(std::move(*data)).has_value();
     }
-    if (auto* shared = std::get_if<SharedBytes>(&part))
+    if (auto* shared = std::get_if<replica::SharedBytes>(&part))
         return stream_->push_shared(shared->bytes, std::move(shared->owner)).has_value();
     if (auto* head = std::get_if<wire::Head>(&part)) return stream_->push_head(*head).has_value();
     return stream_->push_end(std::get<wire::End>(std::move(part))).has_value();
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::gateway

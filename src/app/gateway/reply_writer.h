@@ -11,13 +11,13 @@
 #include "app/replica/reply.h"
 #include "io/link/inbound_stream.h"
 
-namespace exa::app {
+namespace exa::app::gateway {
 
 class ReplyWriter final : public Runnable, public std::enable_shared_from_this<ReplyWriter> {
   public:
     // `running` counts the writers of a peer.
-    ReplyWriter(std::shared_ptr<io::InboundStream> stream, std::shared_ptr<ReplyReader> reply, ReadyQueue& ready,
-                std::atomic<std::uint32_t>& running);
+    ReplyWriter(std::shared_ptr<io::link::InboundStream> stream, std::shared_ptr<replica::ReplyReader> reply,
+                ReadyQueue& ready, std::atomic<std::uint32_t>& running);
     ~ReplyWriter();
     ReplyWriter(const ReplyWriter&) = delete;
     ReplyWriter& operator=(const ReplyWriter&) = delete;
@@ -30,15 +30,15 @@ class ReplyWriter final : public Runnable, public std::enable_shared_from_this<R
   private:
     // False when nothing more is to be sent.
     bool send_what_goes();
-    bool send(ReplyPart part);
+    bool send(replica::ReplyPart part);
 
-    const std::shared_ptr<io::InboundStream> stream_;
-    const std::shared_ptr<ReplyReader> reply_;
+    const std::shared_ptr<io::link::InboundStream> stream_;
+    const std::shared_ptr<replica::ReplyReader> reply_;
     ReadyQueue& ready_;
     std::atomic<std::uint32_t>& running_;
     std::function<void(const std::shared_ptr<ReplyWriter>&)> on_end_;
-    std::optional<ReplyPart> waiting_;  // for room on the link, or credit
-    bool sent_data_ = false;            // since the reply last had nothing
+    std::optional<replica::ReplyPart> waiting_;  // for room on the link, or credit
+    bool sent_data_ = false;                     // since the reply last had nothing
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::gateway

@@ -10,22 +10,22 @@
 #include "app/gateway/responses.h"
 #include "io/errc.h"
 
-namespace exa::app {
+namespace exa::app::gateway {
 
 namespace asio = boost::asio;
 
 namespace {
 
-gateway::OpenFailure open_failure_of(const std::error_code& code) {
-    if (code == io::errc::too_large) return gateway::OpenFailure::too_large;
-    if (code == io::errc::broken) return gateway::OpenFailure::link_broken;
-    if (code == io::errc::too_many || code == io::errc::system) return gateway::OpenFailure::local_limit;
-    return gateway::OpenFailure::connect_failed;
+exa::gateway::OpenFailure open_failure_of(const std::error_code& code) {
+    if (code == io::errc::too_large) return exa::gateway::OpenFailure::too_large;
+    if (code == io::errc::broken) return exa::gateway::OpenFailure::link_broken;
+    if (code == io::errc::too_many || code == io::errc::system) return exa::gateway::OpenFailure::local_limit;
+    return exa::gateway::OpenFailure::connect_failed;
 }
 
 }  // namespace
 
-RequestDriver::RequestDriver(RequestDeps& deps, std::shared_ptr<io::HttpExchange> exchange, wire::Open open,
+RequestDriver::RequestDriver(RequestDeps& deps, std::shared_ptr<io::http::HttpExchange> exchange, wire::Open open,
                              std::shared_ptr<const void> hold)
     : deps_(deps),
       exchange_(std::move(exchange)),
@@ -36,9 +36,9 @@ RequestDriver::~RequestDriver() {
     drop_reply();
 }
 
-void RequestDriver::start(const gateway::RoutingHints& hints) {
+void RequestDriver::start(const exa::gateway::RoutingHints& hints) {
     exchange_->listen(shared_from_this());
-    step([&](gateway::Actions& actions) {
+    step([&](exa::gateway::Actions& actions) {
         refresh_view();
         request_.start(now_, hints, actions);
     });
@@ -47,24 +47,24 @@ void RequestDriver::start(const gateway::RoutingHints& hints) {
 void RequestDriver::start_at(ReplicaId replica, bool charged) {
     charged_ = charged;
     exchange_->listen(shared_from_this());
-    step([&](gateway::Actions& actions) { request_.start_at(replica, actions); });
+    step([&](exa::gateway::Actions& actions) { request_.start_at(replica, actions); });
 }
 
 void RequestDriver::check(TimePoint now) {
     if (now < request_.next_timeout()) return;
-    step([&](gateway::Actions& actions) {
+    step([&](exa::gateway::Actions& actions) {
         refresh_view();
         request_.handle_timeout(now, actions);
     });
 }
 
 void RequestDriver::run() {
-    if (exchange_ && reply_) step([](gateway::Actions&) {});
+    if (exchange_ && reply_) step([](exa::gateway::Actions&) {});
 }
 
 void RequestDriver::client_left() {
     client_gone_ = true;
-    if (!in_step_ && exchange_) step([](gateway::Actions&) {});
+    if (!in_step_ && exchange_) step([](exa::gateway::Actions&) {});
 }
 
 void RequestDriver::drained() {
@@ -75,7 +75,7 @@ template <class Event>
 void RequestDriver::step(Event event) {
     const auto self = shared_from_this();
     now_ = deps_.clock.now();
-    gateway::Actions actions = std::exchange(deps_.actions, {});
+    exa::gateway::Actions actions = std::exchange(deps_.actions, {});
     in_step_ = true;
     event(actions);
     do {
@@ -90,40 +90,40 @@ void RequestDriver::step(Event event) {
     deps_.actions = std::move(actions);
 }
 
-void RequestDriver::carry_out(gateway::Actions& actions) {
+void RequestDriver::carry_out(exa::gateway::Actions& actions) {
     // Opening may append to the actions, so that nothing of one is used after that.
     for (std::size_t i = 0; i < actions.size(); ++i) {
-        gateway::Action& action = actions[i];
-        if (auto* body = std::get_if<gateway::SendBody>(&action)) {
+        exa::gateway::Action& action = actions[i];
+        if (auto* body = std::get_if<exa::gateway::SendBody>(&action)) {
             exchange_->push_body(std::move(body->bytes));
-        } else if (auto* head = std::get_if<gateway::SendHead>(&action)) {
+        } else if (auto* head = std::get_if<exa::gateway::SendHead>(&action)) {
             send_head(std::move(*head));
-        } else if (std::holds_alternative<gateway::SendEnd>(action)) {
+        } else if (std::holds_alternative<exa::gateway::SendEnd>(action)) {
             exchange_->push_end();
-        } else if (std::holds_alternative<gateway::OpenLocal>(action)) {
+        } else if (std::holds_alternative<exa::gateway::OpenLocal>(action)) {
             note_attempt();
             take_reply(deps_.receiver.open(request_.open()));
-        } else if (const auto* open = std::get_if<gateway::OpenStream>(&action)) {
+        } else if (const auto* open = std::get_if<exa::gateway::OpenStream>(&action)) {
             note_attempt();
             open_stream(open->attempt, actions);
-        } else if (std::holds_alternative<gateway::Cancel>(action)) {
+        } else if (std::holds_alternative<exa::gateway::Cancel>(action)) {
             drop_reply();
-        } else if (const auto* failed = std::get_if<gateway::SendError>(&action)) {
+        } else if (const auto* failed = std::get_if<exa::gateway::SendError>(&action)) {
             exchange_->push_answer(to_response(failed->error));
         } else {
-            finish(std::get<gateway::Done>(action));
+            finish(std::get<exa::gateway::Done>(action));
         }
     }
     actions.clear();
 }
 
-bool RequestDriver::take_part(gateway::Actions& actions) {
+bool RequestDriver::take_part(exa::gateway::Actions& actions) {
     if (!reply_) return false;
     if (exchange_->is_full()) {
         request_.handle_client_slow();
         return false;
     }
-    const gateway::AttemptNumber attempt = request_.attempt_number();
+    const exa::gateway::AttemptNumber attempt = request_.attempt_number();
     auto part = reply_->poll();
     if (!part) {
         if (request_.started() && request_.attempt().local) deps_.ready.note_stream();
@@ -144,7 +144,7 @@ bool RequestDriver::take_part(gateway::Actions& actions) {
     return true;
 }
 
-void RequestDriver::open_stream(gateway::AttemptNumber attempt, gateway::Actions& actions) {
+void RequestDriver::open_stream(exa::gateway::AttemptNumber attempt, exa::gateway::Actions& actions) {
     const router::Attempt& to = request_.attempt();
     if (auto opened = deps_.links.try_open(to.link, to.peer, request_.open()))
         return take_opened(attempt, std::move(*opened), actions);
@@ -152,32 +152,33 @@ void RequestDriver::open_stream(gateway::AttemptNumber attempt, gateway::Actions
         deps_.executor, [self = shared_from_this(), attempt] { return self->open_later(attempt); }, asio::detached);
 }
 
-asio::awaitable<void> RequestDriver::open_later(gateway::AttemptNumber attempt) {
+asio::awaitable<void> RequestDriver::open_later(exa::gateway::AttemptNumber attempt) {
     const auto self = shared_from_this();
     auto opened = co_await deps_.links.open(request_.attempt().link, request_.attempt().peer, request_.open());
     // The request may be over, or elsewhere: then nobody waits for the stream.
     if (!exchange_ || attempt != request_.attempt_number()) co_return;
-    step([&](gateway::Actions& actions) { take_opened(attempt, std::move(opened), actions); });
+    step([&](exa::gateway::Actions& actions) { take_opened(attempt, std::move(opened), actions); });
 }
 
-void RequestDriver::take_opened(gateway::AttemptNumber attempt, Result<std::shared_ptr<io::OutboundStream>> opened,
-                                gateway::Actions& actions) {
+void RequestDriver::take_opened(exa::gateway::AttemptNumber attempt,
+                                Result<std::shared_ptr<io::link::OutboundStream>> opened,
+                                exa::gateway::Actions& actions) {
     if (opened) {
         request_.handle_opened(attempt);
-        take_reply(reply_of(std::move(opened).value()));
+        take_reply(replica::reply_of(std::move(opened).value()));
         return;
     }
     refresh_view();
     request_.handle_open_failed(now_, attempt, open_failure_of(opened.error().code), opened.error().message(), actions);
 }
 
-void RequestDriver::take_reply(std::shared_ptr<ReplyReader> reply) {
+void RequestDriver::take_reply(std::shared_ptr<replica::ReplyReader> reply) {
     reply_ = std::move(reply);
     reply_->on_ready([this] { deps_.ready.add(shared_from_this()); });
 }
 
-void RequestDriver::send_head(gateway::SendHead head) {
-    io::HttpHeaders fields;
+void RequestDriver::send_head(exa::gateway::SendHead head) {
+    io::http::HttpHeaders fields;
     fields.add("content-type", head.content_type);
     fields.add("x-exaserve-replica", to_string(head.replica));
     if (!head.session_token.empty()) fields.add("x-session-id", head.session_token);
@@ -193,7 +194,7 @@ void RequestDriver::drop_reply() {
     reply_.reset();
 }
 
-void RequestDriver::finish(const gateway::Done& done) {
+void RequestDriver::finish(const exa::gateway::Done& done) {
     deps_.failed += done.failed;
     if (charged_) deps_.authorizer.spend(open().tenant, done.answer_tokens);
     // An answer without its end is cut.
@@ -210,4 +211,4 @@ void RequestDriver::note_attempt() {
     exchange_->note(notes::attempts, std::to_string(attempt.number));
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::gateway

@@ -23,40 +23,40 @@
 #include "io/link/pool.h"
 #include "router/dispatcher.h"
 
-namespace exa::app {
+namespace exa::app::gateway {
 
 // What the requests of one data-plane thread need.
 struct RequestDeps {
-    Authorizer& authorizer;
+    access::Authorizer& authorizer;
     router::Dispatcher& dispatcher;
-    io::LinkPool& links;
+    io::link::LinkPool& links;
     Receiver& receiver;
-    ViewReader& view;
-    const io::SystemClock& clock;
+    shared::ViewReader& view;
+    const io::clock::SystemClock& clock;
     ReadyQueue& ready;
     boost::asio::any_io_executor executor;
-    gateway::Config config;
-    std::function<void()> on_end{};  // of each
-    std::uint64_t failed = 0;        // ended in a 5xx, or broke in the middle
-    gateway::Actions actions{};      // empty between steps; kept for its memory
+    exa::gateway::Config config;
+    std::function<void()> on_end{};   // of each
+    std::uint64_t failed = 0;         // ended in a 5xx, or broke in the middle
+    exa::gateway::Actions actions{};  // empty between steps; kept for its memory
 };
 
 using RequestHook = boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
 class RequestDriver final : public Runnable,
-                            public io::AnswerListener,
+                            public io::http::AnswerListener,
                             public RequestHook,
                             public std::enable_shared_from_this<RequestDriver> {
   public:
     // `open` is what every attempt sends. `hold` is kept until the client has its answer.
-    RequestDriver(RequestDeps& deps, std::shared_ptr<io::HttpExchange> exchange, wire::Open open,
+    RequestDriver(RequestDeps& deps, std::shared_ptr<io::http::HttpExchange> exchange, wire::Open open,
                   std::shared_ptr<const void> hold);
     ~RequestDriver() override;
 
     const wire::Open& open() const { return request_.open(); }
 
     // Begins, with one of these. The first charges the tenant at the end.
-    void start(const gateway::RoutingHints& hints);
+    void start(const exa::gateway::RoutingHints& hints);
     // At a replica of this peer, or not at all.
     void start_at(ReplicaId replica, bool charged);
 
@@ -71,30 +71,30 @@ class RequestDriver final : public Runnable,
     // Runs `event`, which appends to the actions it is given, and carries out what follows until the request waits.
     template <class Event>
     void step(Event event);
-    void carry_out(gateway::Actions& actions);
+    void carry_out(exa::gateway::Actions& actions);
     // Takes the next part of the reply. False: there is none, or the client is slow.
-    bool take_part(gateway::Actions& actions);
-    void open_stream(gateway::AttemptNumber attempt, gateway::Actions& actions);
-    boost::asio::awaitable<void> open_later(gateway::AttemptNumber attempt);
-    void take_opened(gateway::AttemptNumber attempt, Result<std::shared_ptr<io::OutboundStream>> opened,
-                     gateway::Actions& actions);
-    void take_reply(std::shared_ptr<ReplyReader> reply);
-    void send_head(gateway::SendHead head);
+    bool take_part(exa::gateway::Actions& actions);
+    void open_stream(exa::gateway::AttemptNumber attempt, exa::gateway::Actions& actions);
+    boost::asio::awaitable<void> open_later(exa::gateway::AttemptNumber attempt);
+    void take_opened(exa::gateway::AttemptNumber attempt, Result<std::shared_ptr<io::link::OutboundStream>> opened,
+                     exa::gateway::Actions& actions);
+    void take_reply(std::shared_ptr<replica::ReplyReader> reply);
+    void send_head(exa::gateway::SendHead head);
     void drop_reply();
-    void finish(const gateway::Done& done);
+    void finish(const exa::gateway::Done& done);
     void note_attempt();
     // The dispatcher's view, before what may end an attempt.
     void refresh_view() { deps_.dispatcher.handle_view(deps_.view.load()->routing); }
 
     RequestDeps& deps_;
-    std::shared_ptr<io::HttpExchange> exchange_;  // null: it is over
+    std::shared_ptr<io::http::HttpExchange> exchange_;  // null: it is over
     const std::shared_ptr<const void> hold_;
-    gateway::Request request_;
-    std::shared_ptr<ReplyReader> reply_;  // null while there is none
-    TimePoint now_{};                     // of the current step: the clock is read once for all that one wake-up brings
+    exa::gateway::Request request_;
+    std::shared_ptr<replica::ReplyReader> reply_;  // null while there is none
+    TimePoint now_{};  // of the current step: the clock is read once for all that one wake-up brings
     bool charged_ = true;
     bool in_step_ = false;
     bool client_gone_ = false;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::gateway

@@ -1,9 +1,9 @@
 #include "app/gateway/responses.h"
 
-namespace exa::app {
+namespace exa::app::gateway {
 
-io::HttpResponse to_response(const openai::ApiError& error) {
-    io::HttpResponse response;
+io::http::HttpResponse to_response(const openai::ApiError& error) {
+    io::http::HttpResponse response;
     response.status = error.status;
     response.headers.add("content-type", "application/json");
     for (const openai::Header& header : error.headers()) response.headers.add(header.name, header.value);
@@ -11,4 +11,4 @@ io::HttpResponse to_response(const openai::ApiError& error) {
     return response;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::gateway

@@ -4,8 +4,8 @@
 #include "io/http/message.h"
 #include "openai/error.h"
 
-namespace exa::app {
+namespace exa::app::gateway {
 
-io::HttpResponse to_response(const openai::ApiError& error);
+io::http::HttpResponse to_response(const openai::ApiError& error);
 
-}  // namespace exa::app
+}  // namespace exa::app::gateway

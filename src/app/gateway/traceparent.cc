@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-namespace exa::app {
+namespace exa::app::gateway {
 
 namespace {
 
@@ -42,22 +42,22 @@ std::optional<std::string_view> trace_id(std::string_view traceparent) {
     return trace;
 }
 
-std::optional<std::string_view> trace_id(const io::HttpHeaders& headers) {
+std::optional<std::string_view> trace_id(const io::http::HttpHeaders& headers) {
     std::optional<std::string_view> parent;
     for (const auto& [name, value] : headers) {
-        if (!io::equal_without_case(name, "traceparent")) continue;
+        if (!io::http::equal_without_case(name, "traceparent")) continue;
         if (parent) return std::nullopt;
         parent = value;
     }
     return parent && parent->size() <= wire::header_value_bytes_max ? trace_id(*parent) : std::nullopt;
 }
 
-std::vector<wire::HeaderField> trace_fields(const io::HttpHeaders& headers) {
+std::vector<wire::HeaderField> trace_fields(const io::http::HttpHeaders& headers) {
     if (!trace_id(headers)) return {};
     std::vector<wire::HeaderField> fields{{"traceparent", std::string(*headers.find("traceparent"))}};
     std::string state;
     for (const auto& [name, value] : headers)
-        if (!value.empty() && io::equal_without_case(name, "tracestate"))
+        if (!value.empty() && io::http::equal_without_case(name, "tracestate"))
             state.append(state.empty() ? "" : ",").append(value);
     const bool printable = std::ranges::all_of(state, [](char c) { return (c >= ' ' && c <= '~') || c == '\t'; });
     if (!state.empty() && state.size() <= state_bytes_max && printable)
@@ -65,4 +65,4 @@ std::vector<wire::HeaderField> trace_fields(const io::HttpHeaders& headers) {
     return fields;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::gateway

@@ -4,11 +4,11 @@
 #include <mutex>
 #include <utility>
 
-namespace exa::app {
+namespace exa::app::kv {
 
 // A load that peers take part in.
 struct KvChainFetch::Assembly {
-    std::vector<kv::SegmentKey> keys;
+    std::vector<exa::kv::SegmentKey> keys;
     std::vector<bool> held;  // on the disk
     KvSink sink;
 
@@ -20,8 +20,8 @@ struct KvChainFetch::Assembly {
     std::size_t next = 0;  // of the thread at work
 
     struct Next {
-        bool is_pending = false;    // it may come yet
-        kv::SealedSegment segment;  // null: it does not come
+        bool is_pending = false;         // it may come yet
+        exa::kv::SealedSegment segment;  // null: it does not come
     };
     // What peers have brought for the next place; if that is pending, nobody is at work any more.
     Next take_next() {
@@ -41,15 +41,15 @@ struct KvChainFetch::Assembly {
     }
 };
 
-void KvChainFetch::load(std::vector<kv::SegmentKey> keys, KvSink sink, const kv::FetchTerms& terms) {
+void KvChainFetch::load(std::vector<exa::kv::SegmentKey> keys, KvSink sink, const exa::kv::FetchTerms& terms) {
     ++counters_.loads;
     if (writer_.is_closed()) {
         sink(nullptr);
         return;
     }
-    std::vector<kv::SealedSegment> found = memory_.find_run(keys);
+    std::vector<exa::kv::SealedSegment> found = memory_.find_run(keys);
     counters_.hits_memory += found.size();
-    for (kv::SealedSegment& segment : found)
+    for (exa::kv::SealedSegment& segment : found)
         if (!sink(std::move(segment))) return;
     if (found.size() == keys.size()) {
         sink(nullptr);
@@ -70,10 +70,10 @@ void KvChainFetch::load(std::vector<kv::SegmentKey> keys, KvSink sink, const kv:
         sink(nullptr);
 }
 
-void KvChainFetch::load_from_disk(std::vector<kv::SegmentKey> keys, const KvSink& sink, const kv::FetchTerms& terms,
-                                  const std::stop_token& stopping) {
+void KvChainFetch::load_from_disk(std::vector<exa::kv::SegmentKey> keys, const KvSink& sink,
+                                  const exa::kv::FetchTerms& terms, const std::stop_token& stopping) {
     for (std::size_t i = 0; i < keys.size(); ++i) {
-        kv::SealedSegment segment = stopping.stop_requested() ? nullptr : lookup_.find(keys[i], stopping);
+        exa::kv::SealedSegment segment = stopping.stop_requested() ? nullptr : lookup_.find(keys[i], stopping);
         if (segment) {
             if (!sink(std::move(segment))) return;
             continue;
@@ -89,9 +89,10 @@ void KvChainFetch::load_from_disk(std::vector<kv::SegmentKey> keys, const KvSink
     sink(nullptr);
 }
 
-void KvChainFetch::load_with_peers(std::vector<kv::SegmentKey> keys, KvSink sink, const kv::FetchTerms& terms) {
+void KvChainFetch::load_with_peers(std::vector<exa::kv::SegmentKey> keys, KvSink sink,
+                                   const exa::kv::FetchTerms& terms) {
     const auto assembly = std::make_shared<Assembly>();
-    for (const kv::SegmentKey& key : keys) assembly->held.push_back(disk_ && disk_->has(wall_(), key));
+    for (const exa::kv::SegmentKey& key : keys) assembly->held.push_back(disk_ && disk_->has(wall_(), key));
     assembly->keys = std::move(keys);
     assembly->sink = std::move(sink);
     peers_->load(assembly->keys, assembly->held, terms,
@@ -120,7 +121,7 @@ bool KvChainFetch::accept(const std::shared_ptr<Assembly>& assembly, KvPeers::Ar
 
 void KvChainFetch::assemble(const std::shared_ptr<Assembly>& assembly, const std::stop_token& stopping) {
     for (; assembly->next < assembly->keys.size() && !stopping.stop_requested(); ++assembly->next) {
-        kv::SealedSegment segment;
+        exa::kv::SealedSegment segment;
         if (assembly->held[assembly->next]) {
             segment = lookup_.find(assembly->keys[assembly->next], stopping);
         } else {
@@ -140,12 +141,12 @@ void KvChainFetch::assemble(const std::shared_ptr<Assembly>& assembly, const std
     assembly->sink(nullptr);
 }
 
-void KvChainFetch::keep(const kv::SealedSegment& segment) {
-    const auto head = kv::parse_segment(segment->view());
+void KvChainFetch::keep(const exa::kv::SealedSegment& segment) {
+    const auto head = exa::kv::parse_segment(segment->view());
     if (!head) return;
     // A value may be written over, and what is in memory is not looked for on the disk.
-    if (head.value().kind == kv::SegmentKind::segment) memory_.put(head.value().key, segment);
+    if (head.value().kind == exa::kv::SegmentKind::segment) memory_.put(head.value().key, segment);
     writer_.keep(head.value(), segment);
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::kv

@@ -21,15 +21,15 @@
 #include "io/store/segment_store.h"
 #include "kv/segment.h"
 
-namespace exa::app {
+namespace exa::app::kv {
 
 // Thread-safe.
 class KvChainFetch {
   public:
     using WallClock = std::function<WallTime()>;
 
-    KvChainFetch(KvMemory& memory, KvWriteBehind& writer, KvLookup& lookup, io::SegmentStore* disk, WorkQueue& workers,
-                 WallClock wall, KvCounters& counters)
+    KvChainFetch(KvMemory& memory, KvWriteBehind& writer, KvLookup& lookup, io::store::SegmentStore* disk,
+                 shared::WorkQueue& workers, WallClock wall, KvCounters& counters)
         : memory_(memory),
           writer_(writer),
           lookup_(lookup),
@@ -41,27 +41,27 @@ class KvChainFetch {
     // Once, before anything is loaded.
     void set_peers(KvPeers& peers) { peers_ = &peers; }
 
-    void load(std::vector<kv::SegmentKey> keys, KvSink sink, const kv::FetchTerms& terms);
+    void load(std::vector<exa::kv::SegmentKey> keys, KvSink sink, const exa::kv::FetchTerms& terms);
     // What came from a peer or the cold tier is in memory and stored like what was made here.
-    void keep(const kv::SealedSegment& segment);
+    void keep(const exa::kv::SealedSegment& segment);
 
   private:
     struct Assembly;
 
-    void load_from_disk(std::vector<kv::SegmentKey> keys, const KvSink& sink, const kv::FetchTerms& terms,
+    void load_from_disk(std::vector<exa::kv::SegmentKey> keys, const KvSink& sink, const exa::kv::FetchTerms& terms,
                         const std::stop_token& stopping);
-    void load_with_peers(std::vector<kv::SegmentKey> keys, KvSink sink, const kv::FetchTerms& terms);
+    void load_with_peers(std::vector<exa::kv::SegmentKey> keys, KvSink sink, const exa::kv::FetchTerms& terms);
     bool accept(const std::shared_ptr<Assembly>& assembly, KvPeers::Arrival arrival);
     void assemble(const std::shared_ptr<Assembly>& assembly, const std::stop_token& stopping);
 
     KvMemory& memory_;
     KvWriteBehind& writer_;
     KvLookup& lookup_;
-    io::SegmentStore* const disk_;  // null: none
-    WorkQueue& workers_;
+    io::store::SegmentStore* const disk_;  // null: none
+    shared::WorkQueue& workers_;
     const WallClock wall_;
     KvCounters& counters_;
     KvPeers* peers_ = nullptr;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::kv

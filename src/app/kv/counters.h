@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace exa::app {
+namespace exa::app::kv {
 
 // Thread-safe; the meanings are those of KvStats.
 struct KvCounters {
@@ -24,4 +24,4 @@ struct KvCounters {
     Counter scrub_rounds = 0;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::kv

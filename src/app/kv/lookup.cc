@@ -2,18 +2,18 @@
 
 #include <utility>
 
-namespace exa::app {
+namespace exa::app::kv {
 
-std::vector<kv::Item> KvLookup::items(std::span<const kv::SegmentKey> keys) {
-    std::vector<kv::Item> items;
+std::vector<exa::kv::Item> KvLookup::items(std::span<const exa::kv::SegmentKey> keys) {
+    std::vector<exa::kv::Item> items;
     if (disk_ != nullptr) items = disk_->lookup(wall_(), keys);
     for (std::size_t i = items.size(); i < keys.size(); ++i) items.push_back({keys[i]});
-    for (kv::Item& item : items) {
+    for (exa::kv::Item& item : items) {
         if (item.bytes > 0) continue;
         if (const auto segment = memory_.find(item.key)) item.bytes = static_cast<std::uint32_t>(segment->size());
     }
     values_.with([&](const KvValues& values) {
-        for (kv::Item& item : items) {
+        for (exa::kv::Item& item : items) {
             const auto value = values.find(item.key);
             if (value && value->stamp > item.stamp) item = *value;
         }
@@ -21,7 +21,7 @@ std::vector<kv::Item> KvLookup::items(std::span<const kv::SegmentKey> keys) {
     return items;
 }
 
-KvLookup::Place KvLookup::locate(const kv::SegmentKey& key) const {
+KvLookup::Place KvLookup::locate(const exa::kv::SegmentKey& key) const {
     Place place;
     if (disk_ != nullptr) place.disk = disk_->find(key);
     place.memory = memory_.contains(key);
@@ -29,7 +29,7 @@ KvLookup::Place KvLookup::locate(const kv::SegmentKey& key) const {
     return place;
 }
 
-kv::SealedSegment KvLookup::find(const kv::SegmentKey& key, const std::stop_token& stopping) {
+exa::kv::SealedSegment KvLookup::find(const exa::kv::SegmentKey& key, const std::stop_token& stopping) {
     if (!writer_.bring_forward(key, stopping)) return nullptr;
     {
         std::unique_lock lock(mutex_);
@@ -41,12 +41,12 @@ kv::SealedSegment KvLookup::find(const kv::SegmentKey& key, const std::stop_toke
         if (disk_ == nullptr) return nullptr;
         reading_.insert(key);
     }
-    kv::SealedSegment segment = disk_->get(wall_(), key);
+    exa::kv::SealedSegment segment = disk_->get(wall_(), key);
     if (segment) {
         ++counters_.hits_disk;
-        const auto head = kv::parse_segment(segment->view());
+        const auto head = exa::kv::parse_segment(segment->view());
         // A value may be written over, and what is in memory is not looked for on the disk.
-        if (head && head.value().kind == kv::SegmentKind::segment) memory_.put(key, segment);
+        if (head && head.value().kind == exa::kv::SegmentKind::segment) memory_.put(key, segment);
     }
     {
         const std::lock_guard lock(mutex_);
@@ -56,13 +56,13 @@ kv::SealedSegment KvLookup::find(const kv::SegmentKey& key, const std::stop_toke
     return segment;
 }
 
-kv::SealedSegment KvLookup::find_value(const kv::SegmentKey& key) {
-    kv::SealedSegment segment;
+exa::kv::SealedSegment KvLookup::find_value(const exa::kv::SegmentKey& key) {
+    exa::kv::SealedSegment segment;
     values_.with([&](KvValues& values) { segment = values.get(key); });
     if (!segment || disk_ == nullptr) return segment;
     const auto stored = disk_->find(key);
-    const auto head = kv::parse_segment(segment->view());
+    const auto head = exa::kv::parse_segment(segment->view());
     return stored && head && stored->stamp > head.value().stamp ? nullptr : segment;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::kv

@@ -2,15 +2,15 @@
 
 #include <utility>
 
-namespace exa::app {
+namespace exa::app::kv {
 
-kv::SealedSegment KvMemory::find(const kv::SegmentKey& key) {
+exa::kv::SealedSegment KvMemory::find(const exa::kv::SegmentKey& key) {
     const std::lock_guard lock(mutex_);
     return use(key);
 }
 
-std::vector<kv::SealedSegment> KvMemory::find_run(std::span<const kv::SegmentKey> keys) {
-    std::vector<kv::SealedSegment> found;
+std::vector<exa::kv::SealedSegment> KvMemory::find_run(std::span<const exa::kv::SegmentKey> keys) {
+    std::vector<exa::kv::SealedSegment> found;
     const std::lock_guard lock(mutex_);
     while (found.size() < keys.size()) {
         auto segment = use(keys[found.size()]);
@@ -21,12 +21,12 @@ std::vector<kv::SealedSegment> KvMemory::find_run(std::span<const kv::SegmentKey
     return found;
 }
 
-bool KvMemory::contains(const kv::SegmentKey& key) const {
+bool KvMemory::contains(const exa::kv::SegmentKey& key) const {
     const std::lock_guard lock(mutex_);
     return index_.contains(key);
 }
 
-void KvMemory::put(const kv::SegmentKey& key, kv::SealedSegment segment) {
+void KvMemory::put(const exa::kv::SegmentKey& key, exa::kv::SealedSegment segment) {
     const std::lock_guard lock(mutex_);
     drop(key);
     if (segment->size() > bytes_max_) return;
@@ -36,7 +36,7 @@ void KvMemory::put(const kv::SegmentKey& key, kv::SealedSegment segment) {
     while (bytes_ > bytes_max_) drop(entries_.back().key);
 }
 
-bool KvMemory::erase(const kv::SegmentKey& key) {
+bool KvMemory::erase(const exa::kv::SegmentKey& key) {
     const std::lock_guard lock(mutex_);
     return drop(key);
 }
@@ -46,14 +46,14 @@ KvMemory::Usage KvMemory::usage() const {
     return {entries_.size(), bytes_};
 }
 
-kv::SealedSegment KvMemory::use(const kv::SegmentKey& key) {
+exa::kv::SealedSegment KvMemory::use(const exa::kv::SegmentKey& key) {
     const auto found = index_.find(key);
     if (found == index_.end()) return nullptr;
     entries_.splice(entries_.begin(), entries_, found->second);
     return found->second->segment;
 }
 
-bool KvMemory::drop(const kv::SegmentKey& key) {
+bool KvMemory::drop(const exa::kv::SegmentKey& key) {
     const auto found = index_.find(key);
     if (found == index_.end()) return false;
     const auto entry = found->second;
@@ -63,4 +63,4 @@ bool KvMemory::drop(const kv::SegmentKey& key) {
     return true;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::kv

@@ -23,35 +23,35 @@
 #include "kv/messages.h"
 #include "node/kv_placement.h"
 
-namespace exa::app {
+namespace exa::app::kv {
 
 namespace {
 
 namespace asio = boost::asio;
 using node::KvReplicator;
-using Exchange = kv::Exchange;
+using Exchange = exa::kv::Exchange;
 
 // A quarter of a millisecond a megabyte each: more than a link of 25 Gb/s brings.
 constexpr std::size_t verifier_threads = 2;
 
-kv::OfferOutcome outcome_of(io::PutOutcome put) {
+exa::kv::OfferOutcome outcome_of(io::store::PutOutcome put) {
     switch (put) {
-        case io::PutOutcome::stored:
-        case io::PutOutcome::present:
-            return kv::OfferOutcome::held;
-        case io::PutOutcome::refused_full:
-        case io::PutOutcome::refused_quota:
-            return kv::OfferOutcome::refused;
-        case io::PutOutcome::refused_broken:
-            return kv::OfferOutcome::failed;
+        case io::store::PutOutcome::stored:
+        case io::store::PutOutcome::present:
+            return exa::kv::OfferOutcome::held;
+        case io::store::PutOutcome::refused_full:
+        case io::store::PutOutcome::refused_quota:
+            return exa::kv::OfferOutcome::refused;
+        case io::store::PutOutcome::refused_broken:
+            return exa::kv::OfferOutcome::failed;
     }
-    return kv::OfferOutcome::failed;
+    return exa::kv::OfferOutcome::failed;
 }
 
 // Segments of a fetch, each in its place as soon as it is whole.
-class SegmentSink final : public io::DataSink {
+class SegmentSink final : public io::link::DataSink {
   public:
-    using Take = std::function<void(std::size_t place, kv::SealedSegment)>;
+    using Take = std::function<void(std::size_t place, exa::kv::SealedSegment)>;
 
     // `progress` is called for all that comes.
     SegmentSink(std::size_t count, std::function<void()> progress, Take take)
@@ -67,17 +67,19 @@ class SegmentSink final : public io::DataSink {
     bool is_whole() const { return reader_.whole(); }
 
   private:
-    kv::SegmentReader reader_;
+    exa::kv::SegmentReader reader_;
     const std::function<void()> progress_;
     const Take take_;
     std::size_t place_ = 0;
 };
 
-class StoredHoldings final : public kv::Holdings {
+class StoredHoldings final : public exa::kv::Holdings {
   public:
     explicit StoredHoldings(const KvService& service) : service_(service) {}
-    std::optional<kv::Item> find(const kv::SegmentKey& key) const override { return service_.find_stored(key); }
-    std::vector<kv::Item> list(const std::optional<kv::SegmentKey>& after, std::size_t limit) const override {
+    std::optional<exa::kv::Item> find(const exa::kv::SegmentKey& key) const override {
+        return service_.find_stored(key);
+    }
+    std::vector<exa::kv::Item> list(const std::optional<exa::kv::SegmentKey>& after, std::size_t limit) const override {
         return service_.list_stored(after, limit);
     }
 
@@ -104,8 +106,8 @@ struct KvReplicatorThread::State final : KvOffers, std::enable_shared_from_this<
 
     // A question of this peer on its way.
     struct Question {
-        std::shared_ptr<io::OutboundStream> stream;  // null while it is being opened
-        std::shared_ptr<SegmentSink> sink;           // of a fetch
+        std::shared_ptr<io::link::OutboundStream> stream;  // null while it is being opened
+        std::shared_ptr<SegmentSink> sink;                 // of a fetch
     };
 
     TimePoint now() const { return deps.clock.now(); }
@@ -133,7 +135,7 @@ struct KvReplicatorThread::State final : KvOffers, std::enable_shared_from_this<
         const TimePoint next = replicator.next_timeout();
         if (next != armed_for) {
             armed_for = next;
-            timer.expires_at(io::SystemClock::to_steady(next));
+            timer.expires_at(io::clock::SystemClock::to_steady(next));
             timer.async_wait([this](const boost::system::error_code& cancelled) {
                 if (cancelled) return;
                 armed_for = time_never;
@@ -150,7 +152,7 @@ struct KvReplicatorThread::State final : KvOffers, std::enable_shared_from_this<
 
     void carry_out(Exchange::Send send) {
         Question& question = questions[send.id];
-        if (send.question.kind == kv::QuestionKind::fetch) question.sink = make_sink(send);
+        if (send.question.kind == exa::kv::QuestionKind::fetch) question.sink = make_sink(send);
         asio::co_spawn(context, ask(std::move(send)), asio::detached);
     }
 
@@ -160,19 +162,19 @@ struct KvReplicatorThread::State final : KvOffers, std::enable_shared_from_this<
     }
 
     asio::awaitable<void> ask(Exchange::Send send) {
-        const kv::AskId id = send.id;
+        const exa::kv::AskId id = send.id;
         const membership::Member* member = deps.view.load()->members->find(send.to);
         if (member == nullptr) co_return fail(id);
         const Endpoint link = member->record->link;
         wire::Open open;
         open.kind = wire::RequestKind::kv;
-        open.body = kv::encode(send.question);
+        open.body = exa::kv::encode(send.question);
         auto opened = co_await links.open(link, send.to, std::move(open));
         // It may have been dropped by the time that there is a link.
         const auto question = questions.find(id);
         if (question == questions.end()) co_return;
         if (!opened) co_return fail(id);
-        const std::shared_ptr<io::OutboundStream> stream = question->second.stream = std::move(opened).value();
+        const std::shared_ptr<io::link::OutboundStream> stream = question->second.stream = std::move(opened).value();
         stream->set_background_priority();
         if (question->second.sink) stream->read_into(question->second.sink);
         stream->on_ready([weak = weak_from_this(), id] {
@@ -181,7 +183,7 @@ struct KvReplicatorThread::State final : KvOffers, std::enable_shared_from_this<
         read(id);
     }
 
-    void read(kv::AskId id) {
+    void read(exa::kv::AskId id) {
         for (;;) {
             const auto question = questions.find(id);
             if (question == questions.end()) return;
@@ -202,7 +204,7 @@ struct KvReplicatorThread::State final : KvOffers, std::enable_shared_from_this<
         }
     }
 
-    void fail(kv::AskId id) {
+    void fail(exa::kv::AskId id) {
         questions.erase(id);
         replicator.handle_failed(now(), id);
         pump();
@@ -211,7 +213,7 @@ struct KvReplicatorThread::State final : KvOffers, std::enable_shared_from_this<
     // What has come is verified by other threads while the next comes.
     std::shared_ptr<SegmentSink> make_sink(const Exchange::Send& send) {
         const auto take = [self = weak_from_this(), id = send.id, items = send.question.items](
-                              std::size_t place, kv::SealedSegment segment) {
+                              std::size_t place, exa::kv::SealedSegment segment) {
             const auto state = self.lock();
             if (!state) return;
             asio::post(state->verifiers,
@@ -227,7 +229,7 @@ struct KvReplicatorThread::State final : KvOffers, std::enable_shared_from_this<
         return std::make_shared<SegmentSink>(send.question.items.size(), progress, take);
     }
 
-    void post_received(kv::AskId id, std::size_t place, node::ReceivedSegment received) {
+    void post_received(exa::kv::AskId id, std::size_t place, node::ReceivedSegment received) {
         post_event([id, place, received = std::move(received)](KvReplicator& it, TimePoint time) mutable {
             it.handle_segment(time, id, place, std::move(received));
         });
@@ -258,8 +260,8 @@ struct KvReplicatorThread::State final : KvOffers, std::enable_shared_from_this<
         if (!offer.empty()) offer.mapped()(std::move(answer.body));
     }
 
-    kv::OfferId begin(PeerId from, kv::Question question, KvOffers::Done done) override {
-        const kv::OfferId id{++last_offer};
+    exa::kv::OfferId begin(PeerId from, exa::kv::Question question, KvOffers::Done done) override {
+        const exa::kv::OfferId id{++last_offer};
         post([id, from, question = std::move(question), done = std::move(done)](State& state) mutable {
             state.offers.emplace(id, std::move(done));
             state.replicator.handle_offer(state.now(), id, from, question);
@@ -268,7 +270,7 @@ struct KvReplicatorThread::State final : KvOffers, std::enable_shared_from_this<
         return id;
     }
 
-    void forget(kv::OfferId id) override {
+    void forget(exa::kv::OfferId id) override {
         post([id](State& state) {
             if (state.offers.erase(id) > 0) state.replicator.forget_offer(id);
         });
@@ -277,13 +279,13 @@ struct KvReplicatorThread::State final : KvOffers, std::enable_shared_from_this<
     // -- the store -------------------------------------------------------------------------------------------------
 
     void carry_out(Exchange::Store store) {
-        const auto done = [self = shared_from_this(), item = store.item](kv::OfferOutcome outcome) {
+        const auto done = [self = shared_from_this(), item = store.item](exa::kv::OfferOutcome outcome) {
             self->post_event(
                 [item, outcome](KvReplicator& it, TimePoint time) { it.handle_stored(time, item, outcome); });
         };
         const bool is_posted = deps.service.post(
             [this, done, segment = std::move(store.segment)] { done(outcome_of(deps.service.take(segment))); });
-        if (!is_posted) done(kv::OfferOutcome::later);
+        if (!is_posted) done(exa::kv::OfferOutcome::later);
     }
 
     void carry_out(const Exchange::Acked&) {}
@@ -300,7 +302,7 @@ struct KvReplicatorThread::State final : KvOffers, std::enable_shared_from_this<
 
     void carry_out(const Exchange::ReadCold& read) {
         for (std::size_t place = 0; place < read.keys.size(); ++place) {
-            const auto done = [self = shared_from_this(), id = read.id, place](kv::SealedSegment segment) {
+            const auto done = [self = shared_from_this(), id = read.id, place](exa::kv::SealedSegment segment) {
                 self->post_received(id, place, {std::move(segment)});
             };
             deps.service.cold()->read(read.keys[place], done);
@@ -345,11 +347,11 @@ struct KvReplicatorThread::State final : KvOffers, std::enable_shared_from_this<
     asio::io_context context;
     asio::thread_pool verifiers{verifier_threads};
     KvReplicator replicator;
-    io::LinkPool links;
-    std::map<kv::AskId, Question> questions;
-    std::map<kv::FetchId, Sink> fetches;
-    std::map<kv::FindId, Found> finds;
-    std::map<kv::OfferId, KvOffers::Done> offers;
+    io::link::LinkPool links;
+    std::map<exa::kv::AskId, Question> questions;
+    std::map<exa::kv::FetchId, Sink> fetches;
+    std::map<exa::kv::FindId, Found> finds;
+    std::map<exa::kv::OfferId, KvOffers::Done> offers;
     std::atomic<std::uint64_t> last_offer = 0;
     std::atomic<bool> has_others = false;
     std::shared_ptr<const membership::View> placed_by;
@@ -361,7 +363,7 @@ struct KvReplicatorThread::State final : KvOffers, std::enable_shared_from_this<
     std::atomic<std::uint64_t> handed = 0;  // segments stored that `status` knows nothing of yet
     mutable std::mutex status_mutex;
     node::KvReplicatorStatus status;
-    std::vector<kv::Holder> placed;  // as of `status`
+    std::vector<exa::kv::Holder> placed;  // as of `status`
     std::jthread thread;
 };
 
@@ -384,28 +386,28 @@ void KvReplicatorThread::stop() {
     state_->verifiers.join();
 }
 
-void KvReplicatorThread::load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, const kv::FetchTerms& terms,
-                              Sink sink) {
-    state_->post(
-        [chain = std::move(chain), held = std::move(held), terms, sink = std::move(sink)](State& state) mutable {
-            const kv::FetchId id = state.replicator.fetch_chain(state.now(), std::move(chain), std::move(held), terms);
-            state.fetches.emplace(id, std::move(sink));
-            state.pump();
-        });
+void KvReplicatorThread::load(std::vector<exa::kv::SegmentKey> chain, std::vector<bool> held,
+                              const exa::kv::FetchTerms& terms, Sink sink) {
+    state_->post([chain = std::move(chain), held = std::move(held), terms,
+                  sink = std::move(sink)](State& state) mutable {
+        const exa::kv::FetchId id = state.replicator.fetch_chain(state.now(), std::move(chain), std::move(held), terms);
+        state.fetches.emplace(id, std::move(sink));
+        state.pump();
+    });
 }
 
 bool KvReplicatorThread::has_others() const {
     return state_->has_others;
 }
 
-void KvReplicatorThread::find(std::vector<kv::KnownValue> values, Found done) {
+void KvReplicatorThread::find(std::vector<exa::kv::KnownValue> values, Found done) {
     state_->post([values = std::move(values), done = std::move(done)](State& state) mutable {
         state.finds.emplace(state.replicator.find(state.now(), values), std::move(done));
         state.pump();
     });
 }
 
-void KvReplicatorThread::fetch(const kv::Item& item, std::vector<PeerId> holders, Fetched done) {
+void KvReplicatorThread::fetch(const exa::kv::Item& item, std::vector<PeerId> holders, Fetched done) {
     state_->post([item, holders = std::move(holders), done = std::move(done)](State& state) mutable {
         // At most one segment, then the end; whatever comes first is the answer.
         const auto sink = [done = std::move(done)](Arrival arrival) {
@@ -417,8 +419,8 @@ void KvReplicatorThread::fetch(const kv::Item& item, std::vector<PeerId> holders
     });
 }
 
-void KvReplicatorThread::handle_stored(const kv::SegmentHead& head, kv::SealedSegment segment) {
-    const kv::Item item{head.key, head.stamp, static_cast<std::uint32_t>(segment->size())};
+void KvReplicatorThread::handle_stored(const exa::kv::SegmentHead& head, exa::kv::SealedSegment segment) {
+    const exa::kv::Item item{head.key, head.stamp, static_cast<std::uint32_t>(segment->size())};
     ++state_->handed;
     state_->post([item](State& state) {
         state.replicator.handle_written(state.now(), item);
@@ -427,11 +429,11 @@ void KvReplicatorThread::handle_stored(const kv::SegmentHead& head, kv::SealedSe
     });
 }
 
-void KvReplicatorThread::recover(const kv::SegmentKey& key) {
+void KvReplicatorThread::recover(const exa::kv::SegmentKey& key) {
     state_->post_event([key](KvReplicator& it, TimePoint time) { it.handle_lost(time, key); });
 }
 
-void KvReplicatorThread::move(PeerId to, std::vector<kv::SegmentKey> keys, Moved done) {
+void KvReplicatorThread::move(PeerId to, std::vector<exa::kv::SegmentKey> keys, Moved done) {
     state_->post([to, keys = std::move(keys), done = std::move(done)](State& state) {
         const auto queued = state.replicator.move(state.now(), to, keys);
         state.pump();
@@ -439,8 +441,8 @@ void KvReplicatorThread::move(PeerId to, std::vector<kv::SegmentKey> keys, Moved
     });
 }
 
-std::shared_ptr<ReplyReader> KvReplicatorThread::answer(const wire::Open& open, PeerId from,
-                                                        const asio::any_io_executor& executor) {
+std::shared_ptr<replica::ReplyReader> KvReplicatorThread::answer(const wire::Open& open, PeerId from,
+                                                                 const asio::any_io_executor& executor) {
     return answer_kv(open.body, from, state_->deps.service, state_, executor);
 }
 
@@ -451,7 +453,7 @@ void KvReplicatorThread::set_keys(std::shared_ptr<const LinkKeys> keys) {
 node::KvReplicatorStatus KvReplicatorThread::status() const {
     // In this order: what is not counted here, the rest counts.
     const auto view = state_->deps.view.load();
-    const kv::Placement due = view ? node::kv_placement(*view->members) : kv::Placement();
+    const exa::kv::Placement due = view ? node::kv_placement(*view->members) : exa::kv::Placement();
     const std::uint64_t handed = state_->handed;
     const std::lock_guard lock(state_->status_mutex);
     node::KvReplicatorStatus status = state_->status;
@@ -461,4 +463,4 @@ node::KvReplicatorStatus KvReplicatorThread::status() const {
     return status;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::kv

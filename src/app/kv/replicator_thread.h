@@ -18,16 +18,16 @@
 #include "node/kv_replicator.h"
 #include "wire/link_messages.h"
 
-namespace exa::app {
+namespace exa::app::kv {
 
 struct KvReplicatorDeps {
-    io::LinkIdentity identity;
-    io::LinkSealing sealing;  // as it is at the start
+    io::link::LinkIdentity identity;
+    io::link::LinkSealing sealing;  // as it is at the start
     // All outlive the thread.
     KvService& service;
-    const kv::SegmentSealer& sealer;
-    const SharedView& view;
-    const io::SystemClock& clock;
+    const exa::kv::SegmentSealer& sealer;
+    const shared::SharedView& view;
+    const io::clock::SystemClock& clock;
     Log& log;
 };
 
@@ -43,18 +43,18 @@ class KvReplicatorThread final : public KvPeers {
 
     // The rest is thread-safe.
 
-    void load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, const kv::FetchTerms& terms,
+    void load(std::vector<exa::kv::SegmentKey> chain, std::vector<bool> held, const exa::kv::FetchTerms& terms,
               Sink sink) override;
-    void handle_stored(const kv::SegmentHead& head, kv::SealedSegment segment) override;
-    void recover(const kv::SegmentKey& key) override;
-    void move(PeerId to, std::vector<kv::SegmentKey> keys, Moved done) override;
+    void handle_stored(const exa::kv::SegmentHead& head, exa::kv::SealedSegment segment) override;
+    void recover(const exa::kv::SegmentKey& key) override;
+    void move(PeerId to, std::vector<exa::kv::SegmentKey> keys, Moved done) override;
     bool has_others() const override;
-    void find(std::vector<kv::KnownValue> values, Found done) override;
-    void fetch(const kv::Item& item, std::vector<PeerId> holders, Fetched done) override;
+    void find(std::vector<exa::kv::KnownValue> values, Found done) override;
+    void fetch(const exa::kv::Item& item, std::vector<PeerId> holders, Fetched done) override;
 
     // The answer to another peer's question, for a link's stream of `executor`.
-    std::shared_ptr<ReplyReader> answer(const wire::Open& open, PeerId from,
-                                        const boost::asio::any_io_executor& executor);
+    std::shared_ptr<replica::ReplyReader> answer(const wire::Open& open, PeerId from,
+                                                 const boost::asio::any_io_executor& executor);
 
     void set_keys(std::shared_ptr<const LinkKeys> keys);
     node::KvReplicatorStatus status() const override;
@@ -64,4 +64,4 @@ class KvReplicatorThread final : public KvPeers {
     const std::shared_ptr<State> state_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::kv

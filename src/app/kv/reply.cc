@@ -8,7 +8,7 @@
 
 #include "io/errc.h"
 
-namespace exa::app {
+namespace exa::app::kv {
 
 namespace {
 
@@ -19,7 +19,7 @@ using node::KvAnswer;
 // streams take turns on the link, and that a tenth of a millisecond or two is all others of the thread wait.
 constexpr std::size_t piece_bytes = 512 * 1024;
 
-class KvReply final : public ReplyReader, public std::enable_shared_from_this<KvReply> {
+class KvReply final : public replica::ReplyReader, public std::enable_shared_from_this<KvReply> {
   public:
     KvReply(std::string_view question, PeerId from, KvService& service, std::shared_ptr<KvOffers> offers,
             asio::any_io_executor executor)
@@ -35,14 +35,14 @@ class KvReply final : public ReplyReader, public std::enable_shared_from_this<Kv
             std::visit([this](auto&& one) { carry_out(std::forward<decltype(one)>(one)); }, std::move(*work));
     }
 
-    std::optional<Result<ReplyPart>> poll() override {
-        if (is_cancelled_) return Result<ReplyPart>(error(io::errc::cancelled));
-        if (is_over_) return Result<ReplyPart>(error(io::errc::closed, "the reply has ended"));
-        if (current_) return Result<ReplyPart>(next_piece());
+    std::optional<Result<replica::ReplyPart>> poll() override {
+        if (is_cancelled_) return Result<replica::ReplyPart>(error(io::errc::cancelled));
+        if (is_over_) return Result<replica::ReplyPart>(error(io::errc::closed, "the reply has ended"));
+        if (current_) return Result<replica::ReplyPart>(next_piece());
         auto part = answer_.poll_part();
         if (!part) return std::nullopt;
         work();
-        return Result<ReplyPart>(
+        return Result<replica::ReplyPart>(
             std::visit([this](auto&& one) { return render(std::forward<decltype(one)>(one)); }, std::move(*part)));
     }
     void on_ready(std::function<void()> handler) override { on_ready_ = std::move(handler); }
@@ -58,7 +58,7 @@ class KvReply final : public ReplyReader, public std::enable_shared_from_this<Kv
     // What is in memory is there at once; anything else comes from a thread of the service.
     void carry_out(const KvAnswer::Read& read) {
         if (auto segment = service_.find_in_memory(read.key)) return answer_.handle_read(std::move(segment));
-        service_.fetch(read.key, [weak = weak_from_this(), executor = executor_](kv::SealedSegment segment) {
+        service_.fetch(read.key, [weak = weak_from_this(), executor = executor_](exa::kv::SealedSegment segment) {
             asio::post(executor, [weak, segment = std::move(segment)]() mutable {
                 if (const auto reply = weak.lock())
                     reply->take([&] { reply->answer_.handle_read(std::move(segment)); });
@@ -86,23 +86,23 @@ class KvReply final : public ReplyReader, public std::enable_shared_from_this<Kv
         if (on_ready_) on_ready_();
     }
 
-    ReplyPart render(KvAnswer::Body body) { return wire::Data{0, {}, std::move(body.bytes)}; }
+    replica::ReplyPart render(KvAnswer::Body body) { return wire::Data{0, {}, std::move(body.bytes)}; }
 
-    ReplyPart render(KvAnswer::Segment part) {
+    replica::ReplyPart render(KvAnswer::Segment part) {
         current_ = std::move(part.segment);
         at_ = 0;
-        return wire::Data{0, {}, kv::segment_prefix(current_ ? current_->size() : 0)};
+        return wire::Data{0, {}, exa::kv::segment_prefix(current_ ? current_->size() : 0)};
     }
 
-    ReplyPart render(KvAnswer::End end) {
+    replica::ReplyPart render(KvAnswer::End end) {
         is_over_ = true;
         if (end.failure.empty()) return wire::End{};
         return wire::End{wire::EndCode::failed, std::move(end.failure)};
     }
 
-    SharedBytes next_piece() {
+    replica::SharedBytes next_piece() {
         const std::size_t count = std::min(piece_bytes, current_->size() - at_);
-        SharedBytes piece{current_->view().subspan(at_, count), current_};
+        replica::SharedBytes piece{current_->view().subspan(at_, count), current_};
         at_ += count;
         if (at_ == current_->size()) current_ = nullptr;
         return piece;
@@ -114,20 +114,21 @@ class KvReply final : public ReplyReader, public std::enable_shared_from_this<Kv
     const std::shared_ptr<KvOffers> offers_;
     const asio::any_io_executor executor_;
     std::function<void()> on_ready_;
-    std::optional<kv::OfferId> offer_;
-    kv::SealedSegment current_;  // that is being sent
-    std::size_t at_ = 0;         // of it
+    std::optional<exa::kv::OfferId> offer_;
+    exa::kv::SealedSegment current_;  // that is being sent
+    std::size_t at_ = 0;              // of it
     bool is_cancelled_ = false;
     bool is_over_ = false;
 };
 
 }  // namespace
 
-std::shared_ptr<ReplyReader> answer_kv(std::string_view question, PeerId from, KvService& service,
-                                       std::shared_ptr<KvOffers> offers, const asio::any_io_executor& executor) {
+std::shared_ptr<replica::ReplyReader> answer_kv(std::string_view question, PeerId from, KvService& service,
+                                                std::shared_ptr<KvOffers> offers,
+                                                const asio::any_io_executor& executor) {
     auto reply = std::make_shared<KvReply>(question, from, service, std::move(offers), executor);
     reply->work();
     return reply;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::kv

@@ -15,7 +15,7 @@
 #include "kv/intake.h"
 #include "node/kv_answer.h"
 
-namespace exa::app {
+namespace exa::app::kv {
 
 // Takes offers to the replicator on its thread. Thread-safe.
 class KvOffers {
@@ -25,13 +25,14 @@ class KvOffers {
     virtual ~KvOffers() = default;
 
     // Calls `done` at most once, from another thread.
-    virtual kv::OfferId begin(PeerId from, kv::Question question, Done done) = 0;
+    virtual exa::kv::OfferId begin(PeerId from, exa::kv::Question question, Done done) = 0;
     // The outcomes are not awaited any more.
-    virtual void forget(kv::OfferId id) = 0;
+    virtual void forget(exa::kv::OfferId id) = 0;
 };
 
 // `question` as it came from that peer; `service` outlives the reply, which belongs to `executor`.
-std::shared_ptr<ReplyReader> answer_kv(std::string_view question, PeerId from, KvService& service,
-                                       std::shared_ptr<KvOffers> offers, const boost::asio::any_io_executor& executor);
+std::shared_ptr<replica::ReplyReader> answer_kv(std::string_view question, PeerId from, KvService& service,
+                                                std::shared_ptr<KvOffers> offers,
+                                                const boost::asio::any_io_executor& executor);
 
-}  // namespace exa::app
+}  // namespace exa::app::kv

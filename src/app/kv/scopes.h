@@ -11,13 +11,14 @@
 #include "engine/replica.h"
 #include "kv/segment_key.h"
 
-namespace exa::app {
+namespace exa::app::kv {
 
 // Thread-safe.
 class KvScopes {
   public:
     // `crypto` outlives it.
-    KvScopes(const Crypto& crypto, Bytes root_secret, kv::CacheFingerprint fingerprint, std::uint32_t segment_tokens)
+    KvScopes(const Crypto& crypto, Bytes root_secret, exa::kv::CacheFingerprint fingerprint,
+             std::uint32_t segment_tokens)
         : crypto_(crypto),
           root_secret_(std::move(root_secret)),
           fingerprint_(std::move(fingerprint)),
@@ -26,13 +27,13 @@ class KvScopes {
     // An empty name: anonymous, a tenant like others.
     engine::KvScope of(std::string_view tenant) const;
     // Of the whole segments of a prompt.
-    std::vector<kv::SegmentKey> keys_of(std::string_view tenant, std::span<const engine::TokenId> prompt) const;
+    std::vector<exa::kv::SegmentKey> keys_of(std::string_view tenant, std::span<const engine::TokenId> prompt) const;
 
   private:
     const Crypto& crypto_;
     const Bytes root_secret_;
-    const kv::CacheFingerprint fingerprint_;
+    const exa::kv::CacheFingerprint fingerprint_;
     const std::uint32_t segment_tokens_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::kv

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <optional>
 
-namespace exa::app {
+namespace exa::app::kv {
 
 namespace {
 
@@ -31,9 +31,9 @@ KvScrubber::KvScrubber(KvService& service, const KvScrubConfig& config) : servic
 
 void KvScrubber::run(const std::stop_token& stopping) {
     auto round = Clock::now();
-    std::optional<kv::SegmentKey> next;
+    std::optional<exa::kv::SegmentKey> next;
     while (!stopping.stop_requested()) {
-        const io::ScrubReport report = service_.scrub(next, segments_at_once);
+        const io::store::ScrubReport report = service_.scrub(next, segments_at_once);
         next = report.next;
         pause(stopping, std::chrono::duration<double>(static_cast<double>(report.bytes) /
                                                       static_cast<double>(config_.bytes_per_second)));
@@ -43,4 +43,4 @@ void KvScrubber::run(const std::stop_token& stopping) {
     }
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::kv

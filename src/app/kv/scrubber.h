@@ -10,7 +10,7 @@
 
 #include "app/kv/service.h"
 
-namespace exa::app {
+namespace exa::app::kv {
 
 struct KvScrubConfig {
     std::uint64_t bytes_per_second = 16ull << 20;  // 0: nothing is read
@@ -31,4 +31,4 @@ class KvScrubber {
     std::jthread thread_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::kv

@@ -4,10 +4,11 @@
 
 #include "io/random.h"
 
-namespace exa::app {
+namespace exa::app::kv {
 
-KvService::KvService(const KvServiceConfig& config, const kv::SegmentSealer& sealer,
-                     std::unique_ptr<io::SegmentStore> disk, WallClock wall, std::unique_ptr<io::ColdStore> cold)
+KvService::KvService(const KvServiceConfig& config, const exa::kv::SegmentSealer& sealer,
+                     std::unique_ptr<io::store::SegmentStore> disk, WallClock wall,
+                     std::unique_ptr<io::cold::ColdStore> cold)
     : sealer_(sealer),
       disk_(std::move(disk)),
       wall_(std::move(wall)),
@@ -37,7 +38,7 @@ void KvService::set_peers(KvPeers& peers) {
     chains_.set_peers(peers);
 }
 
-bool KvService::has(const kv::SegmentKey& key) {
+bool KvService::has(const exa::kv::SegmentKey& key) {
     // In this order: what leaves the queue is in memory.
     const bool is_queued = writer_.is_closed() || writer_.is_queued(key);
     const bool in_memory = memory_.find(key) != nullptr;
@@ -46,27 +47,28 @@ bool KvService::has(const kv::SegmentKey& key) {
     return disk_ ? disk_->has(wall_(), key) : in_memory;
 }
 
-std::optional<kv::Item> KvService::find_stored(const kv::SegmentKey& key) const {
+std::optional<exa::kv::Item> KvService::find_stored(const exa::kv::SegmentKey& key) const {
     const auto found = disk_ ? disk_->find(key) : std::nullopt;
-    return found ? std::optional(kv::Item{found->key, found->stamp, found->bytes}) : std::nullopt;
+    return found ? std::optional(exa::kv::Item{found->key, found->stamp, found->bytes}) : std::nullopt;
 }
 
-std::vector<kv::Item> KvService::list_stored(const std::optional<kv::SegmentKey>& after, std::size_t limit) const {
-    std::vector<kv::Item> items;
+std::vector<exa::kv::Item> KvService::list_stored(const std::optional<exa::kv::SegmentKey>& after,
+                                                  std::size_t limit) const {
+    std::vector<exa::kv::Item> items;
     if (!disk_) return items;
-    for (const io::StoredInfo& found : disk_->list(after, limit))
+    for (const io::store::StoredInfo& found : disk_->list(after, limit))
         items.push_back({found.key, found.stamp, found.bytes});
     return items;
 }
 
-void KvService::fetch(const kv::SegmentKey& key, std::function<void(kv::SealedSegment)> done) {
+void KvService::fetch(const exa::kv::SegmentKey& key, std::function<void(exa::kv::SealedSegment)> done) {
     const auto work = [this, key, done](const std::stop_token& stopping) {
-        kv::SealedSegment segment = lookup_.find_value(key);
+        exa::kv::SealedSegment segment = lookup_.find_value(key);
         const bool was_here = disk_ && disk_->find(key);
         if (!segment) segment = lookup_.find(key, stopping);
         if (!segment && was_here && peers_ != nullptr) peers_->recover(key);
         if (segment || !cold_) return done(std::move(segment));
-        cold_->read(key, [this, done](kv::SealedSegment read) {
+        cold_->read(key, [this, done](exa::kv::SealedSegment read) {
             if (read) chains_.keep(read);
             done(std::move(read));
         });
@@ -104,7 +106,7 @@ KvStats KvService::stats() const {
     return stats;
 }
 
-void KvService::settle(const kv::Item& item) {
+void KvService::settle(const exa::kv::Item& item) {
     values_.with([&](KvValues& values) { values.handle_acked(item); });
     if (disk_) post([this, item] { disk_->erase_version(item.key, item.stamp); });
 }
@@ -117,40 +119,42 @@ bool KvService::post(std::function<void()> work) {
     return workers_.post([work = std::move(work)](const std::stop_token&) { work(); });
 }
 
-kv::SealedSegment KvService::get(const kv::SegmentKey& key) {
+exa::kv::SealedSegment KvService::get(const exa::kv::SegmentKey& key) {
     if (auto value = lookup_.find_value(key)) return value;
     return lookup_.find(key, {});
 }
 
-io::PutOutcome KvService::put(const kv::SegmentHead& head, std::shared_ptr<kv::SegmentBuffer> buffer) {
-    kv::SegmentHead fresh = head;
+io::store::PutOutcome KvService::put(const exa::kv::SegmentHead& head, std::shared_ptr<exa::kv::SegmentBuffer> buffer) {
+    exa::kv::SegmentHead fresh = head;
     fresh.nonce = io::random_nonce();
     sealer_.seal(fresh, *buffer);
-    const kv::SealedSegment sealed = std::move(buffer);
-    const io::PutOutcome outcome = disk_ ? disk_->put(wall_(), {&sealed, 1}).front() : io::PutOutcome::stored;
-    if (outcome == io::PutOutcome::stored && head.kind == kv::SegmentKind::segment) memory_.put(head.key, sealed);
+    const exa::kv::SealedSegment sealed = std::move(buffer);
+    const io::store::PutOutcome outcome =
+        disk_ ? disk_->put(wall_(), {&sealed, 1}).front() : io::store::PutOutcome::stored;
+    if (outcome == io::store::PutOutcome::stored && head.kind == exa::kv::SegmentKind::segment)
+        memory_.put(head.key, sealed);
     return outcome;
 }
 
-io::PutOutcome KvService::take(const kv::SealedSegment& segment) {
-    return disk_ ? disk_->put(wall_(), {&segment, 1}).front() : io::PutOutcome::refused_full;
+io::store::PutOutcome KvService::take(const exa::kv::SealedSegment& segment) {
+    return disk_ ? disk_->put(wall_(), {&segment, 1}).front() : io::store::PutOutcome::refused_full;
 }
 
-bool KvService::erase(const kv::SegmentKey& key) {
+bool KvService::erase(const exa::kv::SegmentKey& key) {
     const bool was_in_memory = memory_.erase(key);
     const std::size_t erased = disk_ ? disk_->erase({&key, 1}) : 0;
     return was_in_memory || erased > 0;
 }
 
-io::ScrubReport KvService::scrub(const std::optional<kv::SegmentKey>& after, std::size_t count) {
+io::store::ScrubReport KvService::scrub(const std::optional<exa::kv::SegmentKey>& after, std::size_t count) {
     if (!disk_) return {};
-    io::ScrubReport report = disk_->scrub(after, count);
+    io::store::ScrubReport report = disk_->scrub(after, count);
     counters_.scrubbed += report.checked;
     counters_.scrub_dropped += report.dropped;
     counters_.scrub_rounds += report.next ? 0 : 1;
     if (peers_ != nullptr)
-        for (const kv::SegmentKey& key : report.lost) peers_->recover(key);
+        for (const exa::kv::SegmentKey& key : report.lost) peers_->recover(key);
     return report;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::kv

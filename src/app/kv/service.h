@@ -27,7 +27,7 @@
 #include "kv/messages.h"
 #include "kv/segment.h"
 
-namespace exa::app {
+namespace exa::app::kv {
 
 struct KvServiceConfig {
     std::uint64_t memory_bytes = 256ull << 20;
@@ -54,10 +54,10 @@ struct KvStats {
     std::uint64_t scrubbed = 0;
     std::uint64_t scrub_dropped = 0;
     std::uint64_t scrub_rounds = 0;
-    std::optional<io::StoreStats> disk{};
+    std::optional<io::store::StoreStats> disk{};
     std::optional<node::KvReplicatorStatus> peers{};
     std::optional<KvValuesStats> values{};
-    std::optional<io::ColdStats> cold{};
+    std::optional<io::cold::ColdStats> cold{};
 };
 
 class KvService {
@@ -65,8 +65,9 @@ class KvService {
     using WallClock = std::function<WallTime()>;
 
     // `wall` is thread-safe. Without a disk, memory is all there is. `cold`, if not null, gets what ages on the disk.
-    KvService(const KvServiceConfig& config, const kv::SegmentSealer& sealer, std::unique_ptr<io::SegmentStore> disk,
-              WallClock wall, std::unique_ptr<io::ColdStore> cold = nullptr);
+    KvService(const KvServiceConfig& config, const exa::kv::SegmentSealer& sealer,
+              std::unique_ptr<io::store::SegmentStore> disk, WallClock wall,
+              std::unique_ptr<io::cold::ColdStore> cold = nullptr);
     ~KvService();  // stops
     KvService(const KvService&) = delete;
     KvService& operator=(const KvService&) = delete;
@@ -85,31 +86,31 @@ class KvService {
 
     // Whether it is here, or on its way: then it counts as used, and need not be offered. Of a chain the first segments
     // are best asked for last: those used longest ago go first, and without the first the others are of no use.
-    bool has(const kv::SegmentKey& key);
+    bool has(const exa::kv::SegmentKey& key);
     // As of KvWriteBehind.
     bool has_room(std::size_t bytes) { return writer_.has_room(bytes); }
-    void offer(const kv::SegmentHead& head, std::shared_ptr<kv::SegmentBuffer> buffer) {
+    void offer(const exa::kv::SegmentHead& head, std::shared_ptr<exa::kv::SegmentBuffer> buffer) {
         writer_.offer(head, std::move(buffer));
     }
     // Used now. Null when it is not in memory, which says nothing of the disk.
-    kv::SealedSegment find_in_memory(const kv::SegmentKey& key) { return memory_.find(key); }
+    exa::kv::SealedSegment find_in_memory(const exa::kv::SegmentKey& key) { return memory_.find(key); }
     // As KvLookup::items().
-    std::vector<kv::Item> look(std::span<const kv::SegmentKey> keys) { return lookup_.items(keys); }
+    std::vector<exa::kv::Item> look(std::span<const exa::kv::SegmentKey> keys) { return lookup_.items(keys); }
     // What is on the disk.
-    std::optional<kv::Item> find_stored(const kv::SegmentKey& key) const;
-    std::vector<kv::Item> list_stored(const std::optional<kv::SegmentKey>& after, std::size_t limit) const;
+    std::optional<exa::kv::Item> find_stored(const exa::kv::SegmentKey& key) const;
+    std::vector<exa::kv::Item> list_stored(const std::optional<exa::kv::SegmentKey>& after, std::size_t limit) const;
     // The longest run of `keys` that can be had. What is in memory comes within the call.
-    void load(std::vector<kv::SegmentKey> keys, KvSink sink, const kv::FetchTerms& terms = {}) {
+    void load(std::vector<exa::kv::SegmentKey> keys, KvSink sink, const exa::kv::FetchTerms& terms = {}) {
         chains_.load(std::move(keys), std::move(sink), terms);
     }
     // For another peer: from memory, the disk, or else the cold tier. `done` is called once, here or from any thread,
     // with null for what cannot be had; or never, when the service stops.
-    void fetch(const kv::SegmentKey& key, std::function<void(kv::SealedSegment)> done);
+    void fetch(const exa::kv::SegmentKey& key, std::function<void(exa::kv::SealedSegment)> done);
     KvStats stats() const;
 
     // The owners of this version of a value have it or a later one, and this peer is none of them: its disk need not
     // keep it.
-    void settle(const kv::Item& item);
+    void settle(const exa::kv::Item& item);
     // A stamp that another peer has given.
     void observe(std::uint64_t stamp);
 
@@ -121,52 +122,52 @@ class KvService {
     // Null: none has been set.
     KvPeers* peers() const { return peers_; }
     // Null: there is none.
-    io::ColdStore* cold() const { return cold_.get(); }
+    io::cold::ColdStore* cold() const { return cold_.get(); }
 
     // Where a segment is, without using it.
-    KvLookup::Place locate(const kv::SegmentKey& key) const { return lookup_.locate(key); }
+    KvLookup::Place locate(const exa::kv::SegmentKey& key) const { return lookup_.locate(key); }
 
     // For work that was posted: these block on the disk.
-    kv::SealedSegment get(const kv::SegmentKey& key);
-    io::PutOutcome put(const kv::SegmentHead& head, std::shared_ptr<kv::SegmentBuffer> buffer);
+    exa::kv::SealedSegment get(const exa::kv::SegmentKey& key);
+    io::store::PutOutcome put(const exa::kv::SegmentHead& head, std::shared_ptr<exa::kv::SegmentBuffer> buffer);
     // Stores what came from a peer and was verified.
-    io::PutOutcome take(const kv::SealedSegment& segment);
+    io::store::PutOutcome take(const exa::kv::SealedSegment& segment);
     // Whether it was here.
-    bool erase(const kv::SegmentKey& key);
+    bool erase(const exa::kv::SegmentKey& key);
     // As SegmentStore::scrub(); what was bad is looked for at peers.
-    io::ScrubReport scrub(const std::optional<kv::SegmentKey>& after, std::size_t count);
+    io::store::ScrubReport scrub(const std::optional<exa::kv::SegmentKey>& after, std::size_t count);
     // Null: there is none.
-    io::SegmentStore* disk() { return disk_.get(); }
+    io::store::SegmentStore* disk() { return disk_.get(); }
 
   private:
     // What of the disk is to be kept in the cold tier.
-    class Aging final : public io::AgingSegments {
+    class Aging final : public io::cold::AgingSegments {
       public:
         explicit Aging(KvService& service) : service_(service) {}
-        std::vector<kv::SegmentKey> next_to_go(std::size_t count) override {
+        std::vector<exa::kv::SegmentKey> next_to_go(std::size_t count) override {
             return service_.disk_->next_to_go(service_.wall_(), count);
         }
-        kv::SealedSegment peek(const kv::SegmentKey& key) override { return service_.disk_->peek(key); }
-        void settle(const kv::SegmentKey& key) override { service_.disk_->settle(key); }
+        exa::kv::SealedSegment peek(const exa::kv::SegmentKey& key) override { return service_.disk_->peek(key); }
+        void settle(const exa::kv::SegmentKey& key) override { service_.disk_->settle(key); }
 
       private:
         KvService& service_;
     };
 
-    const kv::SegmentSealer& sealer_;
-    const std::unique_ptr<io::SegmentStore> disk_;  // null: none
+    const exa::kv::SegmentSealer& sealer_;
+    const std::unique_ptr<io::store::SegmentStore> disk_;  // null: none
     const WallClock wall_;
     Aging aging_{*this};
-    const std::unique_ptr<io::ColdStore> cold_;  // null: none
+    const std::unique_ptr<io::cold::ColdStore> cold_;  // null: none
     KvPeers* peers_ = nullptr;
     KvSessions sessions_;
     KvValuesLink values_;
     KvCounters counters_;
     KvMemory memory_;
     KvWriteBehind writer_;
-    WorkQueue workers_;
+    shared::WorkQueue workers_;
     KvLookup lookup_;
     KvChainFetch chains_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::kv

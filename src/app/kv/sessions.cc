@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace exa::app {
+namespace exa::app::kv {
 
 KvSessions::Session& KvSessions::session_at(std::uint64_t position) {
     const auto known = by_position_.find(position);
@@ -23,15 +23,15 @@ void KvSessions::forget_oldest() {
     }
 }
 
-void KvSessions::note(ReplicaId replica, std::uint64_t position, const kv::SegmentKey& key,
-                      const kv::SegmentKey& parent) {
+void KvSessions::note(ReplicaId replica, std::uint64_t position, const exa::kv::SegmentKey& key,
+                      const exa::kv::SegmentKey& parent) {
     const std::lock_guard lock(mutex_);
     Session& session = session_at(position);
     session.replica = replica;
-    std::vector<kv::SegmentKey>& keys = session.keys;
+    std::vector<exa::kv::SegmentKey>& keys = session.keys;
     if (session.next >= keys.size() || keys[session.next] != key) {
         // Not what followed last time: a request from its start, or one that goes another way from here on.
-        const auto place = [&keys](const kv::SegmentKey& wanted) {
+        const auto place = [&keys](const exa::kv::SegmentKey& wanted) {
             return static_cast<std::size_t>(std::ranges::find(keys, wanted) - keys.begin());
         };
         session.next = place(key);
@@ -48,10 +48,10 @@ void KvSessions::note(ReplicaId replica, std::uint64_t position, const kv::Segme
     forget_oldest();
 }
 
-std::vector<kv::SegmentKey> KvSessions::of_session(std::uint64_t position) const {
+std::vector<exa::kv::SegmentKey> KvSessions::of_session(std::uint64_t position) const {
     const std::lock_guard lock(mutex_);
     const auto known = by_position_.find(position);
-    return known == by_position_.end() ? std::vector<kv::SegmentKey>() : known->second->keys;
+    return known == by_position_.end() ? std::vector<exa::kv::SegmentKey>() : known->second->keys;
 }
 
 KvSessions::Page KvSessions::of_replica(ReplicaId replica, Place from, std::size_t limit) const {
@@ -71,4 +71,4 @@ KvSessions::Page KvSessions::of_replica(ReplicaId replica, Place from, std::size
     return page;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::kv

@@ -13,7 +13,7 @@
 #include "base/ids.h"
 #include "kv/segment_key.h"
 
-namespace exa::app {
+namespace exa::app::kv {
 
 // Thread-safe.
 class KvSessions {
@@ -25,7 +25,7 @@ class KvSessions {
         bool operator==(const Place&) const = default;
     };
     struct Page {
-        std::vector<kv::SegmentKey> keys;
+        std::vector<exa::kv::SegmentKey> keys;
         std::optional<Place> next;  // nothing: that was all
     };
 
@@ -34,10 +34,11 @@ class KvSessions {
 
     // A replica has answered a request of the session (its position on the ring) as far as this segment. The segments
     // of a request come in order, the first one first.
-    void note(ReplicaId replica, std::uint64_t session, const kv::SegmentKey& key, const kv::SegmentKey& parent);
+    void note(ReplicaId replica, std::uint64_t session, const exa::kv::SegmentKey& key,
+              const exa::kv::SegmentKey& parent);
 
     // Of the session's latest prompt and answer, in order; empty when it is not known.
-    std::vector<kv::SegmentKey> of_session(std::uint64_t session) const;
+    std::vector<exa::kv::SegmentKey> of_session(std::uint64_t session) const;
     // Of the sessions that this replica was the last to answer, in the order of their positions, up to `limit` keys
     // from `from` on. What changes between two pages shows as it then is.
     Page of_replica(ReplicaId replica, Place from, std::size_t limit) const;
@@ -46,7 +47,7 @@ class KvSessions {
     struct Session {
         std::uint64_t position = 0;
         ReplicaId replica;
-        std::vector<kv::SegmentKey> keys;
+        std::vector<exa::kv::SegmentKey> keys;
         std::size_t next = 0;  // after the one that was noted last
     };
 
@@ -60,4 +61,4 @@ class KvSessions {
     std::size_t keys_ = 0;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::kv

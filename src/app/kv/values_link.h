@@ -6,7 +6,7 @@
 
 #include "app/kv/tiers.h"
 
-namespace exa::app {
+namespace exa::app::kv {
 
 // Thread-safe.
 class KvValuesLink {
@@ -29,4 +29,4 @@ class KvValuesLink {
     KvValues* values_ = nullptr;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::kv

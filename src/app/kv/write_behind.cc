@@ -7,7 +7,7 @@
 
 #include "io/random.h"
 
-namespace exa::app {
+namespace exa::app::kv {
 
 namespace {
 
@@ -17,8 +17,8 @@ constexpr std::chrono::seconds maintain_interval{1};
 
 }  // namespace
 
-KvWriteBehind::KvWriteBehind(std::uint64_t queue_bytes_max, const kv::SegmentSealer& sealer, KvMemory& memory,
-                             io::SegmentStore* disk, WallClock wall, KvCounters& counters)
+KvWriteBehind::KvWriteBehind(std::uint64_t queue_bytes_max, const exa::kv::SegmentSealer& sealer, KvMemory& memory,
+                             io::store::SegmentStore* disk, WallClock wall, KvCounters& counters)
     : queue_bytes_max_(queue_bytes_max),
       sealer_(sealer),
       memory_(memory),
@@ -34,7 +34,7 @@ bool KvWriteBehind::has_room(std::size_t bytes) {
     return false;
 }
 
-void KvWriteBehind::offer(const kv::SegmentHead& head, std::shared_ptr<kv::SegmentBuffer> buffer) {
+void KvWriteBehind::offer(const exa::kv::SegmentHead& head, std::shared_ptr<exa::kv::SegmentBuffer> buffer) {
     {
         const std::lock_guard lock(mutex_);
         if (closed_ || !queued_.insert(head.key).second) return;
@@ -46,7 +46,7 @@ void KvWriteBehind::offer(const kv::SegmentHead& head, std::shared_ptr<kv::Segme
     filled_.notify_one();
 }
 
-void KvWriteBehind::keep(const kv::SegmentHead& head, const kv::SealedSegment& segment) {
+void KvWriteBehind::keep(const exa::kv::SegmentHead& head, const exa::kv::SealedSegment& segment) {
     {
         const std::lock_guard lock(mutex_);
         const bool has_room = usage_.bytes + segment->size() <= queue_bytes_max_;
@@ -58,12 +58,12 @@ void KvWriteBehind::keep(const kv::SegmentHead& head, const kv::SealedSegment& s
     filled_.notify_one();
 }
 
-bool KvWriteBehind::is_queued(const kv::SegmentKey& key) const {
+bool KvWriteBehind::is_queued(const exa::kv::SegmentKey& key) const {
     const std::lock_guard lock(mutex_);
     return queued_.contains(key);
 }
 
-bool KvWriteBehind::bring_forward(const kv::SegmentKey& key, const std::stop_token& stopping) {
+bool KvWriteBehind::bring_forward(const exa::kv::SegmentKey& key, const std::stop_token& stopping) {
     std::optional<Finished> finished;
     {
         std::unique_lock lock(mutex_);
@@ -144,7 +144,7 @@ void KvWriteBehind::seal(Finished& finished) {
 
 void KvWriteBehind::store(std::vector<Finished> batch) {
     std::uint64_t bytes = 0;
-    std::vector<kv::SealedSegment> sealed;
+    std::vector<exa::kv::SealedSegment> sealed;
     for (Finished& finished : batch) {
         seal(finished);
         bytes += finished.sealed->size();
@@ -153,7 +153,8 @@ void KvWriteBehind::store(std::vector<Finished> batch) {
     if (disk_ != nullptr) {
         const auto outcomes = disk_->put(wall_(), sealed);
         for (std::size_t i = 0; i < batch.size(); ++i) {
-            const bool kept = outcomes[i] == io::PutOutcome::stored || outcomes[i] == io::PutOutcome::present;
+            const bool kept =
+                outcomes[i] == io::store::PutOutcome::stored || outcomes[i] == io::store::PutOutcome::present;
             if (!kept) ++counters_.refused;
             if (kept && peers_ != nullptr && batch[i].buffer) peers_->handle_stored(batch[i].head, sealed[i]);
         }
@@ -163,4 +164,4 @@ void KvWriteBehind::store(std::vector<Finished> batch) {
     usage_.bytes -= bytes;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::kv

@@ -24,15 +24,15 @@
 #include "io/store/segment_store.h"
 #include "kv/segment.h"
 
-namespace exa::app {
+namespace exa::app::kv {
 
 class KvWriteBehind {
   public:
     using WallClock = std::function<WallTime()>;
 
     // `queue_bytes_max`: of segments that wait to be stored. Without a disk (null) they are sealed and in memory only.
-    KvWriteBehind(std::uint64_t queue_bytes_max, const kv::SegmentSealer& sealer, KvMemory& memory,
-                  io::SegmentStore* disk, WallClock wall, KvCounters& counters);
+    KvWriteBehind(std::uint64_t queue_bytes_max, const exa::kv::SegmentSealer& sealer, KvMemory& memory,
+                  io::store::SegmentStore* disk, WallClock wall, KvCounters& counters);
     ~KvWriteBehind() { stop(); }
     KvWriteBehind(const KvWriteBehind&) = delete;
     KvWriteBehind& operator=(const KvWriteBehind&) = delete;
@@ -45,14 +45,14 @@ class KvWriteBehind {
     // Whether the queue takes a segment of so many bytes; if not, it counts as dropped.
     bool has_room(std::size_t bytes);
     // Of `head` key, parent, tenant and tokens are filled; the payload stands in `buffer` after room for a header.
-    void offer(const kv::SegmentHead& head, std::shared_ptr<kv::SegmentBuffer> buffer);
+    void offer(const exa::kv::SegmentHead& head, std::shared_ptr<exa::kv::SegmentBuffer> buffer);
     // What came sealed and was verified, if there is room and a disk.
-    void keep(const kv::SegmentHead& head, const kv::SealedSegment& segment);
+    void keep(const exa::kv::SegmentHead& head, const exa::kv::SealedSegment& segment);
     // Not sealed yet: neither in memory nor on the disk.
-    bool is_queued(const kv::SegmentKey& key) const;
+    bool is_queued(const exa::kv::SegmentKey& key) const;
     // Seals it now if it is queued: the disk may be slow with what is before it. Returns when it is in memory, if it
     // was queued; false when `stopping` came first.
-    bool bring_forward(const kv::SegmentKey& key, const std::stop_token& stopping);
+    bool bring_forward(const exa::kv::SegmentKey& key, const std::stop_token& stopping);
 
     struct Usage {
         std::uint64_t segments = 0;  // that wait for the disk
@@ -69,9 +69,9 @@ class KvWriteBehind {
   private:
     // What a replica has finished, in `buffer`, once it is sealed in `sealed` as well; or what came sealed.
     struct Finished {
-        kv::SegmentHead head;
-        std::shared_ptr<kv::SegmentBuffer> buffer;
-        kv::SealedSegment sealed;
+        exa::kv::SegmentHead head;
+        std::shared_ptr<exa::kv::SegmentBuffer> buffer;
+        exa::kv::SealedSegment sealed;
     };
 
     void run(const std::stop_token& stopping);
@@ -79,16 +79,16 @@ class KvWriteBehind {
     void store(std::vector<Finished> batch);
 
     const std::uint64_t queue_bytes_max_;
-    const kv::SegmentSealer& sealer_;
+    const exa::kv::SegmentSealer& sealer_;
     KvMemory& memory_;
-    io::SegmentStore* const disk_;
+    io::store::SegmentStore* const disk_;
     const WallClock wall_;
     KvCounters& counters_;
     KvPeers* peers_ = nullptr;
 
     mutable std::mutex mutex_;
     std::deque<Finished> queue_;
-    std::set<kv::SegmentKey> queued_;  // those in `queue_` and those being sealed
+    std::set<exa::kv::SegmentKey> queued_;  // those in `queue_` and those being sealed
     Usage usage_;
     bool closed_ = false;
     std::condition_variable_any filled_;
@@ -96,4 +96,4 @@ class KvWriteBehind {
     std::jthread writer_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::kv

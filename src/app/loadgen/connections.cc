@@ -4,9 +4,9 @@
 
 #include "io/errc.h"
 
-namespace exa::app {
+namespace exa::app::loadgen {
 
-using loadgen::Failure;
+using exa::loadgen::Failure;
 
 io::Awaitable<LoadConnections::Taken> LoadConnections::take(Duration timeout) {
     const TimePoint give_up = clock_.now() + timeout;
@@ -19,7 +19,7 @@ io::Awaitable<LoadConnections::Taken> LoadConnections::take(Duration timeout) {
         const TimePoint now = clock_.now();
         if (waited && now >= give_up) co_return Taken{nullptr, Failure::connect_timeout, "no connection came free"};
         if (may_connect()) co_return co_await connect(give_up - now);
-        Waiter waiter{boost::asio::steady_timer(context_, io::SystemClock::to_steady(give_up))};
+        Waiter waiter{boost::asio::steady_timer(context_, io::clock::SystemClock::to_steady(give_up))};
         // One that was overtaken by a newer request stays the first.
         const auto place = waiters_.insert(waited ? waiters_.begin() : waiters_.end(), &waiter);
         co_await waiter.timer.async_wait(io::as_result);
@@ -52,7 +52,7 @@ void LoadConnections::hand_back(std::unique_ptr<Connection> connection) {
     wake_one();
 }
 
-std::unique_ptr<io::ClientConnection> LoadConnections::take_idle() {
+std::unique_ptr<io::http::ClientConnection> LoadConnections::take_idle() {
     while (!idle_.empty()) {
         auto connection = std::move(idle_.back());
         idle_.pop_back();
@@ -78,4 +78,4 @@ void LoadConnections::close() {
     while (!waiters_.empty()) wake_one();
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::loadgen

@@ -21,23 +21,23 @@
 #include "io/http/client_connection.h"
 #include "loadgen/outcome.h"
 
-namespace exa::app {
+namespace exa::app::loadgen {
 
 class LoadConnections {
   public:
-    using Connection = io::ClientConnection;
+    using Connection = io::http::ClientConnection;
 
     static constexpr std::size_t connecting_max = 16;
     static constexpr std::size_t connecting_max_crowded = 4;  // while requests wait
 
     // At most `limit` are open. The context and the clock outlive this object.
-    LoadConnections(boost::asio::io_context& context, Endpoint endpoint, const io::SystemClock& clock,
+    LoadConnections(boost::asio::io_context& context, Endpoint endpoint, const io::clock::SystemClock& clock,
                     std::size_t limit)
         : context_(context), endpoint_(endpoint), clock_(clock), limit_(limit) {}
 
     struct Taken {
         std::unique_ptr<Connection> connection;  // null with a failure
-        loadgen::Failure failure = loadgen::Failure::none;
+        exa::loadgen::Failure failure = exa::loadgen::Failure::none;
         std::string message;
     };
     // An idle one, or a new one, within `timeout`. To be handed back in any case.
@@ -64,7 +64,7 @@ class LoadConnections {
 
     boost::asio::io_context& context_;
     const Endpoint endpoint_;
-    const io::SystemClock& clock_;
+    const io::clock::SystemClock& clock_;
     const std::size_t limit_;
     std::vector<std::unique_ptr<Connection>> idle_;
     std::set<Connection*> busy_;
@@ -73,4 +73,4 @@ class LoadConnections {
     bool closed_ = false;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::loadgen

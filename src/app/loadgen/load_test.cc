@@ -7,7 +7,7 @@
 #include "app/loadgen/worker.h"
 #include "base/check.h"
 
-namespace exa::app {
+namespace exa::app::loadgen {
 
 LoadTest::LoadTest(LoadPlan plan) : plan_(std::move(plan)) {
     EXA_CHECK(!plan_.targets.empty());
@@ -50,10 +50,10 @@ void LoadTest::stop(bool at_once) {
 }
 
 // Until every worker has done it.
-void LoadTest::on_each(const std::function<void(loadgen::Recorder&, std::uint64_t)>& task) {
+void LoadTest::on_each(const std::function<void(exa::loadgen::Recorder&, std::uint64_t)>& task) {
     for (const auto& worker : workers_) {
         std::promise<void> done;
-        worker->with_recorder([&](loadgen::Recorder& recorder, std::uint64_t overdue) {
+        worker->with_recorder([&](exa::loadgen::Recorder& recorder, std::uint64_t overdue) {
             task(recorder, overdue);
             done.set_value();
         });
@@ -62,12 +62,12 @@ void LoadTest::on_each(const std::function<void(loadgen::Recorder&, std::uint64_
 }
 
 void LoadTest::begin_phase() {
-    on_each([now = clock_.now()](loadgen::Recorder& recorder, std::uint64_t) { recorder.begin_phase(now); });
+    on_each([now = clock_.now()](exa::loadgen::Recorder& recorder, std::uint64_t) { recorder.begin_phase(now); });
 }
 
 LoadTest::Glance LoadTest::glance() {
     Glance sum;
-    on_each([&](loadgen::Recorder& recorder, std::uint64_t overdue) {
+    on_each([&](exa::loadgen::Recorder& recorder, std::uint64_t overdue) {
         sum.overdue += overdue;
         if (recorder.phases().empty()) return;
         if (&recorder == &workers_.front()->recorder())
@@ -78,13 +78,13 @@ LoadTest::Glance LoadTest::glance() {
     return sum;
 }
 
-loadgen::Recorder LoadTest::finish() {
+exa::loadgen::Recorder LoadTest::finish() {
     for (const auto& worker : workers_) worker->release();
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
-    loadgen::Recorder sum = workers_.front()->recorder();
+    exa::loadgen::Recorder sum = workers_.front()->recorder();
     for (std::size_t i = 1; i < workers_.size(); ++i) sum.merge(workers_[i]->recorder());
     return sum;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::loadgen

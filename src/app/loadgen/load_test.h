@@ -11,7 +11,7 @@
 #include "io/clock/system_clock.h"
 #include "loadgen/recorder.h"
 
-namespace exa::app {
+namespace exa::app::loadgen {
 
 class LoadWorker;
 
@@ -43,25 +43,25 @@ class LoadTest {
     void begin_phase();
 
     struct Glance {
-        loadgen::Phase phase;       // the last one
+        exa::loadgen::Phase phase;  // the last one
         std::uint64_t overdue = 0;  // requests that wait too long for their first token
     };
     // Asks every thread; takes as long as the busiest of them.
     Glance glance();
 
     // When all is done, or after stop(true): everything that was recorded. To be called once.
-    loadgen::Recorder finish();
+    exa::loadgen::Recorder finish();
 
     const LoadPlan& plan() const { return plan_; }
     TimePoint now() const { return clock_.now(); }
 
   private:
-    void on_each(const std::function<void(loadgen::Recorder&, std::uint64_t)>& task);
+    void on_each(const std::function<void(exa::loadgen::Recorder&, std::uint64_t)>& task);
 
-    io::SystemClock clock_;
+    io::clock::SystemClock clock_;
     LoadPlan plan_;
     std::vector<std::unique_ptr<LoadWorker>> workers_;
     std::vector<std::thread> threads_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::loadgen

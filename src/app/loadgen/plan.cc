@@ -9,7 +9,7 @@
 #include "io/http/client.h"
 #include "io/resolve.h"
 
-namespace exa::app {
+namespace exa::app::loadgen {
 
 namespace asio = boost::asio;
 
@@ -30,9 +30,9 @@ Result<Endpoint> resolve_one(const std::string& host_port) {
 
 }  // namespace
 
-Result<LoadTarget> make_load_target(std::string_view url, loadgen::Api api, const HeaderFields& headers) {
-    EXA_TRY(const auto call, io::parse_http_url(url));
-    if (call.https) return error(errc::usage, std::string(url) + ": load is not made over https");
+Result<LoadTarget> make_load_target(std::string_view url, exa::loadgen::Api api, const HeaderFields& headers) {
+    EXA_TRY(const auto call, io::http::parse_http_url(url));
+    if (call.https) return error(shared::errc::usage, std::string(url) + ": load is not made over https");
     const bool literal_v6 = call.host.find(':') != std::string::npos;
     const std::string host_port = (literal_v6 ? "[" + call.host + "]" : call.host) + ":" + std::to_string(call.port);
     LoadTarget target;
@@ -41,10 +41,10 @@ Result<LoadTarget> make_load_target(std::string_view url, loadgen::Api api, cons
     std::string root = call.target;
     while (root.ends_with('/')) root.pop_back();
     if (root.empty()) root = "/v1";
-    target.head = "POST " + root + (api == loadgen::Api::chat ? "/chat/completions" : "/completions") +
+    target.head = "POST " + root + (api == exa::loadgen::Api::chat ? "/chat/completions" : "/completions") +
                   " HTTP/1.1\r\nhost: " + host_port + "\r\ncontent-type: application/json\r\n";
     for (const auto& [name, value] : headers) target.head += name + ": " + value + "\r\n";
     return target;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::loadgen

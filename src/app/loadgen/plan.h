@@ -13,7 +13,7 @@
 #include "loadgen/prompts.h"
 #include "loadgen/trace.h"
 
-namespace exa::app {
+namespace exa::app::loadgen {
 
 struct LoadTarget {
     std::string url;
@@ -23,10 +23,10 @@ struct LoadTarget {
 };
 
 struct LoadPlan {
-    loadgen::Config config;
-    std::vector<LoadTarget> targets;       // at least one
-    std::vector<loadgen::Prompt> prompts;  // empty: made up
-    std::vector<loadgen::TraceRow> trace;  // of ArrivalKind::trace
+    exa::loadgen::Config config;
+    std::vector<LoadTarget> targets;            // at least one
+    std::vector<exa::loadgen::Prompt> prompts;  // empty: made up
+    std::vector<exa::loadgen::TraceRow> trace;  // of ArrivalKind::trace
     TimePoint start;
 };
 
@@ -35,6 +35,6 @@ using HeaderFields = std::vector<std::pair<std::string, std::string>>;
 // `url`: "http://host:port", or with the path that stands before /chat/completions ("/v1" when there is none). A name
 // is looked up once, and its first address taken. `headers` go with every request. io::errc::bad_address,
 // name_not_resolved.
-Result<LoadTarget> make_load_target(std::string_view url, loadgen::Api api, const HeaderFields& headers);
+Result<LoadTarget> make_load_target(std::string_view url, exa::loadgen::Api api, const HeaderFields& headers);
 
-}  // namespace exa::app
+}  // namespace exa::app::loadgen

@@ -8,10 +8,10 @@
 
 #include "io/errc.h"
 
-namespace exa::app {
+namespace exa::app::loadgen {
 
 namespace asio = boost::asio;
-using loadgen::Failure;
+using exa::loadgen::Failure;
 
 namespace {
 
@@ -31,24 +31,24 @@ std::optional<std::uint32_t> number_of(std::optional<std::string_view> text) {
     return value;
 }
 
-std::optional<std::uint32_t> retry_after_ms(const io::HttpHeaders& headers) {
+std::optional<std::uint32_t> retry_after_ms(const io::http::HttpHeaders& headers) {
     if (const auto ms = number_of(headers.find("retry-after-ms"))) return std::min(*ms, retry_after_ms_max);
     if (const auto seconds = number_of(headers.find("retry-after")))
         return std::min(*seconds, retry_after_ms_max / 1000) * 1000;
     return std::nullopt;
 }
 
-loadgen::Recorder make_recorder(const LoadPlan& plan, const loadgen::Config& config) {
+exa::loadgen::Recorder make_recorder(const LoadPlan& plan, const exa::loadgen::Config& config) {
     return {config.slo, plan.start, plan.start + config.warmup, static_cast<std::uint32_t>(plan.targets.size())};
 }
 
 }  // namespace
 
-class LoadWorker::Sink final : public io::ResponseSink {
+class LoadWorker::Sink final : public io::http::ResponseSink {
   public:
-    Sink(loadgen::Call& call, const io::SystemClock& clock) : call_(call), clock_(clock) {}
+    Sink(exa::loadgen::Call& call, const io::clock::SystemClock& clock) : call_(call), clock_(clock) {}
 
-    void on_head(const io::ResponseHead& head) override {
+    void on_head(const io::http::ResponseHead& head) override {
         answered_ = true;
         call_.head(head.status);
         if (const auto token = head.headers.find("x-session-id")) session_ = std::string(*token);
@@ -68,17 +68,17 @@ class LoadWorker::Sink final : public io::ResponseSink {
     const std::string& session() const { return session_; }
 
   private:
-    loadgen::Call& call_;
-    const io::SystemClock& clock_;
+    exa::loadgen::Call& call_;
+    const io::clock::SystemClock& clock_;
     bool answered_ = false;
     bool last_ = true;
     std::optional<std::uint32_t> retry_after_ms_;
     std::string session_;
 };
 
-LoadWorker::LoadWorker(const LoadPlan& plan, std::uint32_t number, const io::SystemClock& clock)
+LoadWorker::LoadWorker(const LoadPlan& plan, std::uint32_t number, const io::clock::SystemClock& clock)
     : plan_(plan),
-      config_(loadgen::share_of(plan.config, number)),
+      config_(exa::loadgen::share_of(plan.config, number)),
       clock_(clock),
       work_(context_.get_executor()),
       recorder_(make_recorder(plan, config_)),
@@ -88,7 +88,7 @@ LoadWorker::LoadWorker(const LoadPlan& plan, std::uint32_t number, const io::Sys
     const std::size_t limit = config_.is_open() ? config_.connections : config_.concurrency;
     for (const LoadTarget& target : plan.targets)
         connections_.push_back(std::make_unique<LoadConnections>(context_, target.endpoint, clock, limit));
-    if (config_.arrivals == loadgen::ArrivalKind::trace)
+    if (config_.arrivals == exa::loadgen::ArrivalKind::trace)
         arrivals_.emplace(plan.trace, number, config_.threads, config_.trace_speed, plan.start);
     else if (config_.is_open())
         arrivals_.emplace(config_.arrivals, config_.rate, plan.start, config_.seed + number + 1);
@@ -134,14 +134,14 @@ void LoadWorker::set_rate(double rate) {
     });
 }
 
-void LoadWorker::with_recorder(std::function<void(loadgen::Recorder&, std::uint64_t)> task) {
+void LoadWorker::with_recorder(std::function<void(exa::loadgen::Recorder&, std::uint64_t)> task) {
     asio::post(context_, [this, task = std::move(task)] { task(recorder_, overdue()); });
 }
 
 std::uint64_t LoadWorker::overdue() const {
     const TimePoint due_before = clock_.now() - config_.slo.ttft;
     return static_cast<std::uint64_t>(std::ranges::count_if(
-        calls_, [&](const loadgen::Call* call) { return !call->has_token() && call->intended() < due_before; }));
+        calls_, [&](const exa::loadgen::Call* call) { return !call->has_token() && call->intended() < due_before; }));
 }
 
 bool LoadWorker::has_requests() const {
@@ -168,7 +168,7 @@ io::Awaitable<void> LoadWorker::watch() {
         asio::steady_timer timer(context_, watch_interval);
         co_await timer.async_wait(io::as_result);
         const TimePoint now = clock_.now();
-        for (const auto& connections : connections_) connections->check(io::ClientConnection::Clock::now());
+        for (const auto& connections : connections_) connections->check(io::http::ClientConnection::Clock::now());
         if (now >= stop_at_) stop_starting();
         if (stopped_ && now >= std::min(recorder_.end(), stop_at_) + config_.grace && !closed_) end_at_once();
     }
@@ -180,7 +180,7 @@ io::Awaitable<void> LoadWorker::watch() {
 
 io::Awaitable<void> LoadWorker::client() {
     while (!stopped_ && has_requests()) {
-        loadgen::Conversation conversation = workload_.begin();
+        exa::loadgen::Conversation conversation = workload_.begin();
         while (!stopped_ && has_requests()) {
             ++started_;
             ++counters_.in_flight;
@@ -199,7 +199,7 @@ io::Awaitable<void> LoadWorker::dispatch() {
         const auto next = arrivals_->peek();
         if (!next || next->due >= stop_at_ || (paused_ && stopped_)) break;
         if (paused_ || next->due > clock_.now()) {
-            pace_.expires_at(io::SystemClock::to_steady(paused_ ? time_never : next->due));
+            pace_.expires_at(io::clock::SystemClock::to_steady(paused_ ? time_never : next->due));
             co_await pace_.async_wait(io::as_result);
             continue;
         }
@@ -216,17 +216,17 @@ io::Awaitable<void> LoadWorker::dispatch() {
 
 // Never sent, so that neither memory nor descriptors grow with the backlog.
 void LoadWorker::refuse(TimePoint due) {
-    loadgen::Call call(recorder_, due, static_cast<std::uint32_t>(plan_.targets.size()), config_.stream, false);
+    exa::loadgen::Call call(recorder_, due, static_cast<std::uint32_t>(plan_.targets.size()), config_.stream, false);
     fail(call, Failure::overflow, "more than --in-flight-max were under way");
 }
 
-loadgen::Conversation LoadWorker::next_conversation(TimePoint now) {
+exa::loadgen::Conversation LoadWorker::next_conversation(TimePoint now) {
     if (parked_.empty() || parked_.begin()->first > now) return workload_.begin();
     return std::move(parked_.extract(parked_.begin()).mapped());
 }
 
-io::Awaitable<void> LoadWorker::arrive(loadgen::Arrival arrival) {
-    loadgen::Conversation conversation = next_conversation(clock_.now());
+io::Awaitable<void> LoadWorker::arrive(exa::loadgen::Arrival arrival) {
+    exa::loadgen::Conversation conversation = next_conversation(clock_.now());
     const bool goes_on = co_await turn(conversation, arrival.due, arrival.lengths);
     --counters_.in_flight;
     if (!goes_on || stopped_) co_return;
@@ -234,11 +234,11 @@ io::Awaitable<void> LoadWorker::arrive(loadgen::Arrival arrival) {
     if (parked_.size() > parked_max) parked_.erase(parked_.begin());
 }
 
-io::Awaitable<bool> LoadWorker::turn(loadgen::Conversation& conversation, TimePoint due,
-                                     std::optional<loadgen::Lengths> lengths) {
-    const loadgen::Request request = workload_.ask(conversation, lengths);
+io::Awaitable<bool> LoadWorker::turn(exa::loadgen::Conversation& conversation, TimePoint due,
+                                     std::optional<exa::loadgen::Lengths> lengths) {
+    const exa::loadgen::Request request = workload_.ask(conversation, lengths);
     const std::string bytes = bytes_of(request);
-    loadgen::Call call(recorder_, due, request.target, config_.stream, request.keeps_text);
+    exa::loadgen::Call call(recorder_, due, request.target, config_.stream, request.keeps_text);
     Sink sink(call, clock_);
     calls_.insert(&call);
     for (std::uint32_t retries = config_.retries;; --retries) {
@@ -261,7 +261,7 @@ io::Awaitable<bool> LoadWorker::turn(loadgen::Conversation& conversation, TimePo
     co_return !conversation.is_over();
 }
 
-std::string LoadWorker::bytes_of(const loadgen::Request& request) const {
+std::string LoadWorker::bytes_of(const exa::loadgen::Request& request) const {
     const std::string& head = plan_.targets[request.target].head;
     std::string bytes;
     bytes.reserve(head.size() + request.session.size() + request.body.size() + 64);
@@ -278,7 +278,7 @@ std::string LoadWorker::bytes_of(const loadgen::Request& request) const {
     return bytes;
 }
 
-io::Awaitable<void> LoadWorker::attempt(loadgen::Call& call, Sink& sink, std::uint32_t target,
+io::Awaitable<void> LoadWorker::attempt(exa::loadgen::Call& call, Sink& sink, std::uint32_t target,
                                         const std::string& bytes) {
     LoadConnections& connections = *connections_[target];
     auto taken = co_await connections.take(config_.timeouts.connect);
@@ -305,7 +305,7 @@ io::Awaitable<void> LoadWorker::attempt(loadgen::Call& call, Sink& sink, std::ui
     fail(call, failure, done.error().message());
 }
 
-void LoadWorker::fail(loadgen::Call& call, Failure failure, std::string_view message) {
+void LoadWorker::fail(exa::loadgen::Call& call, Failure failure, std::string_view message) {
     if (closed_ && interrupted_) {
         call.cut_off();
         return;
@@ -316,10 +316,10 @@ void LoadWorker::fail(loadgen::Call& call, Failure failure, std::string_view mes
 
 io::Awaitable<void> LoadWorker::sleep_until(TimePoint time) {
     if (closed_) co_return;
-    asio::steady_timer timer(context_, io::SystemClock::to_steady(time));
+    asio::steady_timer timer(context_, io::clock::SystemClock::to_steady(time));
     sleepers_.insert(&timer);
     co_await timer.async_wait(io::as_result);
     sleepers_.erase(&timer);
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::loadgen

@@ -26,7 +26,7 @@
 #include "loadgen/recorder.h"
 #include "loadgen/workload.h"
 
-namespace exa::app {
+namespace exa::app::loadgen {
 
 // Read by any thread while the worker runs.
 struct LoadCounters {
@@ -39,7 +39,7 @@ struct LoadCounters {
 class LoadWorker {
   public:
     // The plan and the clock outlive the worker. `number`: below config.threads.
-    LoadWorker(const LoadPlan& plan, std::uint32_t number, const io::SystemClock& clock);
+    LoadWorker(const LoadPlan& plan, std::uint32_t number, const io::clock::SystemClock& clock);
     LoadWorker(const LoadWorker&) = delete;
     LoadWorker& operator=(const LoadWorker&) = delete;
 
@@ -56,10 +56,10 @@ class LoadWorker {
     void set_rate(double rate);
     // `task` is called on the worker's thread. `overdue` requests wait for their first token for longer than the
     // objective allows.
-    void with_recorder(std::function<void(loadgen::Recorder&, std::uint64_t overdue)> task);
+    void with_recorder(std::function<void(exa::loadgen::Recorder&, std::uint64_t overdue)> task);
 
     // Once run() has returned.
-    const loadgen::Recorder& recorder() const { return recorder_; }
+    const exa::loadgen::Recorder& recorder() const { return recorder_; }
 
   private:
     class Sink;
@@ -67,36 +67,36 @@ class LoadWorker {
     // What runs.
     io::Awaitable<void> client();
     io::Awaitable<void> dispatch();
-    io::Awaitable<void> arrive(loadgen::Arrival arrival);
+    io::Awaitable<void> arrive(exa::loadgen::Arrival arrival);
     io::Awaitable<void> watch();
     void spawn(io::Awaitable<void> work);
 
     // A turn of a conversation. False when the conversation cannot go on.
-    io::Awaitable<bool> turn(loadgen::Conversation& conversation, TimePoint due,
-                             std::optional<loadgen::Lengths> lengths);
+    io::Awaitable<bool> turn(exa::loadgen::Conversation& conversation, TimePoint due,
+                             std::optional<exa::loadgen::Lengths> lengths);
     // One way to a target and back; the call is over unless `sink` then asks for another.
-    io::Awaitable<void> attempt(loadgen::Call& call, Sink& sink, std::uint32_t target, const std::string& bytes);
-    std::string bytes_of(const loadgen::Request& request) const;
-    void fail(loadgen::Call& call, loadgen::Failure failure, std::string_view message);
+    io::Awaitable<void> attempt(exa::loadgen::Call& call, Sink& sink, std::uint32_t target, const std::string& bytes);
+    std::string bytes_of(const exa::loadgen::Request& request) const;
+    void fail(exa::loadgen::Call& call, exa::loadgen::Failure failure, std::string_view message);
     io::Awaitable<void> sleep_until(TimePoint time);
 
     bool has_requests() const;
-    loadgen::Conversation next_conversation(TimePoint now);
+    exa::loadgen::Conversation next_conversation(TimePoint now);
     void refuse(TimePoint due);  // a request that is over the limit
     void stop_starting();
     void end_at_once();
     std::uint64_t overdue() const;
 
     const LoadPlan& plan_;
-    const loadgen::Config config_;
-    const io::SystemClock& clock_;
+    const exa::loadgen::Config config_;
+    const io::clock::SystemClock& clock_;
     boost::asio::io_context context_{1};
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
-    loadgen::Recorder recorder_;
-    loadgen::Workload workload_;
+    exa::loadgen::Recorder recorder_;
+    exa::loadgen::Workload workload_;
     LoadCounters counters_;
 
-    std::optional<loadgen::Arrivals> arrivals_;  // of an open loop
+    std::optional<exa::loadgen::Arrivals> arrivals_;  // of an open loop
     bool paused_ = false;
     bool stopped_ = false;            // the time is over
     bool halted_ = false;             // the same, by order of the owner
@@ -108,10 +108,11 @@ class LoadWorker {
     std::uint64_t started_ = 0;
     std::size_t tasks_ = 0;
 
-    std::multimap<TimePoint, loadgen::Conversation> parked_;  // of an open loop: between turns, by when they may go on
+    std::multimap<TimePoint, exa::loadgen::Conversation>
+        parked_;  // of an open loop: between turns, by when they may go on
     std::vector<std::unique_ptr<LoadConnections>> connections_;  // by target
-    std::set<const loadgen::Call*> calls_;
+    std::set<const exa::loadgen::Call*> calls_;
     std::set<boost::asio::steady_timer*> sleepers_;  // what the end of the load wakes
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::loadgen

@@ -15,7 +15,7 @@
 #include "wire/link_messages.h"
 #include "wire/records.h"
 
-namespace exa::app {
+namespace exa::app::replica {
 
 // What the replies of one data-plane thread came to.
 struct ReceiverStats {
@@ -30,13 +30,13 @@ struct ReceiverStats {
 };
 
 // The connections of one data-plane thread to servers behind replicas of this peer.
-using UpstreamPools = std::vector<std::pair<ReplicaId, std::shared_ptr<io::UpstreamPool>>>;
+using UpstreamPools = std::vector<std::pair<ReplicaId, std::shared_ptr<io::http::UpstreamPool>>>;
 
 // Where a reply belongs.
 struct ReplyContext {
     boost::asio::any_io_executor executor;
     std::shared_ptr<ReceiverStats> stats;
-    std::shared_ptr<Mailbox> mailbox{};  // of the executor
+    std::shared_ptr<shared::Mailbox> mailbox{};  // of the executor
     std::shared_ptr<UpstreamPools> upstreams = std::make_shared<UpstreamPools>();
 };
 
@@ -54,11 +54,11 @@ class Backend {
 
     // The keys of the KV segments of what `open` asks to go on from; nothing when its KV has none, or it is no such
     // request.
-    virtual std::optional<std::vector<kv::SegmentKey>> kv_keys(const wire::Open& /*open*/) { return std::nullopt; }
+    virtual std::optional<std::vector<exa::kv::SegmentKey>> kv_keys(const wire::Open& /*open*/) { return std::nullopt; }
 
     // Ends the answers under way, each with an end that lets a stream go on elsewhere; from then on open() says busy
     // and nothing is posted to any executor. From one thread; idempotent.
     virtual void stop() = 0;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::replica

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace exa::app {
+namespace exa::app::replica {
 
 std::shared_ptr<LocalReplica> LocalReplicas::find(const ReplicaId& id) const {
     const std::shared_ptr<const List> list = list_.load();
@@ -10,4 +10,4 @@ std::shared_ptr<LocalReplica> LocalReplicas::find(const ReplicaId& id) const {
     return at == list->end() ? nullptr : *at;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::replica

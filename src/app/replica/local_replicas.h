@@ -10,7 +10,7 @@
 #include "app/replica/backend.h"
 #include "wire/records.h"
 
-namespace exa::app {
+namespace exa::app::replica {
 
 struct LocalReplica {
     // As advertised, except for its state, which is below.
@@ -36,4 +36,4 @@ class LocalReplicas {
     std::atomic<std::uint32_t> serving_now_ = 0;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::replica

@@ -5,13 +5,13 @@
 
 #include "io/errc.h"
 
-namespace exa::app {
+namespace exa::app::replica {
 
 namespace {
 
 class LinkReply final : public ReplyReader {
   public:
-    explicit LinkReply(std::shared_ptr<io::OutboundStream> stream) : stream_(std::move(stream)) {}
+    explicit LinkReply(std::shared_ptr<io::link::OutboundStream> stream) : stream_(std::move(stream)) {}
 
     std::optional<Result<ReplyPart>> poll() override {
         auto frame = stream_->poll();
@@ -24,7 +24,7 @@ class LinkReply final : public ReplyReader {
     void cancel() override { stream_->cancel(); }
 
   private:
-    std::shared_ptr<io::OutboundStream> stream_;
+    std::shared_ptr<io::link::OutboundStream> stream_;
 };
 
 class KnownReply final : public ReplyReader {
@@ -48,7 +48,7 @@ class KnownReply final : public ReplyReader {
 
 }  // namespace
 
-std::shared_ptr<ReplyReader> reply_of(std::shared_ptr<io::OutboundStream> stream) {
+std::shared_ptr<ReplyReader> reply_of(std::shared_ptr<io::link::OutboundStream> stream) {
     return std::make_shared<LinkReply>(std::move(stream));
 }
 
@@ -56,4 +56,4 @@ std::shared_ptr<ReplyReader> reply_of(std::vector<ReplyPart> parts) {
     return std::make_shared<KnownReply>(std::move(parts));
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::replica

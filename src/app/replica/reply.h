@@ -17,7 +17,7 @@
 #include "base/result.h"
 #include "io/link/outbound_stream.h"
 
-namespace exa::app {
+namespace exa::app::replica {
 
 // Bytes that are passed on from where they are. Only answers to other peers' questions about KV have such parts.
 struct SharedBytes {
@@ -43,9 +43,9 @@ class ReplyReader {
 };
 
 // The dialler's side of a link's stream.
-std::shared_ptr<ReplyReader> reply_of(std::shared_ptr<io::OutboundStream> stream);
+std::shared_ptr<ReplyReader> reply_of(std::shared_ptr<io::link::OutboundStream> stream);
 
 // An answer that is known already.
 std::shared_ptr<ReplyReader> reply_of(std::vector<ReplyPart> parts);
 
-}  // namespace exa::app
+}  // namespace exa::app::replica

@@ -6,7 +6,7 @@
 
 #include "app/kv/tiers.h"
 
-namespace exa::app {
+namespace exa::app::resp {
 
 // Thread-safe; the meanings are those of KvValuesStats.
 struct RespCounters {
@@ -32,8 +32,8 @@ struct RespCounters {
     Counter unsure = 0;
 
     // Everything but what memory and the queue hold now.
-    KvValuesStats read() const {
-        KvValuesStats stats;
+    kv::KvValuesStats read() const {
+        kv::KvValuesStats stats;
         stats.sets = sets;
         stats.sets_unmet = sets_unmet;
         stats.set_bytes = set_bytes;
@@ -60,4 +60,4 @@ inline void count(RespCounters::Counter& counter, std::uint64_t by = 1) {
     counter.fetch_add(by, std::memory_order_relaxed);
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::resp

@@ -11,17 +11,17 @@
 #include "io/store/segment_store.h"
 #include "kv/segment.h"
 
-namespace exa::app {
+namespace exa::app::resp {
 
 struct RespDeps {
     const Crypto& crypto;
     Bytes root_secret;
-    const kv::SegmentSealer& sealer;
-    io::SegmentStore* disk = nullptr;  // null: memory is all there is
-    KvPeers* peers = nullptr;          // null: there are no others
-    std::function<WallTime()> wall;    // thread-safe
+    const exa::kv::SegmentSealer& sealer;
+    io::store::SegmentStore* disk = nullptr;  // null: memory is all there is
+    kv::KvPeers* peers = nullptr;             // null: there are no others
+    std::function<WallTime()> wall;           // thread-safe
 
     std::int64_t now_ms() const { return wall().unix_us / 1000; }
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::resp

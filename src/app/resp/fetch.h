@@ -13,12 +13,12 @@
 #include "base/crypto.h"
 #include "kv/value_search.h"
 
-namespace exa::app {
+namespace exa::app::resp {
 
 struct RespFetch {
-    kv::SegmentKey key;
+    exa::kv::SegmentKey key;
     std::string user_key;
-    kv::ValueVerdict verdict;  // with holders
+    exa::kv::ValueVerdict verdict;  // with holders
     // Memory for so many bytes, as long as what it gives is held; null: there is none.
     std::function<std::shared_ptr<void>(std::uint64_t bytes)> reserve;
     bool first_part_only = false;  // for what stands in its head: nothing is reserved
@@ -27,6 +27,6 @@ struct RespFetch {
 // Whole, unless only its first part was wanted, that part holding what was reserved; or nothing. Called once, from
 // another thread, or never when the peer ends. `crypto` outlives it.
 using RespFetched = std::function<void(std::optional<RespVersion>)>;
-void fetch_resp_value(KvPeers& peers, const Crypto& crypto, RespFetch fetch, RespFetched done);
+void fetch_resp_value(kv::KvPeers& peers, const Crypto& crypto, RespFetch fetch, RespFetched done);
 
-}  // namespace exa::app
+}  // namespace exa::app::resp

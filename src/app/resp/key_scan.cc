@@ -7,20 +7,20 @@
 #include "app/resp/value.h"
 #include "resp/session.h"
 
-namespace exa::app {
+namespace exa::app::resp {
 
 namespace {
 
 constexpr std::size_t scan_pages_max = 16;
 
-std::uint64_t cursor_of(const kv::SegmentKey& key) {
+std::uint64_t cursor_of(const exa::kv::SegmentKey& key) {
     std::uint64_t cursor = 0;
     for (std::size_t i = 0; i < 8; ++i) cursor = cursor << 8 | key.bytes[i];
     return cursor;
 }
 
-kv::SegmentKey key_with(std::uint64_t cursor, std::uint8_t rest) {
-    kv::SegmentKey key;
+exa::kv::SegmentKey key_with(std::uint64_t cursor, std::uint8_t rest) {
+    exa::kv::SegmentKey key;
     key.bytes.fill(rest);
     for (std::size_t i = 0; i < 8; ++i) key.bytes[i] = static_cast<std::uint8_t>(cursor >> (8 * (7 - i)));
     return key;
@@ -28,20 +28,20 @@ kv::SegmentKey key_with(std::uint64_t cursor, std::uint8_t rest) {
 
 }  // namespace
 
-resp::Outcome RespKeyScan::scan(const resp::Operation& operation, std::uint64_t tag) {
-    resp::Outcome outcome;
-    std::set<kv::SegmentKey> found;
-    kv::SegmentKey from = key_with(operation.cursor, 0);
+exa::resp::Outcome RespKeyScan::scan(const exa::resp::Operation& operation, std::uint64_t tag) {
+    exa::resp::Outcome outcome;
+    std::set<exa::kv::SegmentKey> found;
+    exa::kv::SegmentKey from = key_with(operation.cursor, 0);
     // The cursor's own keys are listed, too: "after" the key before them.
-    std::optional<kv::SegmentKey> after;
+    std::optional<exa::kv::SegmentKey> after;
     if (operation.cursor != 0) after = key_with(operation.cursor - 1, 0xff);
     for (std::size_t page = 0;; ++page) {
         const auto infos =
-            deps_.disk == nullptr ? std::vector<io::StoredInfo>() : deps_.disk->list(after, operation.count);
+            deps_.disk == nullptr ? std::vector<io::store::StoredInfo>() : deps_.disk->list(after, operation.count);
         const bool is_last = infos.size() < operation.count;
-        const kv::SegmentKey to = is_last ? key_with(~0ull, 0xff) : infos.back().key;
-        for (const io::StoredInfo& info : infos)
-            if (info.tenant == tag && info.kind == kv::SegmentKind::value) found.insert(info.key);
+        const exa::kv::SegmentKey to = is_last ? key_with(~0ull, 0xff) : infos.back().key;
+        for (const io::store::StoredInfo& info : infos)
+            if (info.tenant == tag && info.kind == exa::kv::SegmentKind::value) found.insert(info.key);
         const auto own = cache_.list_own(tag, from, to);
         found.insert(own.begin(), own.end());
         if (is_last) break;
@@ -54,29 +54,30 @@ resp::Outcome RespKeyScan::scan(const resp::Operation& operation, std::uint64_t 
             break;
         }
     }
-    for (const kv::SegmentKey& key : found) {
+    for (const exa::kv::SegmentKey& key : found) {
         auto text = user_key(key, tag);
-        if (text && (operation.pattern.empty() || resp::matches(operation.pattern, *text)))
+        if (text && (operation.pattern.empty() || exa::resp::matches(operation.pattern, *text)))
             outcome.keys.push_back(std::move(*text));
     }
     return outcome;
 }
 
-std::optional<std::string> RespKeyScan::user_key(const kv::SegmentKey& key, std::uint64_t tag) {
-    const kv::Item here = versions_.known(key).item;
+std::optional<std::string> RespKeyScan::user_key(const exa::kv::SegmentKey& key, std::uint64_t tag) {
+    const exa::kv::Item here = versions_.known(key).item;
     if (here.bytes == 0) return std::nullopt;
-    const kv::SealedSegment first = first_part(here, tag);
+    const exa::kv::SealedSegment first = first_part(here, tag);
     if (!first) return std::nullopt;
-    const auto head = read_resp_head(kv::payload_of(first->view()));
+    const auto head = read_resp_head(exa::kv::payload_of(first->view()));
     if (!head || (head->expires_ms != 0 && head->expires_ms <= deps_.now_ms())) return std::nullopt;
     return std::string(head->key);
 }
 
-kv::SealedSegment RespKeyScan::first_part(const kv::Item& item, std::uint64_t tag) {
+exa::kv::SealedSegment RespKeyScan::first_part(const exa::kv::Item& item, std::uint64_t tag) {
     if (const auto version = cache_.find_version(item.key, item.stamp)) return version->parts[0];
-    kv::SealedSegment first = deps_.disk == nullptr ? nullptr : deps_.disk->get(deps_.wall(), item.key);
-    const auto head = first ? kv::parse_segment(first->view()) : Result<kv::SegmentHead>(kv::SegmentHead{});
+    exa::kv::SealedSegment first = deps_.disk == nullptr ? nullptr : deps_.disk->get(deps_.wall(), item.key);
+    const auto head =
+        first ? exa::kv::parse_segment(first->view()) : Result<exa::kv::SegmentHead>(exa::kv::SegmentHead{});
     return first && head && head.value().tenant == tag ? first : nullptr;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::resp

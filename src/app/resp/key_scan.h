@@ -13,7 +13,7 @@
 #include "app/resp/version_search.h"
 #include "resp/operation.h"
 
-namespace exa::app {
+namespace exa::app::resp {
 
 class RespKeyScan {
   public:
@@ -22,16 +22,16 @@ class RespKeyScan {
 
     // Fills Outcome::cursor and keys by the operation's cursor, count and pattern; `tag` is the tenant's. Blocks on the
     // disk. Thread-safe.
-    resp::Outcome scan(const resp::Operation& operation, std::uint64_t tag);
+    exa::resp::Outcome scan(const exa::resp::Operation& operation, std::uint64_t tag);
 
   private:
     // Of the version that is here, if it is the first part of a live value.
-    std::optional<std::string> user_key(const kv::SegmentKey& key, std::uint64_t tag);
-    kv::SealedSegment first_part(const kv::Item& item, std::uint64_t tag);
+    std::optional<std::string> user_key(const exa::kv::SegmentKey& key, std::uint64_t tag);
+    exa::kv::SealedSegment first_part(const exa::kv::Item& item, std::uint64_t tag);
 
     const RespDeps& deps_;
     RespValueCache& cache_;
     RespVersionSearch& versions_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::resp

@@ -9,7 +9,7 @@
 #include "app/resp/value.h"
 #include "kv/tenant.h"
 
-namespace exa::app {
+namespace exa::app::resp {
 
 namespace {
 
@@ -35,85 +35,89 @@ RespKeyspace::~RespKeyspace() {
 }
 
 RespKeyspace::Tenant RespKeyspace::tenant_of(const std::string& name) const {
-    const Digest salt = kv::tenant_salt(deps_.crypto, deps_.root_secret, name);
-    return {salt, kv::tenant_tag(deps_.crypto, salt)};
+    const Digest salt = exa::kv::tenant_salt(deps_.crypto, deps_.root_secret, name);
+    return {salt, exa::kv::tenant_tag(deps_.crypto, salt)};
 }
 
-std::vector<kv::SegmentKey> RespKeyspace::keys_of(const Tenant& tenant, const resp::Operation& operation) const {
-    std::vector<kv::SegmentKey> keys;
+std::vector<exa::kv::SegmentKey> RespKeyspace::keys_of(const Tenant& tenant,
+                                                       const exa::resp::Operation& operation) const {
+    std::vector<exa::kv::SegmentKey> keys;
     keys.reserve(operation.keys.size());
     for (const std::string& key : operation.keys) keys.push_back(resp_key(deps_.crypto, tenant.salt, key));
     return keys;
 }
 
-std::optional<resp::Body> RespKeyspace::make_body(const std::string&, const resp::Request& so_far,
-                                                  std::uint64_t bytes) {
+std::optional<exa::resp::Body> RespKeyspace::make_body(const std::string&, const exa::resp::Request& so_far,
+                                                       std::uint64_t bytes) {
     // "SET", the key, and now the value.
     if (so_far.arguments.size() != 3) return std::nullopt;
     const std::size_t before =
-        kv::segment_header_size + (so_far.bodies.empty() ? resp_head_size(so_far.arguments[1].size()) : 0);
+        exa::kv::segment_header_size + (so_far.bodies.empty() ? resp_head_size(so_far.arguments[1].size()) : 0);
     const auto buffer = cache_.try_make_buffer(before + static_cast<std::size_t>(std::min(bytes, resp_part_bytes_max)));
     if (!buffer) return std::nullopt;
-    return resp::Body{buffer, buffer->bytes().subspan(before)};
+    return exa::resp::Body{buffer, buffer->bytes().subspan(before)};
 }
 
-void RespKeyspace::run(resp::Operation operation, Done done) {
+void RespKeyspace::run(exa::resp::Operation operation, Done done) {
     switch (operation.verb) {
-        case resp::Verb::get:
+        case exa::resp::Verb::get:
             return get(std::move(operation), std::move(done));
-        case resp::Verb::length:
+        case exa::resp::Verb::length:
             return length(std::move(operation), std::move(done));
-        case resp::Verb::set:
+        case exa::resp::Verb::set:
             return set(std::move(operation), std::move(done));
-        case resp::Verb::exists:
+        case exa::resp::Verb::exists:
             return exists(operation, std::move(done));
-        case resp::Verb::remove:
+        case exa::resp::Verb::remove:
             return remove(operation, std::move(done));
-        case resp::Verb::scan:
+        case exa::resp::Verb::scan:
             return scan(std::move(operation), std::move(done));
     }
 }
 
-void RespKeyspace::get(resp::Operation operation, Done done) {
+void RespKeyspace::get(exa::resp::Operation operation, Done done) {
     auto keys = keys_of(tenant_of(operation.tenant), operation);
     reader_.get({std::move(keys), std::move(operation.keys)}, std::move(done));
 }
 
-void RespKeyspace::length(resp::Operation operation, Done done) {
+void RespKeyspace::length(exa::resp::Operation operation, Done done) {
     auto keys = keys_of(tenant_of(operation.tenant), operation);
     reader_.length({std::move(keys), std::move(operation.keys)}, std::move(done));
 }
 
-void RespKeyspace::set(resp::Operation operation, Done done) {
+void RespKeyspace::set(exa::resp::Operation operation, Done done) {
     if (operation.wants_old) {
         // The old value first, then the set as if without: another set between is as good as one before.
-        resp::Operation old;
+        exa::resp::Operation old;
         old.tenant = operation.tenant;
         old.keys = operation.keys;
         operation.wants_old = false;
-        return get(std::move(old), [this, operation = std::make_shared<resp::Operation>(std::move(operation)),
-                                    done = std::move(done)](resp::Outcome before) {
-            set(std::move(*operation), [done, before = std::move(before)](resp::Outcome after) mutable {
+        return get(std::move(old), [this, operation = std::make_shared<exa::resp::Operation>(std::move(operation)),
+                                    done = std::move(done)](exa::resp::Outcome before) {
+            set(std::move(*operation), [done, before = std::move(before)](exa::resp::Outcome after) mutable {
                 after.values = std::move(before.values);
                 done(std::move(after));
             });
         });
     }
     const Tenant tenant = tenant_of(operation.tenant);
-    const kv::SegmentKey key = resp_key(deps_.crypto, tenant.salt, operation.keys[0]);
+    const exa::kv::SegmentKey key = resp_key(deps_.crypto, tenant.salt, operation.keys[0]);
     if (!operation.only_if_absent && !operation.only_if_present)
         return write(std::move(operation), tenant, key, std::move(done));
-    versions_.search({key}, [this, tenant, key, operation = std::make_shared<resp::Operation>(std::move(operation)),
-                             done = std::move(done)](const Verdicts& verdicts) {
-        if (verdicts[0].is_found() != operation->only_if_absent) return write(std::move(*operation), tenant, key, done);
-        count(counters_.sets_unmet);
-        resp::Outcome outcome;
-        outcome.done = false;
-        done(std::move(outcome));
-    });
+    versions_.search({key},
+                     [this, tenant, key, operation = std::make_shared<exa::resp::Operation>(std::move(operation)),
+                      done = std::move(done)](const Verdicts& verdicts) {
+                         if (verdicts[0].is_found() != operation->only_if_absent)
+                             return write(std::move(*operation), tenant, key, done);
+                         count(counters_.sets_unmet);
+                         exa::resp::Outcome outcome;
+                         outcome.done = false;
+                         done(std::move(outcome));
+                     });
 }
 
-void RespKeyspace::write(resp::Operation operation, const Tenant& tenant, const kv::SegmentKey& key, Done done) {
+void RespKeyspace::write(exa::resp::Operation operation, const Tenant& tenant, const exa::kv::SegmentKey& key,
+                         Done done) {
     RespVersion made = make_version(operation, tenant.tag);
     count(counters_.sets);
     count(counters_.set_bytes, operation.body_bytes);
@@ -121,34 +125,34 @@ void RespKeyspace::write(resp::Operation operation, const Tenant& tenant, const 
     writer_.add(cache_.write(key, std::move(made), stored ? stored->stamp : 0), std::move(done));
 }
 
-RespVersion RespKeyspace::make_version(resp::Operation& operation, std::uint64_t tag) {
+RespVersion RespKeyspace::make_version(exa::resp::Operation& operation, std::uint64_t tag) {
     RespVersion version;
     version.tag = tag;
     version.expires_ms = operation.expires_ms.value_or(0);
     version.sealing = std::make_shared<std::once_flag>();
     const std::string& user_key = operation.keys[0];
     if (operation.bodies.empty()) {
-        const std::size_t before = kv::segment_header_size + resp_head_size(user_key.size());
+        const std::size_t before = exa::kv::segment_header_size + resp_head_size(user_key.size());
         version.parts.push_back(cache_.make_buffer(before + operation.value.size()));
         std::ranges::copy(as_bytes(operation.value), version.parts[0]->bytes().subspan(before).begin());
         operation.body_bytes = operation.value.size();
     }
-    for (resp::Body& body : operation.bodies)
-        version.parts.push_back(std::static_pointer_cast<kv::SegmentBuffer>(std::move(body.owner)));
+    for (exa::resp::Body& body : operation.bodies)
+        version.parts.push_back(std::static_pointer_cast<exa::kv::SegmentBuffer>(std::move(body.owner)));
     RespValueHead head;
     head.key = user_key;
     head.parts = static_cast<std::uint32_t>(version.parts.size());
     head.bytes = operation.body_bytes;
     head.expires_ms = version.expires_ms;
-    write_resp_head(head, version.parts[0]->bytes().subspan(kv::segment_header_size));
+    write_resp_head(head, version.parts[0]->bytes().subspan(exa::kv::segment_header_size));
     for (const auto& part : version.parts) version.bytes += part->size();
     return version;
 }
 
-void RespKeyspace::exists(const resp::Operation& operation, Done done) {
+void RespKeyspace::exists(const exa::resp::Operation& operation, Done done) {
     auto keys = keys_of(tenant_of(operation.tenant), operation);
     versions_.search(keys, [this, keys, done = std::move(done)](const Verdicts& verdicts) {
-        resp::Outcome outcome;
+        exa::resp::Outcome outcome;
         const WallTime now = deps_.wall();
         for (std::size_t i = 0; i < keys.size(); ++i) {
             if (!verdicts[i].is_found()) continue;
@@ -164,12 +168,12 @@ void RespKeyspace::exists(const resp::Operation& operation, Done done) {
     });
 }
 
-void RespKeyspace::remove(const resp::Operation& operation, Done done) {
+void RespKeyspace::remove(const exa::resp::Operation& operation, Done done) {
     const Tenant tenant = tenant_of(operation.tenant);
     auto keys = keys_of(tenant, operation);
     versions_.search(keys, [this, tag = tenant.tag, keys, done = std::move(done)](const Verdicts& verdicts) {
-        resp::Outcome outcome;
-        std::set<kv::SegmentKey> seen;
+        exa::resp::Outcome outcome;
+        std::set<exa::kv::SegmentKey> seen;
         for (std::size_t i = 0; i < keys.size(); ++i) {
             if (!seen.insert(keys[i]).second) continue;
             const bool is_found = verdicts[i].is_found();
@@ -186,7 +190,7 @@ void RespKeyspace::remove(const resp::Operation& operation, Done done) {
     });
 }
 
-void RespKeyspace::scan(resp::Operation operation, Done done) {
+void RespKeyspace::scan(exa::resp::Operation operation, Done done) {
     count(counters_.scans);
     if (operation.none) return done({});
     const std::uint64_t tag = tenant_of(operation.tenant).tag;
@@ -196,15 +200,15 @@ void RespKeyspace::scan(resp::Operation operation, Done done) {
     });
 }
 
-kv::SealedSegment RespKeyspace::get(const kv::SegmentKey& key) {
+exa::kv::SealedSegment RespKeyspace::get(const exa::kv::SegmentKey& key) {
     const auto found = cache_.find_part(key);
     if (!found) return nullptr;
     seal_resp(found->version, deps_.sealer);
     return found->version.parts[found->index];
 }
 
-KvValuesStats RespKeyspace::stats() const {
-    KvValuesStats stats = counters_.read();
+kv::KvValuesStats RespKeyspace::stats() const {
+    kv::KvValuesStats stats = counters_.read();
     const RespValueCache::Usage usage = cache_.usage();
     stats.memory_values = usage.values;
     stats.queued_values = usage.waiting_values;
@@ -213,4 +217,4 @@ KvValuesStats RespKeyspace::stats() const {
     return stats;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::resp

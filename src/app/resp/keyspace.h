@@ -24,7 +24,7 @@
 #include "app/shared/work_queue.h"
 #include "resp/operation.h"
 
-namespace exa::app {
+namespace exa::app::resp {
 
 struct RespKeyspaceConfig {
     std::uint64_t memory_bytes = 256ull << 20;    // of values used recently
@@ -33,7 +33,7 @@ struct RespKeyspaceConfig {
     std::uint16_t writer_tag = 0;  // of the stamps of this peer
 };
 
-class RespKeyspace final : public resp::Keyspace, public KvValues {
+class RespKeyspace final : public exa::resp::Keyspace, public kv::KvValues {
   public:
     RespKeyspace(const RespKeyspaceConfig& config, RespDeps deps);
     // Stores what waits, answers what is owed except for what other peers owe it, joins the threads.
@@ -41,18 +41,18 @@ class RespKeyspace final : public resp::Keyspace, public KvValues {
     RespKeyspace(const RespKeyspace&) = delete;
     RespKeyspace& operator=(const RespKeyspace&) = delete;
 
-    std::optional<resp::Body> make_body(const std::string& tenant, const resp::Request& so_far,
-                                        std::uint64_t bytes) override;
-    void run(resp::Operation operation, std::function<void(resp::Outcome)> done) override;
+    std::optional<exa::resp::Body> make_body(const std::string& tenant, const exa::resp::Request& so_far,
+                                             std::uint64_t bytes) override;
+    void run(exa::resp::Operation operation, std::function<void(exa::resp::Outcome)> done) override;
 
-    std::optional<kv::Item> find(const kv::SegmentKey& key) const override { return cache_.find_item(key); }
-    kv::SealedSegment get(const kv::SegmentKey& key) override;
-    void handle_acked(const kv::Item& item) override { cache_.handle_acked(item); }
+    std::optional<exa::kv::Item> find(const exa::kv::SegmentKey& key) const override { return cache_.find_item(key); }
+    exa::kv::SealedSegment get(const exa::kv::SegmentKey& key) override;
+    void handle_acked(const exa::kv::Item& item) override { cache_.handle_acked(item); }
     void observe(std::uint64_t stamp) override { cache_.observe(stamp); }
-    KvValuesStats stats() const override;
+    kv::KvValuesStats stats() const override;
 
   private:
-    using Done = std::function<void(resp::Outcome)>;
+    using Done = std::function<void(exa::resp::Outcome)>;
     using Verdicts = RespVersionSearch::Verdicts;
 
     struct Tenant {
@@ -61,27 +61,27 @@ class RespKeyspace final : public resp::Keyspace, public KvValues {
     };
 
     Tenant tenant_of(const std::string& name) const;
-    std::vector<kv::SegmentKey> keys_of(const Tenant& tenant, const resp::Operation& operation) const;
+    std::vector<exa::kv::SegmentKey> keys_of(const Tenant& tenant, const exa::resp::Operation& operation) const;
 
-    void get(resp::Operation operation, Done done);
-    void length(resp::Operation operation, Done done);
-    void set(resp::Operation operation, Done done);
-    void write(resp::Operation operation, const Tenant& tenant, const kv::SegmentKey& key, Done done);
+    void get(exa::resp::Operation operation, Done done);
+    void length(exa::resp::Operation operation, Done done);
+    void set(exa::resp::Operation operation, Done done);
+    void write(exa::resp::Operation operation, const Tenant& tenant, const exa::kv::SegmentKey& key, Done done);
     // Of a set, except for its stamp and its keys.
-    RespVersion make_version(resp::Operation& operation, std::uint64_t tag);
-    void exists(const resp::Operation& operation, Done done);
-    void remove(const resp::Operation& operation, Done done);
-    void scan(resp::Operation operation, Done done);
+    RespVersion make_version(exa::resp::Operation& operation, std::uint64_t tag);
+    void exists(const exa::resp::Operation& operation, Done done);
+    void remove(const exa::resp::Operation& operation, Done done);
+    void scan(exa::resp::Operation operation, Done done);
 
     const RespDeps deps_;
     RespCounters counters_;
-    CallbackGuard guard_;
+    shared::CallbackGuard guard_;
     RespValueCache cache_;
     RespVersionSearch versions_;
     RespWriteBehind writer_;
-    WorkQueue workers_;
+    shared::WorkQueue workers_;
     RespReader reader_;
     RespKeyScan scan_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::resp

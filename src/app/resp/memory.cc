@@ -3,19 +3,19 @@
 #include <algorithm>
 #include <utility>
 
-namespace exa::app {
+namespace exa::app::resp {
 
-const RespMemory::Entry* RespMemory::find(const kv::SegmentKey& key) const {
+const RespMemory::Entry* RespMemory::find(const exa::kv::SegmentKey& key) const {
     const auto found = entries_.find(key);
     return found == entries_.end() ? nullptr : &found->second;
 }
 
-const RespVersion* RespMemory::find_part(const kv::SegmentKey& key, std::size_t& part) const {
+const RespVersion* RespMemory::find_part(const exa::kv::SegmentKey& key, std::size_t& part) const {
     // All keys of a value begin with the same bytes, from which their owners follow.
-    kv::SegmentKey first;
+    exa::kv::SegmentKey first;
     std::copy_n(key.bytes.begin(), 8, first.bytes.begin());
     for (auto at = entries_.lower_bound(first); at != entries_.end(); ++at) {
-        if (kv::placement(at->first) != kv::placement(key)) break;
+        if (exa::kv::placement(at->first) != exa::kv::placement(key)) break;
         const RespVersion& version = at->second.version;
         const auto found = std::ranges::find(version.keys, key);
         if (found == version.keys.end()) continue;
@@ -25,19 +25,19 @@ const RespVersion* RespMemory::find_part(const kv::SegmentKey& key, std::size_t&
     return nullptr;
 }
 
-void RespMemory::touch(const kv::SegmentKey& key) {
+void RespMemory::touch(const exa::kv::SegmentKey& key) {
     const auto found = entries_.find(key);
     if (found != entries_.end() && !found->second.waits) recent_.splice(recent_.begin(), recent_, found->second.recent);
 }
 
-void RespMemory::enter(const kv::SegmentKey& key, RespVersion version, bool waits, bool is_unacked) {
+void RespMemory::enter(const exa::kv::SegmentKey& key, RespVersion version, bool waits, bool is_unacked) {
     if (const auto old = entries_.find(key); old != entries_.end()) drop(old);
     const auto entry = entries_.emplace(key, Entry{std::move(version), waits, is_unacked, {}}).first;
     if (!waits) return make_recent(entry);
     ++waiting_;
 }
 
-void RespMemory::forget(const kv::SegmentKey& key) {
+void RespMemory::forget(const exa::kv::SegmentKey& key) {
     const auto found = entries_.find(key);
     if (found != entries_.end() && !found->second.waits) drop(found);
 }
@@ -48,12 +48,12 @@ bool RespMemory::forget_oldest() {
     return true;
 }
 
-void RespMemory::handle_acked(const kv::SegmentKey& key, std::uint64_t stamp) {
+void RespMemory::handle_acked(const exa::kv::SegmentKey& key, std::uint64_t stamp) {
     const auto found = entries_.find(key);
     if (found != entries_.end() && found->second.version.stamp == stamp) found->second.is_unacked = false;
 }
 
-void RespMemory::handle_stored(const kv::SegmentKey& key, std::uint64_t stamp, bool on_disk) {
+void RespMemory::handle_stored(const exa::kv::SegmentKey& key, std::uint64_t stamp, bool on_disk) {
     const auto found = entries_.find(key);
     if (found == entries_.end() || found->second.version.stamp != stamp || !found->second.waits) return;
     if (on_disk && found->second.version.is_removal) return drop(found);
@@ -62,7 +62,8 @@ void RespMemory::handle_stored(const kv::SegmentKey& key, std::uint64_t stamp, b
     make_recent(found);
 }
 
-std::vector<const RespVersion*> RespMemory::list_own(const kv::SegmentKey& first, const kv::SegmentKey& last) const {
+std::vector<const RespVersion*> RespMemory::list_own(const exa::kv::SegmentKey& first,
+                                                     const exa::kv::SegmentKey& last) const {
     std::vector<const RespVersion*> own;
     for (auto at = entries_.lower_bound(first); at != entries_.end() && at->first <= last; ++at)
         if (at->second.waits || at->second.is_unacked) own.push_back(&at->second.version);
@@ -86,4 +87,4 @@ void RespMemory::drop(Entries::iterator entry) {
     entries_.erase(entry);
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::resp

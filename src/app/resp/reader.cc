@@ -6,13 +6,13 @@
 #include "app/resp/fetch.h"
 #include "app/resp/value.h"
 
-namespace exa::app {
+namespace exa::app::resp {
 
 namespace {
 
 // Of a value, by how long its first part is; nothing when there may be others.
 std::optional<std::int64_t> length_by_record(std::uint32_t bytes, std::string_view user_key) {
-    const std::uint64_t before = kv::segment_header_size + resp_head_size(user_key.size());
+    const std::uint64_t before = exa::kv::segment_header_size + resp_head_size(user_key.size());
     if (bytes < before || bytes - before >= resp_part_bytes_max) return std::nullopt;
     return static_cast<std::int64_t>(bytes - before);
 }
@@ -20,12 +20,12 @@ std::optional<std::int64_t> length_by_record(std::uint32_t bytes, std::string_vi
 // By its head; 0 of what is not live.
 std::int64_t length_of(const std::optional<RespVersion>& version, std::int64_t now_ms) {
     if (!version || !version->is_live(now_ms)) return 0;
-    const auto head = read_resp_head(kv::payload_of(version->parts[0]->view()));
+    const auto head = read_resp_head(exa::kv::payload_of(version->parts[0]->view()));
     return head ? static_cast<std::int64_t>(head->bytes) : 0;
 }
 
 void answer(const RespReader::Done& done, std::int64_t bytes) {
-    resp::Outcome outcome;
+    exa::resp::Outcome outcome;
     outcome.number = bytes;
     done(std::move(outcome));
 }
@@ -37,11 +37,11 @@ struct RespReader::Gathering {
     RespKeys keys;
     Done done;
     std::mutex mutex;
-    resp::Outcome outcome;
+    exa::resp::Outcome outcome;
     std::size_t open = 0;  // values that are still to come
 
     // Of one value or none; the one that brings the last answers.
-    void deliver(std::size_t place, std::optional<resp::Value> value) {
+    void deliver(std::size_t place, std::optional<exa::resp::Value> value) {
         {
             const std::lock_guard lock(mutex);
             outcome.values[place] = std::move(value);
@@ -92,42 +92,42 @@ void RespReader::gather(const std::shared_ptr<Gathering>& gathering, const Verdi
         [this, gathering, on_disk = std::move(on_disk)](const std::stop_token&) { read(gathering, on_disk); });
 }
 
-std::optional<resp::Value> RespReader::accept(const kv::SegmentKey& key, std::optional<RespVersion> version,
-                                              RespCounters::Counter& hits) {
+std::optional<exa::resp::Value> RespReader::accept(const exa::kv::SegmentKey& key, std::optional<RespVersion> version,
+                                                   RespCounters::Counter& hits) {
     count(version ? hits : counters_.misses);
     if (!version) return std::nullopt;
-    resp::Value value = resp_view(*version);
+    exa::resp::Value value = resp_view(*version);
     count(counters_.got_bytes, value.size());
     cache_.remember(key, std::move(*version));
     return value;
 }
 
 void RespReader::fetch(const std::shared_ptr<Gathering>& gathering, std::size_t place,
-                       const kv::ValueVerdict& verdict) {
+                       const exa::kv::ValueVerdict& verdict) {
     RespFetch fetch{gathering->keys.segments[place], gathering->keys.users[place], verdict, {}};
     fetch.reserve = guard_.wrap([this](std::uint64_t bytes) { return cache_.reserve(bytes); });
     fetch_resp_value(*deps_.peers, deps_.crypto, std::move(fetch),
                      guard_.wrap([this, gathering, place](std::optional<RespVersion> version) {
                          if (version && !version->is_live(deps_.now_ms())) version.reset();
-                         const kv::SegmentKey& key = gathering->keys.segments[place];
+                         const exa::kv::SegmentKey& key = gathering->keys.segments[place];
                          gathering->deliver(place, accept(key, std::move(version), counters_.hits_peers));
                      }));
 }
 
 void RespReader::read(const std::shared_ptr<Gathering>& gathering, const std::vector<std::size_t>& places) {
     for (const std::size_t i : places) {
-        const kv::SegmentKey& key = gathering->keys.segments[i];
+        const exa::kv::SegmentKey& key = gathering->keys.segments[i];
         gathering->deliver(i, accept(key, read(key, gathering->keys.users[i]), counters_.hits_disk));
     }
 }
 
-std::optional<RespVersion> RespReader::read(const kv::SegmentKey& key, std::string_view user_key) const {
+std::optional<RespVersion> RespReader::read(const exa::kv::SegmentKey& key, std::string_view user_key) const {
     const WallTime now = deps_.wall();
-    const kv::SealedSegment first = deps_.disk->get(now, key);
+    const exa::kv::SealedSegment first = deps_.disk->get(now, key);
     auto version = first ? resp_version_of(deps_.crypto, key, user_key, first) : std::nullopt;
     if (!version || !version->is_live(now.unix_us / 1000)) return std::nullopt;
     for (std::size_t i = 1; i < version->keys.size(); ++i) {
-        const kv::SealedSegment part = deps_.disk->get(now, version->keys[i]);
+        const exa::kv::SealedSegment part = deps_.disk->get(now, version->keys[i]);
         if (!part || !add_resp_part(*version, part)) return std::nullopt;
     }
     return is_resp_whole(*version) ? std::move(version) : std::nullopt;
@@ -136,25 +136,26 @@ std::optional<RespVersion> RespReader::read(const kv::SegmentKey& key, std::stri
 void RespReader::length(const RespKeys& keys, Done done) {
     versions_.search({keys.segments[0]}, [this, key = keys.segments[0], user_key = keys.users[0],
                                           done = std::move(done)](const Verdicts& verdicts) {
-        const kv::ValueVerdict& verdict = verdicts[0];
+        const exa::kv::ValueVerdict& verdict = verdicts[0];
         if (!verdict.is_found()) return answer(done, 0);
         if (verdict.is_local) return length_here(key, user_key, verdict.stamp, done);
         length_at_peers(key, user_key, verdict, done);
     });
 }
 
-void RespReader::length_here(const kv::SegmentKey& key, const std::string& user_key, std::uint64_t stamp, Done done) {
+void RespReader::length_here(const exa::kv::SegmentKey& key, const std::string& user_key, std::uint64_t stamp,
+                             Done done) {
     const auto version = cache_.find_version(key, stamp);
     if (version || deps_.disk == nullptr) return answer(done, length_of(version, deps_.now_ms()));
     workers_.post([this, key, user_key, done = std::move(done)](const std::stop_token&) {
-        const kv::SealedSegment first = deps_.disk->get(deps_.wall(), key);
+        const exa::kv::SealedSegment first = deps_.disk->get(deps_.wall(), key);
         answer(done,
                length_of(first ? resp_version_of(deps_.crypto, key, user_key, first) : std::nullopt, deps_.now_ms()));
     });
 }
 
-void RespReader::length_at_peers(const kv::SegmentKey& key, const std::string& user_key,
-                                 const kv::ValueVerdict& verdict, Done done) {
+void RespReader::length_at_peers(const exa::kv::SegmentKey& key, const std::string& user_key,
+                                 const exa::kv::ValueVerdict& verdict, Done done) {
     if (const auto length = length_by_record(verdict.bytes, user_key)) return answer(done, *length);
     fetch_resp_value(*deps_.peers, deps_.crypto, {key, user_key, verdict, {}, true},
                      guard_.wrap([this, done = std::move(done)](const std::optional<RespVersion>& version) {
@@ -162,4 +163,4 @@ void RespReader::length_at_peers(const kv::SegmentKey& key, const std::string& u
                      }));
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::resp

@@ -21,22 +21,22 @@
 #include "app/shared/work_queue.h"
 #include "resp/operation.h"
 
-namespace exa::app {
+namespace exa::app::resp {
 
 // The keys of one operation, as segments have them and as clients do.
 struct RespKeys {
-    std::vector<kv::SegmentKey> segments;
+    std::vector<exa::kv::SegmentKey> segments;
     std::vector<std::string> users;
 };
 
 // Thread-safe. Answers come within the call or from another thread, once; never once `guard` is closed.
 class RespReader {
   public:
-    using Done = std::function<void(resp::Outcome)>;
+    using Done = std::function<void(exa::resp::Outcome)>;
 
     // `workers` read the disk.
-    RespReader(const RespDeps& deps, RespValueCache& cache, RespVersionSearch& versions, WorkQueue& workers,
-               const CallbackGuard& guard, RespCounters& counters)
+    RespReader(const RespDeps& deps, RespValueCache& cache, RespVersionSearch& versions, shared::WorkQueue& workers,
+               const shared::CallbackGuard& guard, RespCounters& counters)
         : deps_(deps), cache_(cache), versions_(versions), workers_(workers), guard_(guard), counters_(counters) {}
 
     // Fills Outcome::values, in the order of the keys.
@@ -51,23 +51,23 @@ class RespReader {
 
     void gather(const std::shared_ptr<Gathering>& gathering, const Verdicts& verdicts);
     // From another peer.
-    void fetch(const std::shared_ptr<Gathering>& gathering, std::size_t place, const kv::ValueVerdict& verdict);
+    void fetch(const std::shared_ptr<Gathering>& gathering, std::size_t place, const exa::kv::ValueVerdict& verdict);
     // From the disk, on a thread that may block.
     void read(const std::shared_ptr<Gathering>& gathering, const std::vector<std::size_t>& places);
-    std::optional<RespVersion> read(const kv::SegmentKey& key, std::string_view user_key) const;
-    void length_here(const kv::SegmentKey& key, const std::string& user_key, std::uint64_t stamp, Done done);
-    void length_at_peers(const kv::SegmentKey& key, const std::string& user_key, const kv::ValueVerdict& verdict,
-                         Done done);
+    std::optional<RespVersion> read(const exa::kv::SegmentKey& key, std::string_view user_key) const;
+    void length_here(const exa::kv::SegmentKey& key, const std::string& user_key, std::uint64_t stamp, Done done);
+    void length_at_peers(const exa::kv::SegmentKey& key, const std::string& user_key,
+                         const exa::kv::ValueVerdict& verdict, Done done);
     // Its value, counted; the version stays in memory.
-    std::optional<resp::Value> accept(const kv::SegmentKey& key, std::optional<RespVersion> version,
-                                      RespCounters::Counter& hits);
+    std::optional<exa::resp::Value> accept(const exa::kv::SegmentKey& key, std::optional<RespVersion> version,
+                                           RespCounters::Counter& hits);
 
     const RespDeps& deps_;
     RespValueCache& cache_;
     RespVersionSearch& versions_;
-    WorkQueue& workers_;
-    const CallbackGuard& guard_;
+    shared::WorkQueue& workers_;
+    const shared::CallbackGuard& guard_;
     RespCounters& counters_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::resp

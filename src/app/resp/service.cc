@@ -2,10 +2,10 @@
 
 #include <utility>
 
-namespace exa::app {
+namespace exa::app::resp {
 
-RespService::RespService(io::RespConfig config, std::unique_ptr<RespKeyspace> keyspace, KvService* kv,
-                         resp::Session::Authenticate authenticate, std::function<WallTime()> wall)
+RespService::RespService(io::resp::RespConfig config, std::unique_ptr<RespKeyspace> keyspace, kv::KvService* kv,
+                         exa::resp::Session::Authenticate authenticate, std::function<WallTime()> wall)
     : work_(boost::asio::make_work_guard(context_)),
       keyspace_(std::move(keyspace)),
       kv_(kv),
@@ -27,4 +27,4 @@ Result<Endpoint> RespService::run(const Endpoint& endpoint) {
     return bound;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::resp

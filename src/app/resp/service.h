@@ -15,14 +15,14 @@
 #include "base/result.h"
 #include "io/resp/server.h"
 
-namespace exa::app {
+namespace exa::app::resp {
 
 class RespService {
   public:
     // As of RespKeyspace. `config.needs_auth`: a client has no tenant, and no keyspace, before AUTH. `kv` (null: none)
     // outlives it, and tells other peers of the values in memory.
-    RespService(io::RespConfig config, std::unique_ptr<RespKeyspace> keyspace, KvService* kv,
-                resp::Session::Authenticate authenticate, std::function<WallTime()> wall);
+    RespService(io::resp::RespConfig config, std::unique_ptr<RespKeyspace> keyspace, kv::KvService* kv,
+                exa::resp::Session::Authenticate authenticate, std::function<WallTime()> wall);
     // Closes the connections and stores what waits.
     ~RespService();
     RespService(const RespService&) = delete;
@@ -35,9 +35,9 @@ class RespService {
     boost::asio::io_context context_{1};
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
     std::unique_ptr<RespKeyspace> keyspace_;
-    KvService* const kv_;
-    io::RespServer server_;
+    kv::KvService* const kv_;
+    io::resp::RespServer server_;
     std::jthread thread_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::resp

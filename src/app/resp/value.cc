@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "base/little_endian.h"
 
-namespace exa::app {
+namespace exa::app::resp {
 
 namespace {
 
@@ -55,7 +55,7 @@ std::string_view resp_stem(std::string_view user_key) {
     return user_key;
 }
 
-kv::SegmentKey resp_key(const Crypto& crypto, const Digest& tenant_salt, std::string_view user_key) {
+exa::kv::SegmentKey resp_key(const Crypto& crypto, const Digest& tenant_salt, std::string_view user_key) {
     const auto digest = [&](std::string_view domain, std::string_view text) {
         Bytes message;
         append(message, as_bytes(domain));
@@ -63,13 +63,13 @@ kv::SegmentKey resp_key(const Crypto& crypto, const Digest& tenant_salt, std::st
         append(message, as_bytes(text));
         return crypto.sha256(message);
     };
-    kv::SegmentKey key{digest("exaserve resp value 1", user_key)};
+    exa::kv::SegmentKey key{digest("exaserve resp value 1", user_key)};
     std::ranges::copy_n(digest("exaserve resp stem 1", resp_stem(user_key)).begin(), place_bytes, key.bytes.begin());
     return key;
 }
 
-kv::SegmentKey resp_part_key(const Crypto& crypto, const kv::SegmentKey& first, std::uint64_t stamp,
-                             std::uint32_t part) {
+exa::kv::SegmentKey resp_part_key(const Crypto& crypto, const exa::kv::SegmentKey& first, std::uint64_t stamp,
+                                  std::uint32_t part) {
     if (part == 0) return first;
     Bytes message;
     append(message, as_bytes("exaserve resp part 1"));
@@ -78,9 +78,9 @@ kv::SegmentKey resp_part_key(const Crypto& crypto, const kv::SegmentKey& first, 
     put_le(rest.data(), stamp);
     put_le(rest.data() + 8, part);
     append(message, rest);
-    kv::SegmentKey key{crypto.sha256(message)};
+    exa::kv::SegmentKey key{crypto.sha256(message)};
     std::ranges::copy_n(first.bytes.begin(), place_bytes, key.bytes.begin());
     return key;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::resp

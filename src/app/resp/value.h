@@ -27,7 +27,7 @@
 #include "base/crypto.h"
 #include "kv/segment.h"
 
-namespace exa::app {
+namespace exa::app::resp {
 
 inline constexpr std::uint64_t resp_part_bytes_max = 8ull << 20;
 
@@ -51,9 +51,9 @@ std::optional<RespValueHead> read_resp_head(ByteView payload);
 // The whole key when there is nothing before the ending.
 std::string_view resp_stem(std::string_view user_key);
 // Behind the eight bytes of the stem, of SHA-256 of the tenant's salt and the user's key, apart from all keys of KV.
-kv::SegmentKey resp_key(const Crypto& crypto, const Digest& tenant_salt, std::string_view user_key);
+exa::kv::SegmentKey resp_key(const Crypto& crypto, const Digest& tenant_salt, std::string_view user_key);
 // Of a part but the first; for the first, `first`.
-kv::SegmentKey resp_part_key(const Crypto& crypto, const kv::SegmentKey& first, std::uint64_t stamp,
-                             std::uint32_t part);
+exa::kv::SegmentKey resp_part_key(const Crypto& crypto, const exa::kv::SegmentKey& first, std::uint64_t stamp,
+                                  std::uint32_t part);
 
-}  // namespace exa::app
+}  // namespace exa::app::resp

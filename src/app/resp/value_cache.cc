@@ -5,20 +5,20 @@
 
 #include "app/resp/value.h"
 
-namespace exa::app {
+namespace exa::app::resp {
 
 RespValueCache::RespValueCache(const RespCacheOptions& options, const RespDeps& deps, RespCounters& counters)
     : options_(options), deps_(deps), counters_(counters), clock_(options.writer_tag), memory_(options.memory_bytes) {}
 
-std::shared_ptr<kv::SegmentBuffer> RespValueCache::make_buffer(std::size_t bytes) {
+std::shared_ptr<exa::kv::SegmentBuffer> RespValueCache::make_buffer(std::size_t bytes) {
     *allocated_ += bytes;
-    return {new kv::SegmentBuffer(bytes), [allocated = allocated_, bytes](kv::SegmentBuffer* buffer) {
+    return {new exa::kv::SegmentBuffer(bytes), [allocated = allocated_, bytes](exa::kv::SegmentBuffer* buffer) {
                 delete buffer;
                 *allocated -= bytes;
             }};
 }
 
-std::shared_ptr<kv::SegmentBuffer> RespValueCache::try_make_buffer(std::size_t bytes) {
+std::shared_ptr<exa::kv::SegmentBuffer> RespValueCache::try_make_buffer(std::size_t bytes) {
     {
         const std::lock_guard lock(mutex_);
         if (!make_room(bytes)) return nullptr;
@@ -41,12 +41,12 @@ bool RespValueCache::make_room(std::uint64_t bytes) {
     return false;
 }
 
-const RespMemory::Entry* RespValueCache::find(const kv::SegmentKey& key, std::uint64_t stamp_min) const {
+const RespMemory::Entry* RespValueCache::find(const exa::kv::SegmentKey& key, std::uint64_t stamp_min) const {
     const auto* entry = memory_.find(key);
     return entry != nullptr && entry->version.stamp >= stamp_min ? entry : nullptr;
 }
 
-RespValueCache::Hit RespValueCache::find_value(const kv::SegmentKey& key, std::uint64_t stamp_min) {
+RespValueCache::Hit RespValueCache::find_value(const exa::kv::SegmentKey& key, std::uint64_t stamp_min) {
     const std::lock_guard lock(mutex_);
     const auto* entry = find(key, stamp_min);
     if (entry == nullptr) return {};
@@ -56,53 +56,53 @@ RespValueCache::Hit RespValueCache::find_value(const kv::SegmentKey& key, std::u
     return hit;
 }
 
-std::optional<RespVersion> RespValueCache::find_version(const kv::SegmentKey& key, std::uint64_t stamp_min) const {
+std::optional<RespVersion> RespValueCache::find_version(const exa::kv::SegmentKey& key, std::uint64_t stamp_min) const {
     const std::lock_guard lock(mutex_);
     const auto* entry = find(key, stamp_min);
     return entry != nullptr ? std::optional(entry->version) : std::nullopt;
 }
 
-std::optional<kv::Item> RespValueCache::find_item(const kv::SegmentKey& key) const {
+std::optional<exa::kv::Item> RespValueCache::find_item(const exa::kv::SegmentKey& key) const {
     const std::lock_guard lock(mutex_);
     if (const auto* entry = memory_.find(key)) return entry->version.item(deps_.now_ms());
     std::size_t part = 0;
     const RespVersion* version = memory_.find_part(key, part);
     if (version == nullptr) return std::nullopt;
-    return kv::Item{key, version->stamp, static_cast<std::uint32_t>(version->parts[part]->size())};
+    return exa::kv::Item{key, version->stamp, static_cast<std::uint32_t>(version->parts[part]->size())};
 }
 
-std::optional<RespValueCache::Part> RespValueCache::find_part(const kv::SegmentKey& key) const {
+std::optional<RespValueCache::Part> RespValueCache::find_part(const exa::kv::SegmentKey& key) const {
     const std::lock_guard lock(mutex_);
     std::size_t index = 0;
     const RespVersion* version = memory_.find_part(key, index);
     return version != nullptr ? std::optional(Part{*version, index}) : std::nullopt;
 }
 
-kv::KnownValue RespValueCache::known(const kv::KnownValue& stored) {
-    const kv::SegmentKey& key = stored.item.key;
+exa::kv::KnownValue RespValueCache::known(const exa::kv::KnownValue& stored) {
+    const exa::kv::SegmentKey& key = stored.item.key;
     const std::lock_guard lock(mutex_);
     const auto* entry = memory_.find(key);
     if (entry == nullptr) return stored;
-    const auto known = kv::known_value(stored, entry->version.item(deps_.now_ms()), entry->is_unacked);
+    const auto known = exa::kv::known_value(stored, entry->version.item(deps_.now_ms()), entry->is_unacked);
     if (entry->version.stamp < known.item.stamp) memory_.forget(key);
     return known;
 }
 
-void RespValueCache::touch(std::span<const kv::SegmentKey> keys) {
+void RespValueCache::touch(std::span<const exa::kv::SegmentKey> keys) {
     const std::lock_guard lock(mutex_);
-    for (const kv::SegmentKey& key : keys) memory_.touch(key);
+    for (const exa::kv::SegmentKey& key : keys) memory_.touch(key);
 }
 
-std::vector<kv::SegmentKey> RespValueCache::list_own(std::uint64_t tag, const kv::SegmentKey& first,
-                                                     const kv::SegmentKey& last) const {
-    std::vector<kv::SegmentKey> keys;
+std::vector<exa::kv::SegmentKey> RespValueCache::list_own(std::uint64_t tag, const exa::kv::SegmentKey& first,
+                                                          const exa::kv::SegmentKey& last) const {
+    std::vector<exa::kv::SegmentKey> keys;
     const std::lock_guard lock(mutex_);
     for (const RespVersion* own : memory_.list_own(first, last))
         if (own->tag == tag) keys.push_back(own->keys[0]);
     return keys;
 }
 
-RespVersion RespValueCache::write(const kv::SegmentKey& key, RespVersion version, std::uint64_t after) {
+RespVersion RespValueCache::write(const exa::kv::SegmentKey& key, RespVersion version, std::uint64_t after) {
     const std::lock_guard lock(mutex_);
     const auto* old = memory_.find(key);
     version.stamp = clock_.next(deps_.wall(), std::max(after, old != nullptr ? old->version.stamp : 0));
@@ -113,7 +113,7 @@ RespVersion RespValueCache::write(const kv::SegmentKey& key, RespVersion version
     return version;
 }
 
-RespVersion RespValueCache::remove(const kv::SegmentKey& key, std::uint64_t tag, std::uint64_t after) {
+RespVersion RespValueCache::remove(const exa::kv::SegmentKey& key, std::uint64_t tag, std::uint64_t after) {
     const std::lock_guard lock(mutex_);
     const auto* old = memory_.find(key);
     const std::uint64_t last = std::max(after, old != nullptr ? old->version.stamp : 0);
@@ -122,19 +122,19 @@ RespVersion RespValueCache::remove(const kv::SegmentKey& key, std::uint64_t tag,
     return removal;
 }
 
-void RespValueCache::remember(const kv::SegmentKey& key, RespVersion version) {
+void RespValueCache::remember(const exa::kv::SegmentKey& key, RespVersion version) {
     const std::lock_guard lock(mutex_);
     const auto* entry = memory_.find(key);
     if (entry != nullptr && (entry->waits || entry->version.stamp >= version.stamp)) return;
     memory_.enter(key, std::move(version), false, false);
 }
 
-void RespValueCache::forget(const kv::SegmentKey& key) {
+void RespValueCache::forget(const exa::kv::SegmentKey& key) {
     const std::lock_guard lock(mutex_);
     memory_.forget(key);
 }
 
-void RespValueCache::apply(const kv::SegmentKey& key, const kv::ValueVerdict& verdict) {
+void RespValueCache::apply(const exa::kv::SegmentKey& key, const exa::kv::ValueVerdict& verdict) {
     const std::lock_guard lock(mutex_);
     clock_.observe(deps_.wall(), verdict.stamp);
     const auto* entry = memory_.find(key);
@@ -143,18 +143,18 @@ void RespValueCache::apply(const kv::SegmentKey& key, const kv::ValueVerdict& ve
     if (entry->version.stamp < verdict.stamp || verdict.is_sure) memory_.forget(key);
 }
 
-std::optional<RespVersion> RespValueCache::version_to_store(const kv::SegmentKey& key, std::uint64_t stamp) const {
+std::optional<RespVersion> RespValueCache::version_to_store(const exa::kv::SegmentKey& key, std::uint64_t stamp) const {
     const std::lock_guard lock(mutex_);
     const auto* entry = memory_.find(key);
     return entry != nullptr && entry->version.stamp == stamp ? std::optional(entry->version) : std::nullopt;
 }
 
-void RespValueCache::handle_stored(const kv::SegmentKey& key, std::uint64_t stamp, bool on_disk) {
+void RespValueCache::handle_stored(const exa::kv::SegmentKey& key, std::uint64_t stamp, bool on_disk) {
     const std::lock_guard lock(mutex_);
     memory_.handle_stored(key, stamp, on_disk);
 }
 
-void RespValueCache::handle_acked(const kv::Item& item) {
+void RespValueCache::handle_acked(const exa::kv::Item& item) {
     const std::lock_guard lock(mutex_);
     memory_.handle_acked(item.key, item.stamp);
 }
@@ -169,4 +169,4 @@ RespValueCache::Usage RespValueCache::usage() const {
     return {memory_.count(), memory_.waiting(), memory_.recent_bytes()};
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::resp

@@ -23,7 +23,7 @@
 #include "kv/value_search.h"
 #include "resp/reply.h"
 
-namespace exa::app {
+namespace exa::app::resp {
 
 struct RespCacheOptions {
     std::uint64_t memory_bytes = 0;         // of values used recently
@@ -37,50 +37,50 @@ class RespValueCache {
     RespValueCache(const RespCacheOptions& options, const RespDeps& deps, RespCounters& counters);
 
     // Memory for a part of a value, whatever there is of it.
-    std::shared_ptr<kv::SegmentBuffer> make_buffer(std::size_t bytes);
+    std::shared_ptr<exa::kv::SegmentBuffer> make_buffer(std::size_t bytes);
     // Null: there is no memory for it.
-    std::shared_ptr<kv::SegmentBuffer> try_make_buffer(std::size_t bytes);
+    std::shared_ptr<exa::kv::SegmentBuffer> try_make_buffer(std::size_t bytes);
     // So many bytes count as taken as long as the result is held. Null: there is no memory for them.
     std::shared_ptr<void> reserve(std::uint64_t bytes);
 
     struct Hit {
         bool is_here = false;
-        std::optional<resp::Value> value;  // nothing: it has expired, or was removed
+        std::optional<exa::resp::Value> value;  // nothing: it has expired, or was removed
     };
     // The version of that stamp or a later one. It counts as used.
-    Hit find_value(const kv::SegmentKey& key, std::uint64_t stamp_min);
+    Hit find_value(const exa::kv::SegmentKey& key, std::uint64_t stamp_min);
     // The same as it is, not used by that; it shares the parts.
-    std::optional<RespVersion> find_version(const kv::SegmentKey& key, std::uint64_t stamp_min) const;
+    std::optional<RespVersion> find_version(const exa::kv::SegmentKey& key, std::uint64_t stamp_min) const;
     // As other peers are told of a value or a part of one.
-    std::optional<kv::Item> find_item(const kv::SegmentKey& key) const;
+    std::optional<exa::kv::Item> find_item(const exa::kv::SegmentKey& key) const;
     struct Part {
         RespVersion version;
         std::size_t index = 0;
     };
-    std::optional<Part> find_part(const kv::SegmentKey& key) const;
+    std::optional<Part> find_part(const exa::kv::SegmentKey& key) const;
     // `stored` is what the disk has; when memory has a later version, that one. An older one in memory is dropped.
-    kv::KnownValue known(const kv::KnownValue& stored);
-    void touch(std::span<const kv::SegmentKey> keys);
+    exa::kv::KnownValue known(const exa::kv::KnownValue& stored);
+    void touch(std::span<const exa::kv::SegmentKey> keys);
     // A tenant's, written here and not known to be stored elsewhere, from `first` to `last`.
-    std::vector<kv::SegmentKey> list_own(std::uint64_t tag, const kv::SegmentKey& first,
-                                         const kv::SegmentKey& last) const;
+    std::vector<exa::kv::SegmentKey> list_own(std::uint64_t tag, const exa::kv::SegmentKey& first,
+                                              const exa::kv::SegmentKey& last) const;
 
     // Gives `version`, whose parts are filled, a stamp after all that are known of and `after`, and the keys of its
     // parts; it takes the place of what was in memory. The result shares the parts.
-    RespVersion write(const kv::SegmentKey& key, RespVersion version, std::uint64_t after);
+    RespVersion write(const exa::kv::SegmentKey& key, RespVersion version, std::uint64_t after);
     // The same of a removal.
-    RespVersion remove(const kv::SegmentKey& key, std::uint64_t tag, std::uint64_t after);
+    RespVersion remove(const exa::kv::SegmentKey& key, std::uint64_t tag, std::uint64_t after);
     // What came from the disk or a peer, unless there is a version as late or one that waits for the disk.
-    void remember(const kv::SegmentKey& key, RespVersion version);
+    void remember(const exa::kv::SegmentKey& key, RespVersion version);
     // Unless it waits for the disk.
-    void forget(const kv::SegmentKey& key);
+    void forget(const exa::kv::SegmentKey& key);
     // Drops what `verdict` says is not the last version, and stamps what is written next after it.
-    void apply(const kv::SegmentKey& key, const kv::ValueVerdict& verdict);
+    void apply(const exa::kv::SegmentKey& key, const exa::kv::ValueVerdict& verdict);
 
     // Nothing: it was written over.
-    std::optional<RespVersion> version_to_store(const kv::SegmentKey& key, std::uint64_t stamp) const;
-    void handle_stored(const kv::SegmentKey& key, std::uint64_t stamp, bool on_disk);
-    void handle_acked(const kv::Item& item);
+    std::optional<RespVersion> version_to_store(const exa::kv::SegmentKey& key, std::uint64_t stamp) const;
+    void handle_stored(const exa::kv::SegmentKey& key, std::uint64_t stamp, bool on_disk);
+    void handle_acked(const exa::kv::Item& item);
     void observe(std::uint64_t stamp);
 
     struct Usage {
@@ -93,7 +93,7 @@ class RespValueCache {
   private:
     // With mutex_ held.
     bool make_room(std::uint64_t bytes);
-    const RespMemory::Entry* find(const kv::SegmentKey& key, std::uint64_t stamp_min) const;
+    const RespMemory::Entry* find(const exa::kv::SegmentKey& key, std::uint64_t stamp_min) const;
 
     const RespCacheOptions options_;
     const RespDeps& deps_;
@@ -102,8 +102,8 @@ class RespValueCache {
     const std::shared_ptr<std::atomic<std::uint64_t>> allocated_ = std::make_shared<std::atomic<std::uint64_t>>(0);
 
     mutable std::mutex mutex_;
-    kv::HybridClock clock_;
+    exa::kv::HybridClock clock_;
     RespMemory memory_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::resp

@@ -6,36 +6,36 @@
 #include "app/resp/value.h"
 #include "io/random.h"
 
-namespace exa::app {
+namespace exa::app::resp {
 
 namespace {
 
-std::shared_ptr<kv::SegmentBuffer> keep(const kv::SealedSegment& segment) {
+std::shared_ptr<exa::kv::SegmentBuffer> keep(const exa::kv::SealedSegment& segment) {
     // Nobody writes to what has come sealed.
-    return std::const_pointer_cast<kv::SegmentBuffer>(segment);
+    return std::const_pointer_cast<exa::kv::SegmentBuffer>(segment);
 }
 
 }  // namespace
 
-RespVersion resp_removal(const kv::SegmentKey& key, std::uint64_t stamp, std::uint64_t tag) {
+RespVersion resp_removal(const exa::kv::SegmentKey& key, std::uint64_t stamp, std::uint64_t tag) {
     RespVersion version;
-    version.parts.push_back(std::make_shared<kv::SegmentBuffer>(kv::segment_header_size));
+    version.parts.push_back(std::make_shared<exa::kv::SegmentBuffer>(exa::kv::segment_header_size));
     version.keys.push_back(key);
     version.stamp = stamp;
     version.tag = tag;
-    version.bytes = kv::whole_blocks(kv::segment_header_size);
+    version.bytes = exa::kv::whole_blocks(exa::kv::segment_header_size);
     version.is_removal = true;
     version.sealing = std::make_shared<std::once_flag>();
     return version;
 }
 
-void seal_resp(const RespVersion& version, const kv::SegmentSealer& sealer) {
+void seal_resp(const RespVersion& version, const exa::kv::SegmentSealer& sealer) {
     if (!version.sealing) return;
     std::call_once(*version.sealing, [&] {
-        kv::SegmentHead head;
+        exa::kv::SegmentHead head;
         head.stamp = version.stamp;
         head.tenant = version.tag;
-        head.kind = version.is_removal ? kv::SegmentKind::tombstone : kv::SegmentKind::value;
+        head.kind = version.is_removal ? exa::kv::SegmentKind::tombstone : exa::kv::SegmentKind::value;
         // Up, so that the index never drops what is still good.
         head.expires_s = static_cast<std::uint64_t>((std::max<std::int64_t>(version.expires_ms, 0) + 999) / 1000);
         for (std::size_t i = 0; i < version.parts.size(); ++i) {
@@ -46,11 +46,11 @@ void seal_resp(const RespVersion& version, const kv::SegmentSealer& sealer) {
     });
 }
 
-std::optional<RespVersion> resp_version_of(const Crypto& crypto, const kv::SegmentKey& key, std::string_view user_key,
-                                           const kv::SealedSegment& first) {
-    const auto segment = kv::parse_segment(first->view());
-    if (!segment || segment.value().kind != kv::SegmentKind::value) return std::nullopt;
-    const auto head = read_resp_head(kv::payload_of(first->view()));
+std::optional<RespVersion> resp_version_of(const Crypto& crypto, const exa::kv::SegmentKey& key,
+                                           std::string_view user_key, const exa::kv::SealedSegment& first) {
+    const auto segment = exa::kv::parse_segment(first->view());
+    if (!segment || segment.value().kind != exa::kv::SegmentKind::value) return std::nullopt;
+    const auto head = read_resp_head(exa::kv::payload_of(first->view()));
     if (!head || head->key != user_key || head->parts > head->bytes / resp_part_bytes_max + 1) return std::nullopt;
     RespVersion version;
     version.stamp = segment.value().stamp;
@@ -63,9 +63,9 @@ std::optional<RespVersion> resp_version_of(const Crypto& crypto, const kv::Segme
     return version;
 }
 
-bool add_resp_part(RespVersion& version, const kv::SealedSegment& part) {
-    const auto head = kv::parse_segment(part->view());
-    if (!head || head.value().kind != kv::SegmentKind::value || head.value().stamp != version.stamp) return false;
+bool add_resp_part(RespVersion& version, const exa::kv::SealedSegment& part) {
+    const auto head = exa::kv::parse_segment(part->view());
+    if (!head || head.value().kind != exa::kv::SegmentKind::value || head.value().stamp != version.stamp) return false;
     version.bytes += part->size();
     version.parts.push_back(keep(part));
     return true;
@@ -73,18 +73,18 @@ bool add_resp_part(RespVersion& version, const kv::SealedSegment& part) {
 
 bool is_resp_whole(const RespVersion& version) {
     if (version.parts.size() != version.keys.size()) return false;
-    const auto head = read_resp_head(kv::payload_of(std::as_const(*version.parts[0]).view()));
+    const auto head = read_resp_head(exa::kv::payload_of(std::as_const(*version.parts[0]).view()));
     return head && resp_view(version).size() == head->bytes;
 }
 
-resp::Value resp_view(const RespVersion& version) {
-    resp::Value view;
+exa::resp::Value resp_view(const RespVersion& version) {
+    exa::resp::Value view;
     for (std::size_t i = 0; i < version.parts.size(); ++i) {
-        ByteView bytes = kv::payload_of(std::as_const(*version.parts[i]).view());
+        ByteView bytes = exa::kv::payload_of(std::as_const(*version.parts[i]).view());
         if (i == 0) bytes = read_resp_head(bytes)->data;
         view.pieces.push_back({version.parts[i], bytes});
     }
     return view;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::resp

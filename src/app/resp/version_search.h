@@ -13,29 +13,30 @@
 #include "app/shared/callback_guard.h"
 #include "kv/value_search.h"
 
-namespace exa::app {
+namespace exa::app::resp {
 
 // Thread-safe.
 class RespVersionSearch {
   public:
-    using Verdicts = std::vector<kv::ValueVerdict>;
+    using Verdicts = std::vector<exa::kv::ValueVerdict>;
     // Gets a verdict for each key.
     using Then = std::function<void(const Verdicts&)>;
 
-    RespVersionSearch(const RespDeps& deps, RespValueCache& cache, const CallbackGuard& guard, RespCounters& counters)
+    RespVersionSearch(const RespDeps& deps, RespValueCache& cache, const shared::CallbackGuard& guard,
+                      RespCounters& counters)
         : deps_(deps), cache_(cache), guard_(guard), counters_(counters) {}
 
     // What this peer knows of a value, in memory and on the disk; it asks nobody and does not block.
-    kv::KnownValue known(const kv::SegmentKey& key);
+    exa::kv::KnownValue known(const exa::kv::SegmentKey& key);
     // Calls `then` once, within the call when there is nobody to ask, or from another thread; never once the guard is
     // closed.
-    void search(const std::vector<kv::SegmentKey>& keys, Then then);
+    void search(const std::vector<exa::kv::SegmentKey>& keys, Then then);
 
   private:
     const RespDeps& deps_;
     RespValueCache& cache_;
-    const CallbackGuard& guard_;
+    const shared::CallbackGuard& guard_;
     RespCounters& counters_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::resp

@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-namespace exa::app {
+namespace exa::app::resp {
 
 RespWriteBehind::RespWriteBehind(const RespWriteOptions& options, const RespDeps& deps, RespValueCache& cache,
                                  RespCounters& counters)
@@ -76,16 +76,16 @@ std::vector<RespWriteBehind::Done> RespWriteBehind::take_answerable() {
 bool RespWriteBehind::store(const RespVersion& version) {
     seal_resp(version, deps_.sealer);
     // The first part last: without it the others are nothing.
-    const std::vector<kv::SealedSegment> sealed(version.parts.rbegin(), version.parts.rend());
+    const std::vector<exa::kv::SealedSegment> sealed(version.parts.rbegin(), version.parts.rend());
     const auto outcomes = deps_.disk->put(deps_.wall(), sealed);
-    const bool on_disk = std::ranges::all_of(outcomes, [](io::PutOutcome outcome) {
-        return outcome == io::PutOutcome::stored || outcome == io::PutOutcome::present;
+    const bool on_disk = std::ranges::all_of(outcomes, [](io::store::PutOutcome outcome) {
+        return outcome == io::store::PutOutcome::stored || outcome == io::store::PutOutcome::present;
     });
     // An older version must not come back in its place.
     if (!on_disk) deps_.disk->erase(std::span(&version.keys[0], 1));
     count(on_disk ? counters_.stored : counters_.refused);
     // Also what the disk refused: its owners' may take it, from memory.
-    if (outcomes.back() != io::PutOutcome::present) offer_to_owners(version);
+    if (outcomes.back() != io::store::PutOutcome::present) offer_to_owners(version);
     return on_disk;
 }
 
@@ -93,11 +93,11 @@ void RespWriteBehind::offer_to_owners(const RespVersion& version) {
     if (deps_.peers == nullptr) return;
     seal_resp(version, deps_.sealer);
     for (std::size_t i = version.parts.size(); i-- > 0;) {
-        kv::SegmentHead head;
+        exa::kv::SegmentHead head;
         head.key = version.keys[i];
         head.stamp = version.stamp;
         deps_.peers->handle_stored(head, version.parts[i]);
     }
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::resp

@@ -20,7 +20,7 @@
 #include "app/resp/version.h"
 #include "resp/operation.h"
 
-namespace exa::app {
+namespace exa::app::resp {
 
 struct RespWriteOptions {
     std::uint64_t queue_bytes_max = 0;  // of values that wait for the disk
@@ -29,7 +29,7 @@ struct RespWriteOptions {
 
 class RespWriteBehind {
   public:
-    using Done = std::function<void(resp::Outcome)>;
+    using Done = std::function<void(exa::resp::Outcome)>;
 
     RespWriteBehind(const RespWriteOptions& options, const RespDeps& deps, RespValueCache& cache,
                     RespCounters& counters);
@@ -47,7 +47,7 @@ class RespWriteBehind {
 
   private:
     struct Write {
-        kv::SegmentKey key;
+        exa::kv::SegmentKey key;
         std::uint64_t stamp = 0;
         std::uint64_t bytes = 0;
     };
@@ -72,4 +72,4 @@ class RespWriteBehind {
     std::vector<std::jthread> threads_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::resp

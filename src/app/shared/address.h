@@ -6,7 +6,7 @@
 
 #include "base/endpoint.h"
 
-namespace exa::app {
+namespace exa::app::shared {
 
 // 127.0.0.0/8 or ::1: only this machine reaches it.
 inline bool is_loopback(const Endpoint& endpoint) {
@@ -14,4 +14,4 @@ inline bool is_loopback(const Endpoint& endpoint) {
     return endpoint.is_v4() ? endpoint.address[12] == 127 : endpoint.address == v6;
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::shared

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace exa::app {
+namespace exa::app::shared {
 
 // Thread-safe. The wrapped callbacks may outlive it.
 class CallbackGuard {
@@ -46,4 +46,4 @@ class CallbackGuard {
     const std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::shared

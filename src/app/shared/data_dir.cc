@@ -17,7 +17,7 @@
 #include "app/shared/text_file.h"
 #include "node/identity.h"
 
-namespace exa::app {
+namespace exa::app::shared {
 
 namespace {
 
@@ -79,4 +79,4 @@ DataDir::~DataDir() {
     if (lock_fd_ >= 0) ::close(lock_fd_);
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::shared

@@ -9,7 +9,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 
-namespace exa::app {
+namespace exa::app::shared {
 
 class DataDir {
   public:
@@ -42,4 +42,4 @@ class DataDir {
     Generation generation_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::shared

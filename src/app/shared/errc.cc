@@ -2,7 +2,7 @@
 
 #include "base/errc_category.h"
 
-namespace exa::app {
+namespace exa::app::shared {
 
 namespace {
 
@@ -31,4 +31,4 @@ std::error_code make_error_code(errc code) {
     return category(code);
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::shared

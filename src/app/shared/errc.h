@@ -3,7 +3,7 @@
 
 #include <system_error>
 
-namespace exa::app {
+namespace exa::app::shared {
 
 enum class errc {
     usage = 1,        // a bad flag, key or value
@@ -16,7 +16,7 @@ enum class errc {
 
 std::error_code make_error_code(errc code);
 
-}  // namespace exa::app
+}  // namespace exa::app::shared
 
 template <>
-struct std::is_error_code_enum<exa::app::errc> : std::true_type {};
+struct std::is_error_code_enum<exa::app::shared::errc> : std::true_type {};

@@ -3,7 +3,7 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
-namespace exa::app {
+namespace exa::app::shared {
 
 void Mailbox::send(Message message, bool at_once) {
     {
@@ -47,4 +47,4 @@ void Mailbox::wait_for_more() {
     });
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::shared

@@ -16,7 +16,7 @@
 
 #include "engine/replica.h"
 
-namespace exa::app {
+namespace exa::app::shared {
 
 // Who gets messages; called by the mailbox's executor.
 class Recipient {
@@ -67,4 +67,4 @@ class Mailbox : public std::enable_shared_from_this<Mailbox> {
     unsigned crowded_ = 0;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::shared

@@ -13,7 +13,7 @@
 #include "node/seal.h"
 #include "router/routing_view.h"
 
-namespace exa::app {
+namespace exa::app::shared {
 
 // How this peer's gossip is sealed. No secrets.
 struct SealView {
@@ -29,7 +29,7 @@ struct SealView {
 struct ControlView {
     std::shared_ptr<const membership::View> members;
     std::shared_ptr<const router::RoutingView> routing;
-    io::UdpStats udp;
+    io::udp::UdpStats udp;
     std::uint64_t gossip_refused = 0;  // datagrams that were not ours: malformed, another cluster or version
     bool draining = false;             // this peer takes no new work of its own
     std::shared_ptr<const SealView> seal = std::make_shared<const SealView>();
@@ -87,4 +87,4 @@ class ViewReader {
     std::shared_ptr<const ControlView> view_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::shared

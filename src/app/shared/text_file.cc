@@ -12,7 +12,7 @@
 
 #include "app/shared/errc.h"
 
-namespace exa::app {
+namespace exa::app::shared {
 
 namespace {
 
@@ -84,4 +84,4 @@ Result<void> replace_text_file(const std::string& path, std::string_view text) {
     return sync_directory(path);
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::shared

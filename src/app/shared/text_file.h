@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 
-namespace exa::app {
+namespace exa::app::shared {
 
 // errc::data_dir when it cannot be read or holds more than `bytes_max`.
 Result<std::string> read_text_file(const std::string& path, std::size_t bytes_max);
@@ -17,4 +17,4 @@ Result<std::string> read_text_file(const std::string& path, std::size_t bytes_ma
 // text is still there.
 Result<void> replace_text_file(const std::string& path, std::string_view text);
 
-}  // namespace exa::app
+}  // namespace exa::app::shared

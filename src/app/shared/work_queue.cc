@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace exa::app {
+namespace exa::app::shared {
 
 WorkQueue::WorkQueue(std::uint32_t threads) {
     for (std::uint32_t i = 0; i < threads; ++i)
@@ -41,4 +41,4 @@ void WorkQueue::run(const std::stop_token& stopping) {
     }
 }
 
-}  // namespace exa::app
+}  // namespace exa::app::shared

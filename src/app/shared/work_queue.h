@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace exa::app {
+namespace exa::app::shared {
 
 class WorkQueue {
   public:
@@ -38,4 +38,4 @@ class WorkQueue {
     std::vector<std::jthread> threads_;
 };
 
-}  // namespace exa::app
+}  // namespace exa::app::shared

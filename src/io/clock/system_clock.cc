@@ -2,7 +2,7 @@
 
 #include "io/steady_time.h"
 
-namespace exa::io {
+namespace exa::io::clock {
 
 TimePoint SystemClock::now() const {
     return steady_now();
@@ -17,4 +17,4 @@ std::chrono::steady_clock::time_point SystemClock::to_steady(TimePoint time) {
     return io::to_steady(time);
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::clock

@@ -5,7 +5,7 @@
 
 #include "base/time.h"
 
-namespace exa::io {
+namespace exa::io::clock {
 
 class SystemClock {
   public:
@@ -18,4 +18,4 @@ class SystemClock {
     static std::chrono::steady_clock::time_point to_steady(TimePoint time);
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::clock

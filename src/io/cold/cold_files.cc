@@ -15,7 +15,7 @@
 #include "io/random.h"
 #include "kv/segment.h"
 
-namespace exa::io {
+namespace exa::io::cold {
 
 namespace {
 
@@ -228,4 +228,4 @@ std::unique_ptr<ColdFiles> cold_files(std::filesystem::path directory) {
     return std::make_unique<PosixColdFiles>(std::move(directory));
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::cold

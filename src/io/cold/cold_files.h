@@ -23,7 +23,7 @@
 #include "kv/segment_buffer.h"
 #include "kv/segment_key.h"
 
-namespace exa::io {
+namespace exa::io::cold {
 
 enum class ColdOutcome : std::uint8_t {
     ok,
@@ -63,4 +63,4 @@ class ColdFiles {
 // mounted, nothing is written.
 std::unique_ptr<ColdFiles> cold_files(std::filesystem::path directory);
 
-}  // namespace exa::io
+}  // namespace exa::io::cold

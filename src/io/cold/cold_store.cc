@@ -14,7 +14,7 @@
 
 #include "kv/cold_gc.h"
 
-namespace exa::io {
+namespace exa::io::cold {
 
 namespace {
 
@@ -448,4 +448,4 @@ ColdStats ColdStore::stats() const {
     return stats;
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::cold

@@ -28,7 +28,7 @@
 #include "kv/fetch_cost.h"
 #include "kv/segment.h"
 
-namespace exa::io {
+namespace exa::io::cold {
 
 struct ColdConfig {
     std::uint64_t capacity_bytes = 0;  // of the whole directory, all peers together
@@ -121,4 +121,4 @@ class ColdStore {
     std::vector<std::thread> threads_;
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::cold

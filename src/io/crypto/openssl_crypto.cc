@@ -13,7 +13,7 @@
 
 #include "base/check.h"
 
-namespace exa::io {
+namespace exa::io::crypto {
 
 namespace {
 
@@ -152,4 +152,4 @@ std::unique_ptr<Aead> OpenSslCrypto::aead(const AeadKey& key) const {
     return std::make_unique<OpenSslAead>(key);
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::crypto

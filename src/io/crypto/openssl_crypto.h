@@ -3,7 +3,7 @@
 
 #include "base/crypto.h"
 
-namespace exa::io {
+namespace exa::io::crypto {
 
 // Stateless and thread-safe. A failure inside OpenSSL (out of memory, a missing provider) is a bug of the
 // installation and aborts.
@@ -18,4 +18,4 @@ class OpenSslCrypto final : public Crypto {
     std::unique_ptr<Aead> aead(const AeadKey& key) const override;
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::crypto

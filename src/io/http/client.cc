@@ -22,10 +22,10 @@
 #include "io/http/last_chunk.h"
 #include "io/tls/stream.h"
 
-namespace exa::io {
+namespace exa::io::http {
 
 namespace asio = boost::asio;
-namespace http = boost::beast::http;
+namespace beast_http = boost::beast::http;
 using asio::ip::tcp;
 
 namespace {
@@ -34,7 +34,7 @@ constexpr std::size_t body_bytes_max = 64UL * 1024 * 1024;
 constexpr std::uint32_t header_bytes_max = 64 * 1024;
 
 using Sink = std::function<bool(std::string_view)>;
-using Parser = http::response_parser<http::string_body>;
+using Parser = beast_http::response_parser<beast_http::string_body>;
 
 class Exchange {
   public:
@@ -64,7 +64,7 @@ class Exchange {
     tcp::resolver resolver_;
     tcp::socket socket_;
     asio::steady_timer timer_;
-    std::optional<TlsStream> tls_;
+    std::optional<tls::TlsStream> tls_;
     std::string inbox_;  // plain
     bool late_ = false;
 };
@@ -113,7 +113,7 @@ Awaitable<Result<void>> Exchange::connect() {
 Awaitable<Result<void>> Exchange::shake_hands() {
     auto trust = call_.trust;
     if (!trust) {
-        EXA_CO_TRY(trust, TlsSettings::trust({}));
+        EXA_CO_TRY(trust, tls::TlsSettings::trust({}));
     }
     tls_.emplace(std::move(trust), call_.host);
     set_deadline(call_.connect_timeout);
@@ -190,8 +190,9 @@ Awaitable<Result<HttpReply>> Exchange::receive() {
         const std::size_t taken =
             inbox_.empty() || must_wait_for_more(*parser, inbox_.size()) ? 0 : parser->put(asio::buffer(inbox_), code);
         inbox_.erase(0, taken);
-        if (code == http::error::body_limit) co_return error(errc::too_large, "answer of " + where());
-        if (code && code != http::error::need_more) co_return error(errc::malformed, where() + ": " + code.message());
+        if (code == beast_http::error::body_limit) co_return error(errc::too_large, "answer of " + where());
+        if (code && code != beast_http::error::need_more)
+            co_return error(errc::malformed, where() + ": " + code.message());
         // 1xx answers come before the real one (RFC 9110 section 15.2).
         if (parser->is_done() && parser->get().result_int() / 100 == 1) {
             parser = make_parser();
@@ -287,4 +288,4 @@ Result<HttpReply> http_stream(const HttpCall& call, const std::function<bool(std
     return run_call(call, &sink);
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::http

@@ -13,13 +13,13 @@
 #include "io/http/message.h"
 #include "io/tls/settings.h"
 
-namespace exa::io {
+namespace exa::io::http {
 
 struct HttpCall {
     std::string host = "127.0.0.1";  // name or address, IPv6 without brackets
     std::uint16_t port = 0;
     bool https = false;
-    std::shared_ptr<const TlsSettings> trust = nullptr;  // of HTTPS; null: what the system trusts
+    std::shared_ptr<const tls::TlsSettings> trust = nullptr;  // of HTTPS; null: what the system trusts
     std::string method = "GET";
     std::string target = "/";
     HttpHeaders headers;  // host, content-length and connection are the client's
@@ -47,4 +47,4 @@ Result<HttpReply> http_call(const HttpCall& call);
 // returns false to stop early, which is a success. Bodies of other statuses come in the reply.
 Result<HttpReply> http_stream(const HttpCall& call, const std::function<bool(std::string_view piece)>& sink);
 
-}  // namespace exa::io
+}  // namespace exa::io::http

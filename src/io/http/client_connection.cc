@@ -9,7 +9,7 @@
 
 #include "io/net.h"
 
-namespace exa::io {
+namespace exa::io::http {
 
 namespace asio = boost::asio;
 
@@ -107,4 +107,4 @@ void ClientConnection::shut() {
     socket_.close(ignored);
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::http

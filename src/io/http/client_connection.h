@@ -17,7 +17,7 @@
 #include "io/errc.h"
 #include "io/http/response_parser.h"
 
-namespace exa::io {
+namespace exa::io::http {
 
 class ClientConnection {
   public:
@@ -63,4 +63,4 @@ class ClientConnection {
     bool keeps_alive_ = false;
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::http

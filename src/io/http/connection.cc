@@ -16,7 +16,7 @@
 #include "io/net.h"
 #include "io/random.h"
 
-namespace exa::io {
+namespace exa::io::http {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
@@ -100,7 +100,7 @@ void HttpContext::flush_all() {
 
 HttpConnection::HttpConnection(std::shared_ptr<HttpContext> context, Socket socket)
     : context_(std::move(context)), incoming_(context_->io.get_executor()), written_(context_->io.get_executor()) {
-    if (context_->tls) tls_ = std::make_unique<TlsStream>(context_->tls);
+    if (context_->tls) tls_ = std::make_unique<tls::TlsStream>(context_->tls);
     boost::system::error_code code;
     socket.set_option(tcp::no_delay(true), code);
     if (const auto remote = socket.remote_endpoint(code); !code) remote_ = from_asio(remote);
@@ -593,4 +593,4 @@ void HttpConnection::took(std::size_t bytes) {
     written_.notify();
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::http

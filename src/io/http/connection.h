@@ -28,7 +28,7 @@
 #include "io/stream_socket.h"
 #include "io/tls/stream.h"
 
-namespace exa::io {
+namespace exa::io::http {
 
 // What the connections of one server share.
 struct HttpContext : std::enable_shared_from_this<HttpContext> {
@@ -40,7 +40,7 @@ struct HttpContext : std::enable_shared_from_this<HttpContext> {
     HttpServer::Handler handler;
     Log& log;
     HttpStats stats;
-    std::shared_ptr<const TlsSettings> tls;  // of connections to come; null: plain
+    std::shared_ptr<const tls::TlsSettings> tls;  // of connections to come; null: plain
     std::set<std::shared_ptr<HttpConnection>> connections;
     std::function<void()> on_connection_closed;
     std::function<void(const HttpOutcome&)> on_outcome;
@@ -164,7 +164,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
     Phase phase_ = Phase::request;
     bool advancing_ = false;
 
-    std::unique_ptr<TlsStream> tls_;  // null: plain
+    std::unique_ptr<tls::TlsStream> tls_;  // null: plain
 
     // Input.
     std::optional<RequestParser> parser_;  // of the request that comes
@@ -198,4 +198,4 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
     bool closing_ = false;
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::http

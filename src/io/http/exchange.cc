@@ -4,7 +4,7 @@
 #include "io/http/connection.h"
 #include "io/http/server.h"
 
-namespace exa::io {
+namespace exa::io::http {
 
 HttpExchange::HttpExchange(std::shared_ptr<HttpConnection> connection, std::shared_ptr<HttpAnswer> answer)
     : connection_(std::move(connection)), answer_(std::move(answer)) {}
@@ -67,4 +67,4 @@ bool HttpExchange::started() const {
     return answer_->started;
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::http

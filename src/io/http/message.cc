@@ -4,7 +4,7 @@
 #include <array>
 #include <boost/beast/http/status.hpp>
 
-namespace exa::io {
+namespace exa::io::http {
 
 namespace {
 
@@ -46,4 +46,4 @@ HttpResponse http_error(int status, std::string_view message, std::string_view t
     return response;
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::http

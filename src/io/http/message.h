@@ -12,7 +12,7 @@
 
 #include "base/endpoint.h"
 
-namespace exa::io {
+namespace exa::io::http {
 
 // Header fields in the order they came; names compare without case (RFC 9110 section 5.1). A range of names with their
 // values, which are views into it until it changes.
@@ -112,4 +112,4 @@ HttpResponse http_error(int status, std::string_view message, std::string_view t
 
 bool equal_without_case(std::string_view a, std::string_view b);
 
-}  // namespace exa::io
+}  // namespace exa::io::http

@@ -8,7 +8,7 @@
 
 #include "io/http/request_parser.h"
 
-namespace exa::io {
+namespace exa::io::http {
 
 namespace {
 
@@ -125,4 +125,4 @@ std::optional<std::size_t> read_plain_request(std::string_view bytes, std::uint3
     return body_begin + length;
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::http

@@ -10,11 +10,11 @@
 
 #include "io/http/message.h"
 
-namespace exa::io {
+namespace exa::io::http {
 
 // The bytes that it takes at the front of `bytes`, and the request except for `remote` and `id`. Nothing: not of that
 // kind, or not yet all there.
 std::optional<std::size_t> read_plain_request(std::string_view bytes, std::uint32_t header_bytes_max,
                                               std::uint64_t body_bytes_max, HttpRequest& request);
 
-}  // namespace exa::io
+}  // namespace exa::io::http

@@ -11,9 +11,9 @@
 #include "io/http/last_chunk.h"
 #include "io/http/plain_request.h"
 
-namespace exa::io {
+namespace exa::io::http {
 
-namespace http = boost::beast::http;
+namespace beast_http = boost::beast::http;
 
 namespace {
 
@@ -107,7 +107,7 @@ struct RequestParser::Impl {
         parser.eager(false);
     }
 
-    http::request_parser<http::string_body> parser;
+    beast_http::request_parser<beast_http::string_body> parser;
     HeaderLines lines;
     HttpFault fault;
     std::string path;
@@ -122,13 +122,14 @@ struct RequestParser::Impl {
 };
 
 HttpFault RequestParser::Impl::fault_of(const boost::system::error_code& code) const {
-    if (code == http::error::header_limit)
+    if (code == beast_http::error::header_limit)
         return {431, "The request header is longer than " + std::to_string(header_bytes_max) + " bytes.",
                 "header_too_large"};
-    if (code == http::error::body_limit)
+    if (code == beast_http::error::body_limit)
         return {413, "The request body is longer than " + std::to_string(body_bytes_max) + " bytes.",
                 "request_too_large"};
-    if (code == http::error::bad_version) return {505, "Only HTTP/1.0 and HTTP/1.1 are spoken here.", "bad_version"};
+    if (code == beast_http::error::bad_version)
+        return {505, "Only HTTP/1.0 and HTTP/1.1 are spoken here.", "bad_version"};
     return {400, "The request is not valid HTTP: " + code.message() + ".", "bad_request"};
 }
 
@@ -136,9 +137,9 @@ HttpFault RequestParser::Impl::fault_of(const boost::system::error_code& code) c
 // that are said twice the same is legal, and nobody needs it.
 std::optional<HttpFault> RequestParser::Impl::check_framing() const {
     const auto& message = parser.get();
-    const std::size_t coded = message.count(http::field::transfer_encoding);
+    const std::size_t coded = message.count(beast_http::field::transfer_encoding);
     if (coded > 0) {
-        const std::string_view coding = to_view(message[http::field::transfer_encoding]);
+        const std::string_view coding = to_view(message[beast_http::field::transfer_encoding]);
         if (coded > 1 || !parser.chunked() || message.version() < 11)
             return bad_request("Only the chunked transfer coding is understood.");
         constexpr std::string_view chunked = "chunked";
@@ -148,18 +149,18 @@ std::optional<HttpFault> RequestParser::Impl::check_framing() const {
             return HttpFault{501, "Of the transfer codings only chunked is understood.", "not_implemented"};
         }
     }
-    if (message.count(http::field::content_length) > 1 ||
-        message[http::field::content_length].find(',') != boost::beast::string_view::npos)
+    if (message.count(beast_http::field::content_length) > 1 ||
+        message[beast_http::field::content_length].find(',') != boost::beast::string_view::npos)
         return bad_request("A request has one content-length.");
     return std::nullopt;
 }
 
 std::optional<HttpFault> RequestParser::Impl::check_header() {
     const auto& message = parser.get();
-    if (message.version() > 11) return fault_of(http::error::bad_version);
+    if (message.version() > 11) return fault_of(beast_http::error::bad_version);
     if (auto framing = check_framing()) return framing;
-    const std::size_t hosts = message.count(http::field::host);
-    const std::string_view host = to_view(message[http::field::host]);
+    const std::size_t hosts = message.count(beast_http::field::host);
+    const std::string_view host = to_view(message[beast_http::field::host]);
     if (hosts > 1 || (hosts == 0 && message.version() >= 11) || !is_host(host))
         return bad_request("A request needs one host header.");
     const auto target = origin_form(to_view(message.method_string()), to_view(message.target()), host);
@@ -167,10 +168,10 @@ std::optional<HttpFault> RequestParser::Impl::check_header() {
     const auto question = target->find('?');
     path = target->substr(0, question);
     if (question != target->npos) query = target->substr(question + 1);
-    const std::string_view coding = to_view(message[http::field::content_encoding]);
+    const std::string_view coding = to_view(message[beast_http::field::content_encoding]);
     if (!coding.empty() && !equal_without_case(coding, "identity"))
         return HttpFault{415, "Bodies are taken without a content coding.", "unsupported_media_type"};
-    const std::string_view expected = to_view(message[http::field::expect]);
+    const std::string_view expected = to_view(message[beast_http::field::expect]);
     if (message.version() >= 11 && !expected.empty() && !equal_without_case(expected, "100-continue"))
         return HttpFault{417, "Only 100-continue can be expected.", "expectation_failed"};
     return std::nullopt;
@@ -201,7 +202,7 @@ std::optional<std::size_t> RequestParser::feed(std::string_view bytes) {
         const std::string_view rest = bytes.substr(taken);
         if (must_wait_for_more(impl_->parser, rest.size())) break;
         taken += impl_->parser.put(boost::asio::buffer(rest), code);
-        if (code && code != http::error::need_more) {
+        if (code && code != beast_http::error::need_more) {
             impl_->fault = impl_->fault_of(code);
             return std::nullopt;
         }
@@ -211,7 +212,7 @@ std::optional<std::size_t> RequestParser::feed(std::string_view bytes) {
                 return std::nullopt;
             }
         }
-        if (code == http::error::need_more) break;
+        if (code == beast_http::error::need_more) break;
     }
     impl_->lines.taken(taken);
     return taken;
@@ -236,7 +237,7 @@ bool RequestParser::done() const {
 
 bool RequestParser::expects_continue() const {
     if (!impl_) return false;
-    const auto expect = impl_->parser.get()[http::field::expect];
+    const auto expect = impl_->parser.get()[beast_http::field::expect];
     return knows_chunks() && equal_without_case({expect.data(), expect.size()}, "100-continue");
 }
 
@@ -257,4 +258,4 @@ HttpRequest RequestParser::take() {
     return request;
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::http

@@ -14,7 +14,7 @@
 
 #include "io/http/message.h"
 
-namespace exa::io {
+namespace exa::io::http {
 
 // Why a request is refused, as the client will read it. The connection cannot go on after it.
 struct HttpFault {
@@ -60,4 +60,4 @@ class RequestParser {
     std::unique_ptr<Impl> impl_;  // null: nothing has been fed, or it is plain
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::http

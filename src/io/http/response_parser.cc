@@ -7,9 +7,9 @@
 
 #include "io/http/last_chunk.h"
 
-namespace exa::io {
+namespace exa::io::http {
 
-namespace http = boost::beast::http;
+namespace beast_http = boost::beast::http;
 
 namespace {
 
@@ -17,7 +17,7 @@ constexpr std::uint32_t header_bytes_max = 64 * 1024;
 
 using Code = boost::system::error_code;
 
-class Parser final : public http::basic_parser<false> {
+class Parser final : public beast_http::basic_parser<false> {
   public:
     explicit Parser(ResponseSink& sink) : sink_(&sink) {
         eager(true);
@@ -31,9 +31,9 @@ class Parser final : public http::basic_parser<false> {
   private:
     using Text = boost::beast::string_view;
 
-    void on_request_impl(http::verb, Text, Text, int, Code&) override {}
+    void on_request_impl(beast_http::verb, Text, Text, int, Code&) override {}
     void on_response_impl(int status, Text, int, Code&) override { head_.status = status; }
-    void on_field_impl(http::field, Text name, Text value, Code&) override {
+    void on_field_impl(beast_http::field, Text name, Text value, Code&) override {
         head_.headers.add({name.data(), name.size()}, {value.data(), value.size()});
     }
     void on_header_impl(Code&) override {
@@ -54,7 +54,7 @@ class Parser final : public http::basic_parser<false> {
     void pass_on(Text body, Code& code) {
         if (body.empty() || sink_->on_body({body.data(), body.size()})) return;
         stopped_ = true;
-        code = http::error::end_of_stream;
+        code = beast_http::error::end_of_stream;
     }
 
     ResponseSink* sink_;
@@ -86,7 +86,7 @@ std::optional<std::size_t> ResponseParser::feed(std::string_view bytes) {
         if (must_wait_for_more(*impl_->parser, rest.size())) break;
         const std::size_t some = impl_->parser->put(boost::asio::buffer(rest), code);
         taken += some;
-        if (code && code != http::error::need_more) {
+        if (code && code != beast_http::error::need_more) {
             impl_->fault = code.message();
             return std::nullopt;
         }
@@ -95,7 +95,7 @@ std::optional<std::size_t> ResponseParser::feed(std::string_view bytes) {
             impl_->parser.emplace(*impl_->sink);
             continue;
         }
-        if (code == http::error::need_more || some == 0) break;
+        if (code == beast_http::error::need_more || some == 0) break;
     }
     return taken;
 }
@@ -127,4 +127,4 @@ const std::string& ResponseParser::fault() const {
     return impl_->fault;
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::http

@@ -10,7 +10,7 @@
 
 #include "io/http/message.h"
 
-namespace exa::io {
+namespace exa::io::http {
 
 struct ResponseHead {
     int status = 0;
@@ -57,4 +57,4 @@ class ResponseParser {
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::http

@@ -13,7 +13,7 @@
 #include "io/http/connection.h"
 #include "io/net.h"
 
-namespace exa::io {
+namespace exa::io::http {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
@@ -112,7 +112,7 @@ HttpServer::~HttpServer() {
     state_->closed_one.notify();
 }
 
-void HttpServer::set_tls(std::shared_ptr<const TlsSettings> tls) {
+void HttpServer::set_tls(std::shared_ptr<const tls::TlsSettings> tls) {
     state_->shared->tls = std::move(tls);
 }
 
@@ -184,4 +184,4 @@ HttpStats HttpServer::stats() const {
     return state_->shared->stats;
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::http

@@ -30,7 +30,7 @@
 #include "io/http/message.h"
 #include "io/tls/settings.h"
 
-namespace exa::io {
+namespace exa::io::http {
 
 struct HttpConfig {
     // Request line and header fields together; more is 431. Default 64 KiB.
@@ -156,7 +156,7 @@ class HttpServer {
 
     // Connections that are accepted from now on speak HTTPS with these settings; those that are open keep theirs. On
     // the server's thread, the first time before listen().
-    void set_tls(std::shared_ptr<const TlsSettings> tls);
+    void set_tls(std::shared_ptr<const tls::TlsSettings> tls);
 
     // Takes header_bytes_max, body_bytes_max, connections_max and idle_timeout from `config`: requests that begin, and
     // connections that are accepted or become idle, from now on. On the server's thread.
@@ -183,4 +183,4 @@ class HttpServer {
     std::shared_ptr<State> state_;
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::http

@@ -7,7 +7,7 @@
 #include "io/http/upstream_connection.h"
 #include "io/loop_hooks.h"
 
-namespace exa::io {
+namespace exa::io::http {
 
 namespace asio = boost::asio;
 
@@ -126,4 +126,4 @@ void UpstreamCall::cancel() {
     if (const auto connection = std::exchange(connection_, nullptr)) connection->leave();
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::http

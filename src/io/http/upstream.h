@@ -22,7 +22,7 @@
 #include "base/time.h"
 #include "io/http/response_parser.h"
 
-namespace exa::io {
+namespace exa::io::http {
 
 struct UpstreamConfig {
     // A name or an address, IPv6 without brackets; a name is looked up for every new connection.
@@ -119,4 +119,4 @@ class UpstreamCall {
     bool reading_ = true;
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::http

@@ -14,7 +14,7 @@
 #include "io/net.h"
 #include "io/resolve.h"
 
-namespace exa::io {
+namespace exa::io::http {
 
 namespace asio = boost::asio;
 
@@ -264,4 +264,4 @@ bool UpstreamConnection::on_body(std::string_view piece) {
     return call_ != nullptr && call_->sink_.on_body(piece);
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::http

@@ -16,7 +16,7 @@
 #include "io/http/upstream.h"
 #include "io/stream_socket.h"
 
-namespace exa::io {
+namespace exa::io::http {
 
 class UpstreamConnection final : public std::enable_shared_from_this<UpstreamConnection>,
                                  private ResponseSink,
@@ -78,4 +78,4 @@ class UpstreamConnection final : public std::enable_shared_from_this<UpstreamCon
     Clock::time_point idle_until_{};
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::http

@@ -12,7 +12,7 @@
 #include "base/link_keys.h"
 #include "base/time.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 // Who this peer is, as its hello says it.
 struct LinkIdentity {
@@ -78,4 +78,4 @@ struct LinkStats {
     std::uint64_t writes = 0;  // system calls; many frames share one
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::link

@@ -10,7 +10,7 @@
 #include "io/link/inbound_stream.h"
 #include "io/steady_time.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 namespace asio = boost::asio;
 
@@ -289,4 +289,4 @@ void LinkConnection::finish(bool broken) {
     update();
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::link

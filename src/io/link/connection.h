@@ -21,7 +21,7 @@
 #include "io/link/outbound_stream.h"
 #include "io/link/transport.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 class LinkConnection : public std::enable_shared_from_this<LinkConnection> {
   public:
@@ -89,4 +89,4 @@ class LinkConnection : public std::enable_shared_from_this<LinkConnection> {
     TimePoint armed_for_ = time_never;
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::link

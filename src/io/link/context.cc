@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "io/errc.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 namespace asio = boost::asio;
 using Clock = std::chrono::steady_clock;
@@ -78,4 +78,4 @@ void LinkContext::warn_of_unknown(std::string_view message, const Endpoint& remo
               {"not_logged", std::to_string(std::exchange(last.unsaid, 0))}});
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::link

@@ -20,7 +20,7 @@
 #include "io/link/transport.h"
 #include "wire/link_messages.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 class LinkConnection;
 class InboundStream;
@@ -66,4 +66,4 @@ struct LinkContext {
     std::map<std::error_code, Warning> warnings_;
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::link

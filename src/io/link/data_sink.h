@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 // Takes the data of a stream as it comes off the network, to where it stays.
 class DataSink {
@@ -19,4 +19,4 @@ class DataSink {
     virtual Result<void> filled(std::size_t count) = 0;
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::link

@@ -13,7 +13,7 @@
 #include "io/link/stream_state.h"
 #include "wire/link_messages.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 // poll() may have an answer again after it had none (outbound), or has_room() a better one (inbound).
 struct StreamReady {
@@ -59,4 +59,4 @@ struct LinkCommon {
     bool has_room() const { return lanes.bulk_bytes() < config.write_queue_bytes; }
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::link

@@ -7,7 +7,7 @@
 #include "io/link/connection.h"
 #include "io/steady_time.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 InboundStream::InboundStream(std::shared_ptr<LinkConnection> link, std::shared_ptr<InboundState> state)
     : link_(std::move(link)), state_(std::move(state)) {}
@@ -71,4 +71,4 @@ void InboundStream::on_cancel(std::function<void()> handler) {
         state_->on_cancel = std::move(handler);
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::link

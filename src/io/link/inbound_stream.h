@@ -10,7 +10,7 @@
 #include "io/link/stream_state.h"
 #include "wire/link_messages.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 class LinkConnection;
 
@@ -53,4 +53,4 @@ class InboundStream {
     std::shared_ptr<InboundState> state_;
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::link

@@ -10,7 +10,7 @@
 #include "io/errc.h"
 #include "wire/errc.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 using wire::FrameType;
 
@@ -176,4 +176,4 @@ void InboundStreams::erase(const InboundState& stream) {
     --common_.stats.streams_now;
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::link

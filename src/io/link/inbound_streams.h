@@ -15,7 +15,7 @@
 #include "wire/frame.h"
 #include "wire/link_messages.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 class InboundStreams {
   public:
@@ -59,4 +59,4 @@ class InboundStreams {
     std::vector<std::weak_ptr<InboundState>> blocked_;  // were told that there is no room
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::link

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace exa::io {
+namespace exa::io::link {
 
 namespace {
 
@@ -35,4 +35,4 @@ KeepAlive::Verdict KeepAlive::handle_timeout(TimePoint now, bool has_streams) {
     return Verdict::ping;
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::link

@@ -10,7 +10,7 @@
 #include "base/time.h"
 #include "io/link/config.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 class KeepAlive {
   public:
@@ -43,4 +43,4 @@ class KeepAlive {
     unsigned pings_unanswered_ = 0;
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::link

@@ -5,7 +5,7 @@
 
 #include "wire/traffic_class.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 namespace {
 
@@ -61,4 +61,4 @@ void Lanes::clear() {
     control_bytes_ = bulk_bytes_ = 0;
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::link

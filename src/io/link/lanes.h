@@ -13,7 +13,7 @@
 #include "base/fifo.h"
 #include "io/link/stream_state.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 // A frame. Its end may be bytes that stay where they are; `owner` keeps them there.
 struct OutgoingFrame {
@@ -52,4 +52,4 @@ class Lanes {
     std::optional<Bytes> pong_;
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::link

@@ -7,7 +7,7 @@
 #include "io/errc.h"
 #include "wire/errc.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 using wire::FrameType;
 
@@ -326,4 +326,4 @@ void LinkMachine::handle_timeout(TimePoint now) {
     }
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::link

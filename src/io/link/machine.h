@@ -34,7 +34,7 @@
 #include "wire/frame.h"
 #include "wire/link_messages.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 class LinkMachine {
   public:
@@ -146,4 +146,4 @@ class LinkMachine {
     bool finished_ = false;
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::link

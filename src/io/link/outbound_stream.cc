@@ -5,7 +5,7 @@
 #include "io/link/connection.h"
 #include "io/steady_time.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 OutboundStream::OutboundStream(std::shared_ptr<LinkConnection> link, std::shared_ptr<OutboundState> state)
     : link_(std::move(link)), state_(std::move(state)) {}
@@ -42,4 +42,4 @@ void OutboundStream::cancel() {
     link_->update();
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::link

@@ -10,7 +10,7 @@
 #include "io/link/data_sink.h"
 #include "io/link/stream_state.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 class LinkConnection;
 
@@ -44,4 +44,4 @@ class OutboundStream {
     std::shared_ptr<OutboundState> state_;
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::link

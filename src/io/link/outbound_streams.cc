@@ -9,7 +9,7 @@
 #include "io/errc.h"
 #include "wire/errc.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 using wire::FrameType;
 
@@ -179,4 +179,4 @@ void OutboundStreams::erase(const OutboundState& stream) {
     if (streams_.erase(stream.id) > 0) --common_.stats.streams_now;
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::link

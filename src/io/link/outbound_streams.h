@@ -16,7 +16,7 @@
 #include "wire/frame.h"
 #include "wire/link_messages.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 class OutboundStreams {
   public:
@@ -71,4 +71,4 @@ class OutboundStreams {
     std::optional<Sinking> sinking_;
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::link

@@ -13,7 +13,7 @@
 #include "io/link/connection.h"
 #include "io/net.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
@@ -234,4 +234,4 @@ LinkStats LinkPool::stats() const {
     return state_->shared->stats;
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::link

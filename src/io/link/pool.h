@@ -27,7 +27,7 @@
 #include "io/link/outbound_stream.h"
 #include "wire/link_messages.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 class LinkPool {
   public:
@@ -72,4 +72,4 @@ class LinkPool {
     std::shared_ptr<State> state_;
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::link

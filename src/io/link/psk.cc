@@ -2,7 +2,7 @@
 
 #include <span>
 
-namespace exa::io {
+namespace exa::io::link {
 
 namespace {
 
@@ -50,4 +50,4 @@ Digest derive_psk(const Crypto& crypto, const KeySecret& secret, ClusterId clust
     return crypto.hkdf_sha256(secret, as_bytes(psk_label), info);
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::link

@@ -15,7 +15,7 @@
 #include "base/crypto.h"
 #include "base/ids.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 // Travels in the clear in the first packet of a handshake.
 struct PskIdentity {
@@ -36,4 +36,4 @@ std::optional<PskIdentity> decode_psk_identity(ByteView bytes);
 // HKDF-SHA-256 of the cluster key's secret, for this cluster and this pair.
 Digest derive_psk(const Crypto& crypto, const KeySecret& secret, ClusterId cluster, const PskIdentity& identity);
 
-}  // namespace exa::io
+}  // namespace exa::io::link

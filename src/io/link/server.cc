@@ -14,7 +14,7 @@
 #include "io/link/connection.h"
 #include "io/net.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
@@ -158,4 +158,4 @@ LinkStats LinkServer::stats() const {
     return state_->shared->stats;
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::link

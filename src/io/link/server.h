@@ -14,7 +14,7 @@
 #include "io/link/inbound_stream.h"
 #include "wire/link_messages.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 class LinkServer {
   public:
@@ -51,4 +51,4 @@ class LinkServer {
     std::shared_ptr<State> state_;
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::link

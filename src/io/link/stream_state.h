@@ -12,7 +12,7 @@
 #include "wire/frame.h"
 #include "wire/link_messages.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 // What a dialler reads: head (at most once, first), data, end (last).
 using StreamFrame = std::variant<wire::Head, wire::Data, wire::End>;
@@ -54,4 +54,4 @@ struct InboundState : StreamState {
     std::function<void()> on_cancel;
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::link

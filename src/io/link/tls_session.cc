@@ -14,7 +14,7 @@
 #include "io/tls/memory_bio.h"
 #include "wire/frame.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 namespace {
 
@@ -41,14 +41,14 @@ bool looks_like_plain_hello(ByteView first) {
 }  // namespace
 
 struct TlsContext::Parts {
-    MemoryBio bio;
-    std::unique_ptr<SSL_CTX, FreeSsl> dialler;
-    std::unique_ptr<SSL_CTX, FreeSsl> acceptor;
+    tls::MemoryBio bio;
+    std::unique_ptr<SSL_CTX, tls::FreeSsl> dialler;
+    std::unique_ptr<SSL_CTX, tls::FreeSsl> acceptor;
 };
 
 struct TlsSession::Engine {
     std::shared_ptr<const TlsContext> context;
-    std::unique_ptr<SSL, FreeSsl> ssl;
+    std::unique_ptr<SSL, tls::FreeSsl> ssl;
     FindPsk find;  // acceptor
     std::optional<PskIdentity> identity;
     std::array<std::uint8_t, psk_identity_size> identity_bytes{};  // what OpenSSL is given a pointer to
@@ -56,7 +56,7 @@ struct TlsSession::Engine {
     std::optional<Error> refusal;                                  // why a callback refused
 
     Bytes in;
-    TlsWire wire;  // its `in` is the part of the above that is not read yet
+    tls::TlsWire wire;  // its `in` is the part of the above that is not read yet
     std::size_t read_size = read_size_min;
     std::size_t handshake_bytes = 0;
     bool first_seen = false;
@@ -117,7 +117,7 @@ int TlsSession::Engine::judge_client_hello(SSL* ssl, int* alert, void*) {
 }
 
 SSL_SESSION* TlsSession::Engine::psk_session() const {
-    std::unique_ptr<SSL_SESSION, FreeSsl> session(SSL_SESSION_new());
+    std::unique_ptr<SSL_SESSION, tls::FreeSsl> session(SSL_SESSION_new());
     const SSL_CIPHER* const cipher = SSL_CIPHER_find(ssl.get(), aes_256_gcm_sha384.data());
     if (!session || cipher == nullptr || SSL_SESSION_set1_master_key(session.get(), psk->data(), psk->size()) != 1 ||
         SSL_SESSION_set_cipher(session.get(), cipher) != 1 ||
@@ -216,7 +216,7 @@ Result<void> TlsSession::Engine::judge_first_bytes() {
 Error TlsSession::Engine::explain(int result) {
     const int kind = SSL_get_error(ssl.get(), result);
     const int reason = ERR_GET_REASON(ERR_peek_error());
-    std::string text = take_tls_reason();
+    std::string text = tls::take_tls_reason();
     if (refusal) return *std::exchange(refusal, std::nullopt);
     if (kind == SSL_ERROR_ZERO_RETURN) return error(errc::closed, "by the other side");
     if (!established && identity) {
@@ -292,7 +292,8 @@ Result<std::size_t> TlsSession::read(std::span<std::uint8_t> into) {
 Result<void> TlsSession::Engine::seal(ByteView plain, std::uint64_t rekey_records) {
     if (records >= rekey_records) {
         // The other side follows without being asked; it need not replace its own.
-        if (SSL_key_update(ssl.get(), SSL_KEY_UPDATE_NOT_REQUESTED) != 1) return error(errc::broken, take_tls_reason());
+        if (SSL_key_update(ssl.get(), SSL_KEY_UPDATE_NOT_REQUESTED) != 1)
+            return error(errc::broken, tls::take_tls_reason());
         records = 0;
         ++rekeys;
     }
@@ -346,4 +347,4 @@ std::uint64_t TlsSession::rekeys() const {
     return engine_->rekeys;
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::link

@@ -22,7 +22,7 @@
 #include "base/result.h"
 #include "io/link/psk.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 // Settings that all sessions share. Thread-safe. A failure inside OpenSSL (out of memory, a missing provider) is a bug
 // of the installation and aborts.
@@ -88,4 +88,4 @@ class TlsSession {
     std::unique_ptr<Engine> engine_;
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::link

@@ -7,7 +7,7 @@
 #include "io/errc.h"
 #include "io/net.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
@@ -180,4 +180,4 @@ std::unique_ptr<Transport> make_tls_transport(tcp::socket socket, std::unique_pt
     return std::make_unique<TlsTransport>(std::move(socket), std::move(session), rekey_records);
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::link

@@ -17,7 +17,7 @@
 #include "io/async.h"
 #include "io/link/tls_session.h"
 
-namespace exa::io {
+namespace exa::io::link {
 
 class Transport {
   public:
@@ -56,4 +56,4 @@ std::unique_ptr<Transport> make_tcp_transport(boost::asio::ip::tcp::socket socke
 std::unique_ptr<Transport> make_tls_transport(boost::asio::ip::tcp::socket socket, std::unique_ptr<TlsSession> session,
                                               std::uint64_t rekey_records);
 
-}  // namespace exa::io
+}  // namespace exa::io::link

@@ -13,7 +13,7 @@
 #include "io/errc.h"
 #include "io/log/redact.h"
 
-namespace exa::io {
+namespace exa::io::log {
 
 namespace {
 
@@ -177,4 +177,4 @@ Result<std::unique_ptr<LeveledLog>> make_log(const LogConfig& config) {
     }
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::log

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/result.h"
 
-namespace exa::io {
+namespace exa::io::log {
 
 enum class LogFormat : std::uint8_t { text, json };
 
@@ -45,4 +45,4 @@ std::optional<LogLevel> parse_log_level(std::string_view text);
 std::string format_log_line(LogFormat format, std::string_view time, std::string_view peer, LogLevel level,
                             std::string_view module, std::string_view message, std::initializer_list<LogField> fields);
 
-}  // namespace exa::io
+}  // namespace exa::io::log

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace exa::io {
+namespace exa::io::log {
 
 namespace {
 
@@ -81,4 +81,4 @@ std::string redacted(std::string_view text) {
     return out;
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::log

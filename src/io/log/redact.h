@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace exa::io {
+namespace exa::io::log {
 
 // True for names whose whole value is a secret, in any case: authorization, api-key, password, secret, token and names
 // that end so ("x-api-key", "root_secret").
@@ -16,4 +16,4 @@ bool is_secret_name(std::string_view name);
 // `text` with "..." behind the start of every API key (sk-...) and in place of credentials (Bearer ..., Basic ...).
 std::string redacted(std::string_view text);
 
-}  // namespace exa::io
+}  // namespace exa::io::log

@@ -15,7 +15,7 @@
 #include "io/async.h"
 #include "io/net.h"
 
-namespace exa::io {
+namespace exa::io::resp {
 
 namespace {
 
@@ -28,7 +28,7 @@ constexpr std::size_t buffers_at_once = 16;
 struct Answer {
     explicit Answer(const asio::any_io_executor& executor) : arrived(executor) {}
 
-    std::optional<resp::Outcome> outcome;
+    std::optional<exa::resp::Outcome> outcome;
     Signal arrived;
 };
 
@@ -36,8 +36,8 @@ struct Answer {
 
 class RespServer::Impl : public std::enable_shared_from_this<Impl> {
   public:
-    Impl(asio::io_context& context, RespConfig config, resp::Keyspace& keyspace,
-         resp::Session::Authenticate authenticate, std::function<WallTime()> wall)
+    Impl(asio::io_context& context, RespConfig config, exa::resp::Keyspace& keyspace,
+         exa::resp::Session::Authenticate authenticate, std::function<WallTime()> wall)
         : context_(context),
           config_(std::move(config)),
           keyspace_(keyspace),
@@ -51,13 +51,13 @@ class RespServer::Impl : public std::enable_shared_from_this<Impl> {
   private:
     Awaitable<void> accept();
     Awaitable<void> serve(std::shared_ptr<tcp::socket> socket, std::uint64_t id);
-    Awaitable<resp::Outcome> run(resp::Operation operation);
-    static Awaitable<bool> send(tcp::socket& socket, resp::ReplyWriter& out);
+    Awaitable<exa::resp::Outcome> run(exa::resp::Operation operation);
+    static Awaitable<bool> send(tcp::socket& socket, exa::resp::ReplyWriter& out);
 
     asio::io_context& context_;
     const RespConfig config_;
-    resp::Keyspace& keyspace_;
-    const resp::Session::Authenticate authenticate_;
+    exa::resp::Keyspace& keyspace_;
+    const exa::resp::Session::Authenticate authenticate_;
     const std::function<WallTime()> wall_;
     std::optional<tcp::acceptor> acceptor_;
     std::set<std::shared_ptr<tcp::socket>> sockets_;
@@ -107,13 +107,13 @@ Awaitable<void> RespServer::Impl::accept() {
 }
 
 Awaitable<void> RespServer::Impl::serve(std::shared_ptr<tcp::socket> socket, std::uint64_t id) {
-    resp::Session session({config_.software, id, config_.needs_auth}, authenticate_);
-    resp::ReplyWriter out;
-    resp::RequestParser parser(config_.limits,
-                               [&](const resp::Request& so_far, std::uint64_t bytes) -> std::optional<resp::Body> {
-                                   if (!session.may_store()) return std::nullopt;
-                                   return keyspace_.make_body(session.tenant(), so_far, bytes);
-                               });
+    exa::resp::Session session({config_.software, id, config_.needs_auth}, authenticate_);
+    exa::resp::ReplyWriter out;
+    exa::resp::RequestParser parser(
+        config_.limits, [&](const exa::resp::Request& so_far, std::uint64_t bytes) -> std::optional<exa::resp::Body> {
+            if (!session.may_store()) return std::nullopt;
+            return keyspace_.make_body(session.tenant(), so_far, bytes);
+        });
     for (;;) {
         while (auto request = parser.next()) {
             ++stats_.requests;
@@ -134,11 +134,11 @@ Awaitable<void> RespServer::Impl::serve(std::shared_ptr<tcp::socket> socket, std
     }
 }
 
-Awaitable<resp::Outcome> RespServer::Impl::run(resp::Operation operation) {
+Awaitable<exa::resp::Outcome> RespServer::Impl::run(exa::resp::Operation operation) {
     const auto answer = std::make_shared<Answer>(context_.get_executor());
     // Within the call, or posted to this thread: only this thread touches the answer.
     const auto caller = std::this_thread::get_id();
-    keyspace_.run(std::move(operation), [self = shared_from_this(), answer, caller](resp::Outcome outcome) {
+    keyspace_.run(std::move(operation), [self = shared_from_this(), answer, caller](exa::resp::Outcome outcome) {
         if (std::this_thread::get_id() == caller) {
             answer->outcome = std::move(outcome);
             answer->arrived.notify();
@@ -155,8 +155,8 @@ Awaitable<resp::Outcome> RespServer::Impl::run(resp::Operation operation) {
 
 // Piece by piece as the socket takes them: asio::async_write would hand over 64 KiB at a time, and a value has a
 // hundred times that.
-Awaitable<bool> RespServer::Impl::send(tcp::socket& socket, resp::ReplyWriter& out) {
-    const std::vector<resp::Piece> pieces = out.take();
+Awaitable<bool> RespServer::Impl::send(tcp::socket& socket, exa::resp::ReplyWriter& out) {
+    const std::vector<exa::resp::Piece> pieces = out.take();
     std::size_t first = 0;
     std::size_t sent = 0;  // of the first
     while (first < pieces.size()) {
@@ -173,8 +173,8 @@ Awaitable<bool> RespServer::Impl::send(tcp::socket& socket, resp::ReplyWriter& o
     co_return true;
 }
 
-RespServer::RespServer(asio::io_context& context, RespConfig config, resp::Keyspace& keyspace,
-                       resp::Session::Authenticate authenticate, std::function<WallTime()> wall)
+RespServer::RespServer(asio::io_context& context, RespConfig config, exa::resp::Keyspace& keyspace,
+                       exa::resp::Session::Authenticate authenticate, std::function<WallTime()> wall)
     : impl_(std::make_shared<Impl>(context, std::move(config), keyspace, std::move(authenticate), std::move(wall))) {}
 
 RespServer::~RespServer() {
@@ -193,4 +193,4 @@ const RespStats& RespServer::stats() const {
     return impl_->stats();
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::resp

@@ -21,7 +21,7 @@
 #include "resp/request_parser.h"
 #include "resp/session.h"
 
-namespace exa::io {
+namespace exa::io::resp {
 
 struct RespConfig {
     std::string software;
@@ -29,7 +29,7 @@ struct RespConfig {
     std::size_t connections_max = 4096;  // more are closed at once
     // Answers of one connection that may wait for its socket before its next request is looked at.
     std::uint64_t reply_bytes_max = 1 << 20;
-    resp::ParserLimits limits;
+    exa::resp::ParserLimits limits;
 };
 
 struct RespStats {
@@ -42,8 +42,8 @@ struct RespStats {
 class RespServer {
   public:
     // Context and keyspace outlive the server, and every answer that the keyspace owes.
-    RespServer(boost::asio::io_context& context, RespConfig config, resp::Keyspace& keyspace,
-               resp::Session::Authenticate authenticate, std::function<WallTime()> wall);
+    RespServer(boost::asio::io_context& context, RespConfig config, exa::resp::Keyspace& keyspace,
+               exa::resp::Session::Authenticate authenticate, std::function<WallTime()> wall);
     ~RespServer();
     RespServer(const RespServer&) = delete;
     RespServer& operator=(const RespServer&) = delete;
@@ -59,4 +59,4 @@ class RespServer {
     std::shared_ptr<Impl> impl_;
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::resp

@@ -17,7 +17,7 @@
 #include "io/store/volumes.h"
 #include "kv/store_index.h"
 
-namespace exa::io {
+namespace exa::io::store {
 
 namespace {
 
@@ -550,4 +550,4 @@ Result<std::unique_ptr<SegmentStore>> SegmentStore::open(const StoreConfig& conf
     return opened;
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::store

@@ -23,7 +23,7 @@
 #include "kv/messages.h"
 #include "kv/segment.h"
 
-namespace exa::io {
+namespace exa::io::store {
 
 enum class Durability : std::uint8_t { none, wal, sync };
 
@@ -138,4 +138,4 @@ class SegmentStore {
     virtual StoreStats stats() const = 0;
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::store

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 
-namespace exa::io {
+namespace exa::io::tls {
 
 namespace {
 
@@ -67,4 +67,4 @@ std::string take_tls_reason() {
     return reason;
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::tls

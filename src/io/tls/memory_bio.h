@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 
-namespace exa::io {
+namespace exa::io::tls {
 
 // Bytes of the network on their way into a session and out of it.
 struct TlsWire {
@@ -41,4 +41,4 @@ struct FreeSsl {
 // What OpenSSL thinks of the last call that failed; empties its queue.
 std::string take_tls_reason();
 
-}  // namespace exa::io
+}  // namespace exa::io::tls

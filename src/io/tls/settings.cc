@@ -14,7 +14,7 @@
 #include "io/errc.h"
 #include "io/tls/settings_parts.h"
 
-namespace exa::io {
+namespace exa::io::tls {
 
 namespace {
 
@@ -156,4 +156,4 @@ Result<std::shared_ptr<const TlsSettings>> TlsSettings::trust(std::string_view p
     return std::shared_ptr<const TlsSettings>(new TlsSettings(std::move(parts)));
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::tls

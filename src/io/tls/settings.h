@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 
-namespace exa::io {
+namespace exa::io::tls {
 
 // Of a certificate, for people.
 struct CertificateFacts {
@@ -45,4 +45,4 @@ class TlsSettings {
     std::unique_ptr<Parts> parts_;
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::tls

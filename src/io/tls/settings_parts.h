@@ -6,7 +6,7 @@
 #include "io/tls/memory_bio.h"
 #include "io/tls/settings.h"
 
-namespace exa::io {
+namespace exa::io::tls {
 
 struct TlsSettings::Parts {
     MemoryBio bio;
@@ -16,4 +16,4 @@ struct TlsSettings::Parts {
     bool checks_name = true;
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::tls

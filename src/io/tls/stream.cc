@@ -12,7 +12,7 @@
 #include "io/errc.h"
 #include "io/tls/settings_parts.h"
 
-namespace exa::io {
+namespace exa::io::tls {
 
 namespace {
 
@@ -192,4 +192,4 @@ void TlsStream::finish() {
     ERR_clear_error();
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::tls

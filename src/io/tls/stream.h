@@ -14,7 +14,7 @@
 #include "base/result.h"
 #include "io/tls/settings.h"
 
-namespace exa::io {
+namespace exa::io::tls {
 
 class TlsStream {
   public:
@@ -55,4 +55,4 @@ class TlsStream {
     std::unique_ptr<Parts> parts_;
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::tls

@@ -7,7 +7,7 @@
 
 #include "io/net.h"
 
-namespace exa::io {
+namespace exa::io::udp {
 
 namespace asio = boost::asio;
 using asio::ip::udp;
@@ -122,4 +122,4 @@ const UdpStats& UdpSocket::stats() const {
     return state_->stats;
 }
 
-}  // namespace exa::io
+}  // namespace exa::io::udp

@@ -13,7 +13,7 @@
 #include "base/endpoint.h"
 #include "base/result.h"
 
-namespace exa::io {
+namespace exa::io::udp {
 
 struct UdpStats {
     std::uint64_t received = 0;
@@ -58,4 +58,4 @@ class UdpSocket {
     std::shared_ptr<State> state_;
 };
 
-}  // namespace exa::io
+}  // namespace exa::io::udp

@@ -13,7 +13,10 @@
 #include "support/print.h"
 
 using namespace exa::app;
+using namespace exa::app::attach;
+using namespace exa::app::replica;
 using namespace exa::io;
+using namespace exa::io::http;
 using namespace exa::io::test;
 namespace wire = exa::wire;
 

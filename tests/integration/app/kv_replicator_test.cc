@@ -17,6 +17,8 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::kv;
+using namespace exa::app::shared;
 using namespace exa::io::test;
 using exa::io::as_result;
 using exa::io::Awaitable;
@@ -25,11 +27,11 @@ namespace {
 
 constexpr PeerId self_id{0xa};
 constexpr PeerId other_id{0xb};
-constexpr kv::SegmentKey key{};
-const io::OpenSslCrypto crypto;
-const kv::SegmentSealer sealer(crypto, as_bytes("a secret"));
+constexpr exa::kv::SegmentKey key{};
+const io::crypto::OpenSslCrypto crypto;
+const exa::kv::SegmentSealer sealer(crypto, as_bytes("a secret"));
 
-io::LinkIdentity identity(PeerId peer) {
+io::link::LinkIdentity identity(PeerId peer) {
     return {cluster_id("test"), peer, Generation{1}, "test"};
 }
 
@@ -48,11 +50,11 @@ class SlowPeer {
   public:
     SlowPeer(asio::io_context& io, std::size_t pieces, Duration piece_time)
         : server_(io, {}, identity(other_id), log_), pieces_(pieces), piece_time_(piece_time) {
-        kv::SegmentHead head;
+        exa::kv::SegmentHead head;
         head.tokens = 64;
         sealer.seal(head, *segment_);
-        server_.on_open([this, &io](std::shared_ptr<io::InboundStream> stream, const wire::Open& open) {
-            const auto question = kv::decode_question(open.body);
+        server_.on_open([this, &io](std::shared_ptr<io::link::InboundStream> stream, const wire::Open& open) {
+            const auto question = exa::kv::decode_question(open.body);
             BOOST_REQUIRE(question.has_value());
             asio::co_spawn(io, answer(std::move(stream), question.value().kind), asio::detached);
         });
@@ -63,18 +65,18 @@ class SlowPeer {
     bool was_cancelled() const { return was_cancelled_; }
 
   private:
-    Awaitable<void> answer(std::shared_ptr<io::InboundStream> stream, kv::QuestionKind kind) {
-        const kv::Item item{key, 0, static_cast<std::uint32_t>(segment_->size())};
-        if (kind == kv::QuestionKind::lookup)
-            static_cast<void>(co_await send_data(stream, {0, {}, kv::encode(std::span(&item, 1))}));
+    Awaitable<void> answer(std::shared_ptr<io::link::InboundStream> stream, exa::kv::QuestionKind kind) {
+        const exa::kv::Item item{key, 0, static_cast<std::uint32_t>(segment_->size())};
+        if (kind == exa::kv::QuestionKind::lookup)
+            static_cast<void>(co_await send_data(stream, {0, {}, exa::kv::encode(std::span(&item, 1))}));
         else
             co_await send_segment(stream);
         static_cast<void>(stream->push_end({}));
     }
 
-    Awaitable<void> send_segment(std::shared_ptr<io::InboundStream> stream) {
+    Awaitable<void> send_segment(std::shared_ptr<io::link::InboundStream> stream) {
         asio::steady_timer timer(co_await asio::this_coro::executor);
-        static_cast<void>(co_await send_data(stream, {0, {}, kv::segment_prefix(segment_->size())}));
+        static_cast<void>(co_await send_data(stream, {0, {}, exa::kv::segment_prefix(segment_->size())}));
         const std::string bytes(as_text(segment_->view()));
         const std::size_t size = bytes.size() / pieces_ + 1;
         for (std::size_t at = 0; at < bytes.size() && !was_cancelled_; at += size) {
@@ -85,10 +87,10 @@ class SlowPeer {
     }
 
     NullLog log_;
-    io::LinkServer server_;
+    io::link::LinkServer server_;
     const std::size_t pieces_;
     const Duration piece_time_;
-    const std::shared_ptr<kv::SegmentBuffer> segment_ = std::make_shared<kv::SegmentBuffer>(100'000);
+    const std::shared_ptr<exa::kv::SegmentBuffer> segment_ = std::make_shared<exa::kv::SegmentBuffer>(100'000);
     bool was_cancelled_ = false;
 };
 
@@ -114,7 +116,7 @@ struct Fetching {
     asio::io_context io{1};
     SlowPeer peer;
     NullLog log;
-    const io::SystemClock clock;
+    const io::clock::SystemClock clock;
     KvService service{{}, sealer, nullptr, [this] { return clock.wall(); }};
     SharedView view;
     std::uint64_t fetched = 0;

@@ -12,7 +12,10 @@
 #include "support/print.h"
 
 using namespace exa::app;
+using namespace exa::app::loadgen;
 using namespace exa::io;
+using namespace exa::io::clock;
+using namespace exa::io::http;
 using namespace exa::io::test;
 using exa::loadgen::Failure;
 

@@ -15,6 +15,8 @@
 
 using namespace exa;
 using namespace exa::io;
+using namespace exa::io::clock;
+using namespace exa::io::cold;
 using namespace exa::io::test;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -276,7 +278,7 @@ BOOST_AUTO_TEST_CASE(whatever_does_not_verify_is_a_miss_and_removed) {
     std::vector<kv::SealedSegment> poisoned = {segment(2, 1000), value(1, 7)};
     for (const std::size_t at : {0u, 16u, 24u, 32u, 64u, 104u, 112u, 120u, 128u, 140u, 152u, 191u, 192u, 1191u})
         poisoned.push_back(flipped(at));
-    const kv::SegmentSealer foreign(crypto, as_bytes("another root secret"));
+    const kv::SegmentSealer foreign(openssl, as_bytes("another root secret"));
     auto others = std::make_shared<kv::SegmentBuffer>(segment(1, 1000)->size());
     foreign.seal(head_of(1), *others);
     poisoned.push_back(others);

@@ -10,6 +10,7 @@
 #include "support/print.h"
 
 using namespace exa::io;
+using namespace exa::io::http;
 using namespace exa::io::test;
 
 namespace {

@@ -12,6 +12,7 @@
 #include "support/print.h"
 
 using namespace exa::io;
+using namespace exa::io::http;
 using namespace exa::io::test;
 
 namespace {

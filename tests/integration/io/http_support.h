@@ -23,7 +23,7 @@ namespace exa::io::test {
 // leaves the client without one.
 class AwaitedExchange {
   public:
-    AwaitedExchange(boost::asio::io_context& context, std::shared_ptr<HttpExchange> exchange)
+    AwaitedExchange(boost::asio::io_context& context, std::shared_ptr<http::HttpExchange> exchange)
         : context_(context), exchange_(std::move(exchange)), heard_(std::make_shared<Heard>(context)) {
         exchange_->listen(heard_);
     }
@@ -37,11 +37,11 @@ class AwaitedExchange {
     void note(std::string_view key, std::string value) { exchange_->note(key, std::move(value)); }
     void add_field(std::string_view name, std::string_view value) { exchange_->add_field(name, value); }
 
-    Awaitable<void> respond(HttpResponse response) {
+    Awaitable<void> respond(http::HttpResponse response) {
         exchange_->push_answer(std::move(response));
         co_return;
     }
-    void start(int status, HttpHeaders headers, std::optional<std::uint64_t> length = std::nullopt) {
+    void start(int status, http::HttpHeaders headers, std::optional<std::uint64_t> length = std::nullopt) {
         exchange_->push_head(status, std::move(headers), length);
     }
     // Waits while the client takes less than comes. errc::broken once it is gone.
@@ -58,7 +58,7 @@ class AwaitedExchange {
     }
 
   private:
-    struct Heard final : AnswerListener {
+    struct Heard final : http::AnswerListener {
         explicit Heard(boost::asio::io_context& context) : changed(context.get_executor()) {}
         void client_left() override {
             left = true;
@@ -73,16 +73,17 @@ class AwaitedExchange {
     };
 
     boost::asio::io_context& context_;
-    std::shared_ptr<HttpExchange> exchange_;
+    std::shared_ptr<http::HttpExchange> exchange_;
     std::shared_ptr<Heard> heard_;
 };
 
 // Parameters are by value: a coroutine outlives its caller's.
-using HttpCoroutine = std::function<Awaitable<void>(HttpRequest request, std::shared_ptr<AwaitedExchange>)>;
+using HttpCoroutine = std::function<Awaitable<void>(http::HttpRequest request, std::shared_ptr<AwaitedExchange>)>;
 
 // A handler that answers in a coroutine; one that throws leaves the request unanswered.
-inline HttpServer::Handler in_coroutine(boost::asio::io_context& context, HttpCoroutine answer) {
-    return [&context, answer = std::move(answer)](HttpRequest request, std::shared_ptr<HttpExchange> exchange) {
+inline http::HttpServer::Handler in_coroutine(boost::asio::io_context& context, HttpCoroutine answer) {
+    return [&context, answer = std::move(answer)](http::HttpRequest request,
+                                                  std::shared_ptr<http::HttpExchange> exchange) {
         boost::asio::co_spawn(
             context, answer(std::move(request), std::make_shared<AwaitedExchange>(context, std::move(exchange))),
             [](std::exception_ptr) {});

@@ -14,6 +14,8 @@
 #include "support/print.h"
 
 using namespace exa::io;
+using namespace exa::io::http;
+using namespace exa::io::tls;
 using namespace exa::io::test;
 using exa::as_bytes;
 using exa::Bytes;

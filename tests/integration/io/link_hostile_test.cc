@@ -14,6 +14,7 @@
 #include "wire/frame.h"
 
 using namespace exa::io;
+using namespace exa::io::link;
 using namespace exa::io::test;
 using exa::Bytes;
 using exa::PeerId;

@@ -15,6 +15,7 @@
 #include "support/print.h"
 
 using namespace exa::io;
+using namespace exa::io::link;
 using namespace exa::io::test;
 using exa::Bytes;
 using exa::ByteView;
@@ -32,7 +33,7 @@ constexpr PeerId peer_a{0xa};
 constexpr PeerId peer_b{0xb};
 constexpr PeerId peer_c{0xc};
 
-const OpenSslCrypto crypto;
+const exa::io::crypto::OpenSslCrypto openssl;
 const ClusterKey key_1{KeyId{1}, {1}};
 const ClusterKey key_2{KeyId{2}, {2}};
 
@@ -87,7 +88,7 @@ struct Fixture {
     std::vector<std::shared_ptr<InboundStream>> kept;  // those that asked to be
 
     void start_server(std::shared_ptr<const LinkKeys> with) {
-        server.emplace(io, config, identity(peer_b), at_server, LinkSealing{&crypto, std::move(with)});
+        server.emplace(io, config, identity(peer_b), at_server, LinkSealing{&openssl, std::move(with)});
         server->on_open([this](std::shared_ptr<InboundStream> stream, wire::Open open) {
             if (open.body == "keep") {
                 kept.push_back(std::move(stream));
@@ -104,7 +105,7 @@ struct Fixture {
         BOOST_TEST_REQUIRE(server->bind(any_port).has_value());
     }
     void start_pool(std::shared_ptr<const LinkKeys> with, PeerId who = peer_a) {
-        pool.emplace(io, config, identity(who), at_pool, LinkSealing{&crypto, std::move(with)});
+        pool.emplace(io, config, identity(who), at_pool, LinkSealing{&openssl, std::move(with)});
     }
     Awaitable<Result<std::shared_ptr<OutboundStream>>> open(std::string body, PeerId expect = peer_b) {
         wire::Open request;
@@ -128,7 +129,7 @@ struct Fixture {
 };
 
 exa::Digest psk_of(const PskIdentity& claimed) {
-    return derive_psk(crypto, key_1.secret, exa::cluster_id("test"), claimed);
+    return derive_psk(openssl, key_1.secret, exa::cluster_id("test"), claimed);
 }
 
 // The first flight of a dialler that holds key 1.
@@ -199,7 +200,7 @@ BOOST_AUTO_TEST_CASE(another_cluster_with_the_same_key_is_refused) {
     start_server(only_1);
     auto foreign = identity(peer_a);
     foreign.cluster = exa::cluster_id("another");
-    pool.emplace(io, config, foreign, at_pool, LinkSealing{&crypto, only_1});
+    pool.emplace(io, config, foreign, at_pool, LinkSealing{&openssl, only_1});
     drive(io, [&]() -> Awaitable<void> {
         BOOST_TEST(is(co_await open("secret"), errc::wrong_key));
         BOOST_TEST(server->stats().refused_key == 1);

@@ -36,8 +36,8 @@ class StreamWaiter {
 };
 
 // The next frame of a stream; errc::timed_out after `timeout`.
-inline Awaitable<Result<StreamFrame>> next_frame(std::shared_ptr<OutboundStream> stream,
-                                                 std::optional<Duration> timeout = std::nullopt) {
+inline Awaitable<Result<link::StreamFrame>> next_frame(std::shared_ptr<link::OutboundStream> stream,
+                                                       std::optional<Duration> timeout = std::nullopt) {
     using Clock = std::chrono::steady_clock;
     StreamWaiter ready(*stream, co_await boost::asio::this_coro::executor);
     const auto deadline = timeout ? Clock::now() + *timeout : Clock::time_point::max();
@@ -50,7 +50,7 @@ inline Awaitable<Result<StreamFrame>> next_frame(std::shared_ptr<OutboundStream>
 }
 
 // Waits for room and credit. Data without tokens is sent in pieces, as its room comes.
-inline Awaitable<Result<void>> send_data(std::shared_ptr<InboundStream> stream, wire::Data data) {
+inline Awaitable<Result<void>> send_data(std::shared_ptr<link::InboundStream> stream, wire::Data data) {
     constexpr std::size_t piece_bytes = 64 * 1024;
     StreamWaiter ready(*stream, co_await boost::asio::this_coro::executor);
     const auto has_room = [&] { return stream->cancelled() || stream->has_room(true); };

@@ -17,6 +17,7 @@
 #include "support/print.h"
 
 using namespace exa::io;
+using namespace exa::io::link;
 using namespace exa::io::test;
 using exa::Bytes;
 using exa::Endpoint;
@@ -49,7 +50,7 @@ std::string why(const Result<T>& result) {
     return result.has_value() ? "no error" : result.error().message();
 }
 
-const OpenSslCrypto crypto;
+const exa::io::crypto::OpenSslCrypto openssl;
 // A link is the same whatever carries it.
 const auto plain_and_sealed = boost::unit_test::data::make({false, true});
 
@@ -66,7 +67,7 @@ struct Fixture {
 
     void seal(bool yes) {
         const exa::LinkKeys keys{exa::KeyId{1}, {{exa::KeyId{1}, {1}}}};
-        if (yes) sealing = {&crypto, std::make_shared<const exa::LinkKeys>(keys)};
+        if (yes) sealing = {&openssl, std::make_shared<const exa::LinkKeys>(keys)};
     }
 
     void start(Answer answer) {

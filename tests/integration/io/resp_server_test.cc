@@ -8,31 +8,33 @@
 
 using namespace exa;
 using namespace exa::io;
+using namespace exa::io::resp;
 using namespace exa::io::test;
 
 namespace {
 
 // Values in a map; gets are answered from another thread, as a disk's are.
-class MapKeyspace final : public resp::Keyspace {
+class MapKeyspace final : public exa::resp::Keyspace {
   public:
     ~MapKeyspace() override {
         for (std::thread& thread : threads_) thread.join();
     }
-    std::optional<resp::Body> make_body(const std::string&, const resp::Request&, std::uint64_t bytes) override {
+    std::optional<exa::resp::Body> make_body(const std::string&, const exa::resp::Request&,
+                                             std::uint64_t bytes) override {
         const auto memory = std::make_shared<Bytes>(std::min<std::uint64_t>(bytes, 100'000));
-        return resp::Body{memory, *memory};
+        return exa::resp::Body{memory, *memory};
     }
-    void run(resp::Operation operation, std::function<void(resp::Outcome)> done) override {
-        resp::Outcome outcome;
-        if (operation.verb == resp::Verb::set) {
+    void run(exa::resp::Operation operation, std::function<void(exa::resp::Outcome)> done) override {
+        exa::resp::Outcome outcome;
+        if (operation.verb == exa::resp::Verb::set) {
             std::string value = operation.value;
-            for (const resp::Body& body : operation.bodies) value += as_text(body.bytes);
+            for (const exa::resp::Body& body : operation.bodies) value += as_text(body.bytes);
             values_[operation.keys[0]] = std::make_shared<const std::string>(std::move(value));
             return done(std::move(outcome));
         }
         outcome.values.resize(1);
         if (const auto found = values_.find(operation.keys[0]); found != values_.end())
-            outcome.values[0] = resp::Value{{{found->second, as_bytes(*found->second)}}};
+            outcome.values[0] = exa::resp::Value{{{found->second, as_bytes(*found->second)}}};
         threads_.emplace_back([done = std::move(done), outcome = std::move(outcome)] { done(outcome); });
     }
 

@@ -25,24 +25,24 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t mib = 1 << 20;
 
-StoreConfig config_in(const TemporaryDirectory& directory) {
-    StoreConfig config;
+store::StoreConfig config_in(const TemporaryDirectory& directory) {
+    store::StoreConfig config;
     config.directory = directory.path() / "store";
     config.capacity_bytes = 64 * mib;
     return config;
 }
 
-std::unique_ptr<SegmentStore> opened(const StoreConfig& config, WallTime now = at(0)) {
-    auto store = SegmentStore::open(config, sealer, now, no_log);
+std::unique_ptr<store::SegmentStore> opened(const store::StoreConfig& config, WallTime now = at(0)) {
+    auto store = store::SegmentStore::open(config, sealer, now, no_log);
     if (store.has_error()) BOOST_FAIL(store.error().message());
     return std::move(store).value();
 }
 
-PutOutcome put(SegmentStore& store, const kv::SealedSegment& segment, WallTime now = at(0)) {
+store::PutOutcome put(store::SegmentStore& store, const kv::SealedSegment& segment, WallTime now = at(0)) {
     return store.put(now, std::span(&segment, 1)).at(0);
 }
 
-bool holds(SegmentStore& store, std::uint64_t n, std::size_t payload = 100'000) {
+bool holds(store::SegmentStore& store, std::uint64_t n, std::size_t payload = 100'000) {
     const auto found = store.get(at(0), key_of(n));
     if (found) BOOST_TEST(equal(found, segment(n, payload)));
     return found != nullptr;
@@ -69,19 +69,19 @@ std::size_t damage(const fs::path& directory, const kv::SealedSegment& needle, s
     return damaged;
 }
 
-const std::array durabilities = {Durability::none, Durability::wal, Durability::sync};
+const std::array durabilities = {store::Durability::none, store::Durability::wal, store::Durability::sync};
 
-std::ostream& print(std::ostream& out, Durability durability) {
+std::ostream& print(std::ostream& out, store::Durability durability) {
     return out << static_cast<int>(durability);
 }
 
 }  // namespace
 
 namespace exa::io {
-std::ostream& operator<<(std::ostream& out, Durability durability) {
+std::ostream& operator<<(std::ostream& out, store::Durability durability) {
     return print(out, durability);
 }
-std::ostream& operator<<(std::ostream& out, PutOutcome outcome) {
+std::ostream& operator<<(std::ostream& out, store::PutOutcome outcome) {
     return out << static_cast<int>(outcome);
 }
 }  // namespace exa::io
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_SUITE(segment_store)
 BOOST_DATA_TEST_CASE(what_was_put_is_got_before_and_after_a_restart, boost::unit_test::data::make(durabilities),
                      durability) {
     const TemporaryDirectory directory;
-    StoreConfig config = config_in(directory);
+    store::StoreConfig config = config_in(directory);
     config.durability = durability;
     for (const bool direct : {true, false}) {
         config.direct_io = direct;
@@ -100,7 +100,8 @@ BOOST_DATA_TEST_CASE(what_was_put_is_got_before_and_after_a_restart, boost::unit
             const auto store = opened(config);
             std::vector<kv::SealedSegment> segments;
             for (std::uint64_t n = 0; n < 10; ++n) segments.push_back(segment(first + n, 1 + n * 50'000));
-            for (const PutOutcome outcome : store->put(at(0), segments)) BOOST_TEST(outcome == PutOutcome::stored);
+            for (const store::PutOutcome outcome : store->put(at(0), segments))
+                BOOST_TEST(outcome == store::PutOutcome::stored);
             for (std::uint64_t n = 0; n < 10; ++n) BOOST_TEST(holds(*store, first + n, 1 + n * 50'000));
         }
         const auto store = opened(config);
@@ -122,21 +123,21 @@ BOOST_AUTO_TEST_CASE(bytes_that_are_no_segment_are_refused) {
     const auto store = opened(config_in(directory));
     const auto junk = std::make_shared<kv::SegmentBuffer>(1000);
     std::ranges::fill(junk->bytes(), std::uint8_t{7});
-    BOOST_TEST(put(*store, junk) == PutOutcome::refused_broken);
-    BOOST_TEST(put(*store, nullptr) == PutOutcome::refused_broken);
+    BOOST_TEST(put(*store, junk) == store::PutOutcome::refused_broken);
+    BOOST_TEST(put(*store, nullptr) == store::PutOutcome::refused_broken);
     BOOST_TEST(store->stats().refused == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(the_same_segment_is_present_and_a_later_value_replaces) {
     const TemporaryDirectory directory;
-    const StoreConfig config = config_in(directory);
+    const store::StoreConfig config = config_in(directory);
     {
         const auto store = opened(config);
-        BOOST_TEST(put(*store, segment(1)) == PutOutcome::stored);
-        BOOST_TEST(put(*store, segment(1)) == PutOutcome::present);
-        BOOST_TEST(put(*store, value(2, 10)) == PutOutcome::stored);
-        BOOST_TEST(put(*store, value(2, 9)) == PutOutcome::present);
-        BOOST_TEST(put(*store, value(2, 11)) == PutOutcome::stored);
+        BOOST_TEST(put(*store, segment(1)) == store::PutOutcome::stored);
+        BOOST_TEST(put(*store, segment(1)) == store::PutOutcome::present);
+        BOOST_TEST(put(*store, value(2, 10)) == store::PutOutcome::stored);
+        BOOST_TEST(put(*store, value(2, 9)) == store::PutOutcome::present);
+        BOOST_TEST(put(*store, value(2, 11)) == store::PutOutcome::stored);
         BOOST_TEST(equal(store->get(at(0), key_of(2)), value(2, 11)));
         BOOST_TEST(store->stats().entries == 2u);
     }
@@ -147,10 +148,10 @@ BOOST_AUTO_TEST_CASE(the_same_segment_is_present_and_a_later_value_replaces) {
 
 BOOST_AUTO_TEST_CASE(a_full_store_drops_the_least_recently_used_and_stays_below_its_cap) {
     const TemporaryDirectory directory;
-    const StoreConfig config = config_in(directory);
+    const store::StoreConfig config = config_in(directory);
     const auto store = opened(config);
     for (std::uint64_t n = 0; n < 200; ++n) {
-        BOOST_TEST(put(*store, segment(n, mib - 1000)) == PutOutcome::stored);
+        BOOST_TEST(put(*store, segment(n, mib - 1000)) == store::PutOutcome::stored);
         BOOST_TEST(holds(*store, 0, mib - 1000));
         if (n % 10 == 0) store->maintain(at(0));
         BOOST_TEST(disk_usage(config.directory) <= config.capacity_bytes);
@@ -165,7 +166,7 @@ BOOST_AUTO_TEST_CASE(a_full_store_drops_the_least_recently_used_and_stays_below_
 
 BOOST_AUTO_TEST_CASE(erased_segments_give_their_room_back) {
     const TemporaryDirectory directory;
-    const StoreConfig config = config_in(directory);
+    const store::StoreConfig config = config_in(directory);
     const auto store = opened(config);
     std::vector<kv::SegmentKey> keys;
     for (std::uint64_t n = 0; n < 30; ++n) {
@@ -181,12 +182,12 @@ BOOST_AUTO_TEST_CASE(erased_segments_give_their_room_back) {
 
 BOOST_AUTO_TEST_CASE(segments_larger_than_a_volume_are_kept) {
     const TemporaryDirectory directory;
-    const StoreConfig config = config_in(directory);
+    const store::StoreConfig config = config_in(directory);
     {
         const auto store = opened(config);
-        BOOST_TEST(put(*store, segment(1, 20 * mib)) == PutOutcome::stored);
-        BOOST_TEST(put(*store, segment(2, 1000)) == PutOutcome::stored);
-        BOOST_TEST(put(*store, segment(3, 63 * mib)) == PutOutcome::refused_full);
+        BOOST_TEST(put(*store, segment(1, 20 * mib)) == store::PutOutcome::stored);
+        BOOST_TEST(put(*store, segment(2, 1000)) == store::PutOutcome::stored);
+        BOOST_TEST(put(*store, segment(3, 63 * mib)) == store::PutOutcome::refused_full);
     }
     const auto store = opened(config);
     BOOST_TEST(holds(*store, 1, 20 * mib));
@@ -199,10 +200,10 @@ BOOST_AUTO_TEST_CASE(a_tenant_stays_within_its_quota) {
     store->set_quota(7, 5 * mib);
     put(*store, segment(100, mib - 1000, 8));
     for (std::uint64_t n = 0; n < 20; ++n) {
-        BOOST_TEST(put(*store, segment(n, mib - 1000, 7)) == PutOutcome::stored);
+        BOOST_TEST(put(*store, segment(n, mib - 1000, 7)) == store::PutOutcome::stored);
         BOOST_TEST(store->tenant_bytes(7) <= 5 * mib);
     }
-    BOOST_TEST(put(*store, segment(50, 6 * mib, 7)) == PutOutcome::refused_quota);
+    BOOST_TEST(put(*store, segment(50, 6 * mib, 7)) == store::PutOutcome::refused_quota);
     BOOST_TEST(store->get(at(0), key_of(100)) != nullptr);
 }
 
@@ -247,12 +248,12 @@ BOOST_AUTO_TEST_CASE(only_the_version_that_is_meant_is_erased) {
     BOOST_TEST(store->get(at(0), key_of(1)) != nullptr);
     BOOST_TEST(store->erase_version(key_of(1), 5));
     BOOST_TEST(store->get(at(0), key_of(1)) == nullptr);
-    BOOST_TEST(put(*store, value(1, 5)) == PutOutcome::stored);
+    BOOST_TEST(put(*store, value(1, 5)) == store::PutOutcome::stored);
 }
 
 BOOST_AUTO_TEST_CASE(unused_segments_expire_across_a_restart) {
     const TemporaryDirectory directory;
-    StoreConfig config = config_in(directory);
+    store::StoreConfig config = config_in(directory);
     config.ttl = std::chrono::seconds(1000);
     {
         const auto store = opened(config);
@@ -269,7 +270,7 @@ BOOST_AUTO_TEST_CASE(unused_segments_expire_across_a_restart) {
 
 BOOST_AUTO_TEST_CASE(the_order_of_use_survives_a_restart) {
     const TemporaryDirectory directory;
-    const StoreConfig config = config_in(directory);
+    const store::StoreConfig config = config_in(directory);
     {
         const auto store = opened(config);
         for (std::uint64_t n = 0; n < 40; ++n) put(*store, segment(n, mib - 1000), at(static_cast<std::int64_t>(n)));
@@ -284,7 +285,7 @@ BOOST_AUTO_TEST_CASE(the_order_of_use_survives_a_restart) {
 BOOST_AUTO_TEST_CASE(a_changed_byte_anywhere_is_a_miss_and_leaves_the_store) {
     for (const std::size_t byte : {0u, 40u, 130u, 191u, 192u, 50'000u, 100'191u}) {
         const TemporaryDirectory directory;
-        const StoreConfig config = config_in(directory);
+        const store::StoreConfig config = config_in(directory);
         const auto store = opened(config);
         put(*store, segment(1));
         put(*store, segment(2));
@@ -294,20 +295,20 @@ BOOST_AUTO_TEST_CASE(a_changed_byte_anywhere_is_a_miss_and_leaves_the_store) {
         BOOST_TEST(store->stats().corrupt == 1u);
         BOOST_TEST(store->stats().entries == 1u);
         BOOST_TEST(holds(*store, 2));
-        BOOST_TEST(put(*store, segment(1)) == PutOutcome::stored);
+        BOOST_TEST(put(*store, segment(1)) == store::PutOutcome::stored);
         BOOST_TEST(holds(*store, 1));
     }
 }
 
 BOOST_AUTO_TEST_CASE(a_store_of_another_secret_gives_nothing) {
     const TemporaryDirectory directory;
-    const StoreConfig config = config_in(directory);
+    const store::StoreConfig config = config_in(directory);
     {
         const auto store = opened(config);
         put(*store, segment(1));
     }
-    const kv::SegmentSealer foreign(crypto, as_bytes("another secret"));
-    auto store = SegmentStore::open(config, foreign, at(0), no_log);
+    const kv::SegmentSealer foreign(openssl, as_bytes("another secret"));
+    auto store = store::SegmentStore::open(config, foreign, at(0), no_log);
     BOOST_REQUIRE(store.has_value());
     BOOST_TEST(!store.value()->get(at(0), key_of(1)));
     BOOST_TEST(store.value()->stats().corrupt == 1u);
@@ -315,14 +316,14 @@ BOOST_AUTO_TEST_CASE(a_store_of_another_secret_gives_nothing) {
 
 BOOST_AUTO_TEST_CASE(scrubbing_finds_and_drops_what_is_bad) {
     const TemporaryDirectory directory;
-    const StoreConfig config = config_in(directory);
+    const store::StoreConfig config = config_in(directory);
     const auto store = opened(config);
     for (std::uint64_t n = 0; n < 25; ++n) put(*store, segment(n));
     for (const std::uint64_t n : {3u, 17u}) BOOST_TEST(damage(config.directory, segment(n), 5'000) == 1u);
     std::uint64_t checked = 0, dropped = 0, calls = 0;
     std::optional<kv::SegmentKey> next;
     for (bool finished = false; !finished && calls < 10; ++calls) {
-        const ScrubReport report = store->scrub(next, 10);
+        const store::ScrubReport report = store->scrub(next, 10);
         checked += report.checked;
         dropped += report.dropped;
         next = report.next;
@@ -341,7 +342,7 @@ BOOST_AUTO_TEST_CASE(listing_gives_every_entry_once_in_the_order_of_keys) {
     for (std::uint64_t n = 0; n < 25; ++n) put(*store, segment(n, 1000));
     put(*store, value(30, 1));
     put(*store, value(30, 2));
-    std::vector<StoredInfo> all;
+    std::vector<store::StoredInfo> all;
     for (std::optional<kv::SegmentKey> after;;) {
         const auto page = store->list(after, 7);
         if (page.empty()) break;
@@ -349,15 +350,15 @@ BOOST_AUTO_TEST_CASE(listing_gives_every_entry_once_in_the_order_of_keys) {
         all.insert(all.end(), page.begin(), page.end());
     }
     BOOST_TEST(all.size() == 26u);
-    BOOST_TEST(std::ranges::is_sorted(all, {}, &StoredInfo::key));
-    BOOST_TEST(std::ranges::count(all, 2u, &StoredInfo::stamp) == 1);
+    BOOST_TEST(std::ranges::is_sorted(all, {}, &store::StoredInfo::key));
+    BOOST_TEST(std::ranges::count(all, 2u, &store::StoredInfo::stamp) == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_directory_belongs_to_one_store_at_a_time) {
     const TemporaryDirectory directory;
-    const StoreConfig config = config_in(directory);
+    const store::StoreConfig config = config_in(directory);
     auto store = opened(config);
-    const auto second = SegmentStore::open(config, sealer, at(0), no_log);
+    const auto second = store::SegmentStore::open(config, sealer, at(0), no_log);
     BOOST_REQUIRE(second.has_error());
     BOOST_TEST(second.error().code == errc::store_locked);
     BOOST_TEST(second.error().message().starts_with(config.directory.string()));
@@ -367,17 +368,17 @@ BOOST_AUTO_TEST_CASE(a_directory_belongs_to_one_store_at_a_time) {
 
 BOOST_AUTO_TEST_CASE(a_directory_that_cannot_be_and_limits_that_cannot_hold_are_named) {
     const TemporaryDirectory directory;
-    StoreConfig config = config_in(directory);
+    store::StoreConfig config = config_in(directory);
     config.capacity_bytes = 1000;
-    BOOST_TEST(SegmentStore::open(config, sealer, at(0), no_log).error().code == errc::store_config);
+    BOOST_TEST(store::SegmentStore::open(config, sealer, at(0), no_log).error().code == errc::store_config);
     config = config_in(directory);
     std::ofstream(config.directory) << "a file";
-    BOOST_TEST(SegmentStore::open(config, sealer, at(0), no_log).error().code == errc::store_unusable);
+    BOOST_TEST(store::SegmentStore::open(config, sealer, at(0), no_log).error().code == errc::store_unusable);
 }
 
 BOOST_AUTO_TEST_CASE(a_damaged_index_is_put_aside_and_the_store_begins_empty) {
     const TemporaryDirectory directory;
-    const StoreConfig config = config_in(directory);
+    const store::StoreConfig config = config_in(directory);
     {
         const auto store = opened(config);
         put(*store, segment(1));
@@ -386,7 +387,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_index_is_put_aside_and_the_store_begins_empty) {
         if (file.path().filename().string().starts_with("MANIFEST")) std::ofstream(file.path()) << "not a manifest";
     const auto store = opened(config);
     BOOST_TEST(!holds(*store, 1));
-    BOOST_TEST(put(*store, segment(1)) == PutOutcome::stored);
+    BOOST_TEST(put(*store, segment(1)) == store::PutOutcome::stored);
     BOOST_TEST(holds(*store, 1));
     // The bytes that nobody names any more are gone.
     BOOST_TEST(store->stats().entries == 1u);
@@ -394,7 +395,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_index_is_put_aside_and_the_store_begins_empty) {
 
 BOOST_AUTO_TEST_CASE(volumes_that_are_missing_or_cut_are_misses) {
     const TemporaryDirectory directory;
-    const StoreConfig config = config_in(directory);
+    const store::StoreConfig config = config_in(directory);
     {
         const auto store = opened(config);
         for (std::uint64_t n = 0; n < 12; ++n) put(*store, segment(n, mib - 1000));
@@ -413,7 +414,7 @@ BOOST_AUTO_TEST_CASE(volumes_that_are_missing_or_cut_are_misses) {
 
 BOOST_AUTO_TEST_CASE(many_threads_see_only_whole_segments) {
     const TemporaryDirectory directory;
-    const StoreConfig config = config_in(directory);
+    const store::StoreConfig config = config_in(directory);
     const auto store = opened(config);
     std::atomic<int> wrong = 0;
     std::vector<std::jthread> threads;

@@ -17,8 +17,8 @@
 
 namespace exa::io::test {
 
-inline const OpenSslCrypto crypto;
-inline const kv::SegmentSealer sealer(crypto, as_bytes("the root secret"));
+inline const crypto::OpenSslCrypto openssl;
+inline const kv::SegmentSealer sealer(openssl, as_bytes("the root secret"));
 inline NullLog no_log;
 
 class TemporaryDirectory {
@@ -49,7 +49,7 @@ inline WallTime at(std::int64_t seconds) {
 }
 
 inline kv::SegmentKey key_of(std::uint64_t n) {
-    return {crypto.sha256(as_bytes("segment " + std::to_string(n)))};
+    return {openssl.sha256(as_bytes("segment " + std::to_string(n)))};
 }
 
 inline kv::SegmentHead head_of(std::uint64_t n, std::uint64_t tenant = 1) {

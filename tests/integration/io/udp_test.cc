@@ -7,6 +7,7 @@
 #include "support/print.h"
 
 using namespace exa::io;
+using namespace exa::io::udp;
 using namespace exa::io::test;
 using exa::Bytes;
 using exa::ByteView;

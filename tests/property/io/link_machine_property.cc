@@ -18,6 +18,7 @@
 
 using namespace exa;
 using namespace exa::io;
+using namespace exa::io::link;
 using namespace exa::io::test;
 
 namespace {

@@ -13,7 +13,7 @@ using namespace exa::kv;
 
 namespace {
 
-const io::OpenSslCrypto crypto;
+const io::crypto::OpenSslCrypto crypto;
 
 SegmentHead some_head() {
     SegmentHead head;

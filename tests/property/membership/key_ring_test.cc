@@ -12,7 +12,7 @@ using exa::membership::KeyRing;
 
 namespace {
 
-const exa::io::OpenSslCrypto crypto;
+const exa::io::crypto::OpenSslCrypto crypto;
 
 const std::vector<exa::ClusterKey>& keys() {
     static const std::vector<exa::ClusterKey> all = [] {

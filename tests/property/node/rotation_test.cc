@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const io::OpenSslCrypto crypto;
+const io::crypto::OpenSslCrypto crypto;
 
 class Cluster : public test::NodeCluster {
   public:

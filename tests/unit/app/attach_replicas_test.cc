@@ -12,6 +12,9 @@ BOOST_AUTO_TEST_SUITE(attach_replicas)
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::attach;
+using namespace exa::app::config;
+using namespace exa::app::replica;
 
 namespace {
 

@@ -16,7 +16,7 @@ using namespace exa;
 using app::Addresses;
 using app::check_client_access;
 using app::check_encryption;
-using app::PeerConfig;
+using app::config::PeerConfig;
 
 Endpoint at(const std::string& text) {
     return *parse_endpoint(text);
@@ -27,7 +27,7 @@ Addresses listening(const std::string& host) {
 }
 
 membership::KeyRing sealed_ring() {
-    const io::OpenSslCrypto crypto;
+    const io::crypto::OpenSslCrypto crypto;
     KeySecret secret;
     secret.fill(1);
     membership::KeyRing ring;
@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(peers_talk_in_plaintext_on_loopback_only) {
     BOOST_TEST(check_encryption(config, {}, listening("[::1]")).has_value());
     const auto refused = check_encryption(config, {}, listening("10.0.0.1"));
     BOOST_REQUIRE(!refused.has_value());
-    BOOST_TEST(refused.error().code == app::errc::usage);
+    BOOST_TEST(refused.error().code == app::shared::errc::usage);
     BOOST_TEST(refused.error().detail.find("listen.gossip: 10.0.0.1:1") == 0u);
     // One that others can reach is enough.
     Addresses mixed = listening("127.0.0.1");

@@ -12,6 +12,8 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::config;
+using namespace exa::app::kv;
 using namespace exa::app::test;
 
 namespace {
@@ -26,8 +28,8 @@ struct Fixture : exa::test::Scratch {
     Result<std::shared_ptr<KvService>> start() const { return start_kv(config, PeerId{1}, sealer, clock, *log); }
 
     const std::string directory = path / "kv";
-    const io::SystemClock clock;
-    const std::unique_ptr<Log> log = io::make_log({LogLevel::error, io::LogFormat::text, {}, {}}).value();
+    const io::clock::SystemClock clock;
+    const std::unique_ptr<Log> log = io::log::make_log({LogLevel::error, io::log::LogFormat::text, {}, {}}).value();
     PeerConfig config;
 };
 
@@ -46,7 +48,7 @@ BOOST_AUTO_TEST_CASE(what_one_life_stored_the_next_one_finds) {
     BOOST_TEST(service->has(key_of(1)));
     const auto place = service->locate(key_of(1));
     BOOST_TEST(!place.memory);
-    BOOST_TEST(place.disk.value().bytes == kv::segment_header_size + 5'000);
+    BOOST_TEST(place.disk.value().bytes == exa::kv::segment_header_size + 5'000);
     Basket basket;
     service->load(keys_of({1, 2}), basket.sink());
     BOOST_TEST(basket.wait() == std::vector<int>{1}, boost::test_tools::per_element());
@@ -62,7 +64,7 @@ BOOST_AUTO_TEST_CASE(a_directory_that_cannot_be_used_is_named) {
     std::ofstream(f.directory) << "a file";
     const auto refused = f.start();
     BOOST_TEST_REQUIRE(!refused.has_value());
-    BOOST_TEST(refused.error().code == app::errc::data_dir);
+    BOOST_TEST(refused.error().code == app::shared::errc::data_dir);
     BOOST_TEST(refused.error().detail.find("kv.directory: " + f.directory) != std::string::npos);
 }
 
@@ -70,7 +72,7 @@ BOOST_AUTO_TEST_CASE(a_second_process_does_not_share_a_directory) {
     const Fixture f;
     const auto first = f.start();
     BOOST_TEST_REQUIRE(first.has_value());
-    BOOST_TEST(f.start().error().code == app::errc::data_dir);
+    BOOST_TEST(f.start().error().code == app::shared::errc::data_dir);
 }
 
 BOOST_AUTO_TEST_CASE(without_room_on_disk_there_is_memory_and_off_is_nothing) {

@@ -14,9 +14,9 @@ BOOST_AUTO_TEST_SUITE(peer_context)
 namespace {
 
 using namespace exa;
-using app::errc;
-using app::PeerConfig;
 using app::PeerContext;
+using app::config::PeerConfig;
+using app::shared::errc;
 
 struct Scratch : test::Scratch {
     PeerConfig config() const {

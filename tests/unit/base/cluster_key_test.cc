@@ -8,7 +8,7 @@
 
 namespace {
 
-const exa::io::OpenSslCrypto crypto;
+const exa::io::crypto::OpenSslCrypto crypto;
 
 exa::KeySecret filled(std::uint8_t with) {
     exa::KeySecret secret;

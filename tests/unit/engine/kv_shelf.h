@@ -10,7 +10,7 @@
 
 namespace exa::engine::test {
 
-inline const io::OpenSslCrypto crypto;
+inline const io::crypto::OpenSslCrypto crypto;
 
 inline kv::SegmentKey test_root(std::uint8_t tenant) {
     kv::SegmentKey root;

@@ -25,8 +25,10 @@ struct Scratch : exa::test::Scratch {
         options.file = file_path;
         return options;
     }
-    std::string text() const { return app::read_text_file(file_path, app::api_key_file_bytes_max).value(); }
-    app::ApiKeyFile file() const { return app::parse_api_key_file(text()).value(); }
+    std::string text() const {
+        return app::shared::read_text_file(file_path, app::access::api_key_file_bytes_max).value();
+    }
+    app::access::ApiKeyFile file() const { return app::access::parse_api_key_file(text()).value(); }
 
     const std::string file_path = path / "keys";
 };
@@ -40,11 +42,11 @@ BOOST_AUTO_TEST_CASE(a_made_key_is_printed_and_the_file_knows_it_by_its_hash_onl
     create.tenant = "acme";
     const std::string printed = ask(create, Style::plain).value();
     BOOST_TEST_REQUIRE(printed.ends_with('\n'));
-    const auto key = app::parse_api_key(printed.substr(0, printed.size() - 1));
+    const auto key = app::access::parse_api_key(printed.substr(0, printed.size() - 1));
     BOOST_TEST_REQUIRE(key.has_value());
     BOOST_TEST_REQUIRE(file().keys.size() == 1U);
     BOOST_TEST(file().keys[0].tenant == "acme");
-    BOOST_TEST(app::matches(io::OpenSslCrypto(), file().keys[0].hash, *key));
+    BOOST_TEST(app::access::matches(io::crypto::OpenSslCrypto(), file().keys[0].hash, *key));
     BOOST_TEST(text().find(to_hex(key->secret)) == std::string::npos);
 }
 

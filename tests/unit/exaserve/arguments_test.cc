@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(up_has_three_peers_of_two_replicas_unless_told) {
 }
 
 BOOST_AUTO_TEST_CASE(every_key_of_the_configuration_is_a_flag_of_peer) {
-    for (const exa::app::PeerOption& key : exa::app::peer_options()) {
+    for (const exa::app::config::PeerOption& key : exa::app::config::peer_options()) {
         const std::string argument = flag_of(key.name) + "=x";
         const auto options = parsed<PeerOptions>({"peer", argument.c_str()});
         BOOST_TEST_REQUIRE(options.settings.size() == 1u);

@@ -46,7 +46,8 @@ BOOST_AUTO_TEST_CASE(a_fresh_key_as_json_is_one_that_peers_take) {
     BOOST_TEST_REQUIRE(bytes->size() == exa::KeySecret().size());
     exa::KeySecret secret;
     std::ranges::copy(*bytes, secret.begin());
-    BOOST_TEST(to_string(cluster_key(exa::io::OpenSslCrypto(), secret).id) == key.at("id").get_string().c_str());
+    BOOST_TEST(to_string(cluster_key(exa::io::crypto::OpenSslCrypto(), secret).id) ==
+               key.at("id").get_string().c_str());
 }
 
 BOOST_AUTO_TEST_CASE(a_file_without_keys_is_wrong_usage) {

@@ -110,16 +110,17 @@ BOOST_AUTO_TEST_CASE(every_planned_flag_is_a_key_of_the_configuration) {
     for (const std::string& argument : peers[0].arguments) {
         if (argument == "peer") continue;
         const std::string name = argument.substr(0, argument.find('='));
-        const bool known = std::ranges::any_of(
-            exa::app::peer_options(), [&](const exa::app::PeerOption& key) { return flag_of(key.name) == name; });
+        const bool known =
+            std::ranges::any_of(exa::app::config::peer_options(),
+                                [&](const exa::app::config::PeerOption& key) { return flag_of(key.name) == name; });
         BOOST_TEST(known, name);
     }
 }
 
 BOOST_AUTO_TEST_CASE(no_two_keys_share_a_flag) {
     std::set<std::string> flags;
-    for (const exa::app::PeerOption& key : exa::app::peer_options()) flags.insert(flag_of(key.name));
-    BOOST_TEST(flags.size() == exa::app::peer_options().size());
+    for (const exa::app::config::PeerOption& key : exa::app::config::peer_options()) flags.insert(flag_of(key.name));
+    BOOST_TEST(flags.size() == exa::app::config::peer_options().size());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

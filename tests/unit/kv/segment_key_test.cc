@@ -11,7 +11,7 @@ using namespace exa::kv;
 
 namespace {
 
-const io::OpenSslCrypto crypto;
+const io::crypto::OpenSslCrypto crypto;
 
 CacheFingerprint some_fingerprint() {
     CacheFingerprint fingerprint;

@@ -16,7 +16,7 @@ using namespace exa::kv;
 
 namespace {
 
-const io::OpenSslCrypto crypto;
+const io::crypto::OpenSslCrypto crypto;
 const SegmentSealer sealer(crypto, as_bytes("the root secret"));
 
 Bytes vector_bytes(const std::string& name) {

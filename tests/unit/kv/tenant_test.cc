@@ -10,7 +10,7 @@ using namespace exa::kv;
 
 namespace {
 
-const io::OpenSslCrypto crypto;
+const io::crypto::OpenSslCrypto crypto;
 
 }  // namespace
 

@@ -13,7 +13,7 @@ using namespace exa::membership::samples;
 
 namespace {
 
-const io::OpenSslCrypto crypto;
+const io::crypto::OpenSslCrypto crypto;
 
 KeyRing ring(std::initializer_list<std::uint8_t> secrets) {
     std::vector<ClusterKey> keys;

@@ -12,7 +12,7 @@ using namespace exa::membership;
 
 namespace {
 
-const io::OpenSslCrypto crypto;
+const io::crypto::OpenSslCrypto crypto;
 
 KeySecret secret(std::uint8_t with) {
     KeySecret secret;

@@ -11,7 +11,7 @@ using exa::membership::KeyRing;
 
 namespace {
 
-const exa::io::OpenSslCrypto crypto;
+const exa::io::crypto::OpenSslCrypto crypto;
 
 ClusterKey key(std::uint8_t with) {
     exa::KeySecret secret;

@@ -11,7 +11,7 @@ using namespace exa::membership::samples;
 
 namespace {
 
-const io::OpenSslCrypto crypto;
+const io::crypto::OpenSslCrypto crypto;
 
 ClusterKey key(std::uint8_t with) {
     KeySecret secret;

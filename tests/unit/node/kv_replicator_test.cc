@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_corrupt_segment_is_counted_and_ends_the_run) {
 }
 
 BOOST_AUTO_TEST_CASE(only_the_right_key_seal_and_stamp_pass_the_check) {
-    const io::OpenSslCrypto crypto;
+    const io::crypto::OpenSslCrypto crypto;
     const kv::SegmentSealer sealer(crypto, as_bytes("secret"));
     const kv::SegmentSealer foreign(crypto, as_bytes("another"));
     const auto sealed = [](const kv::SegmentSealer& by, std::uint64_t number, std::uint64_t stamp) {

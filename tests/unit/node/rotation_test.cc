@@ -15,7 +15,7 @@ using node::errc;
 
 namespace {
 
-const io::OpenSslCrypto crypto;
+const io::crypto::OpenSslCrypto crypto;
 
 ClusterKey key(std::uint8_t with) {
     KeySecret secret;

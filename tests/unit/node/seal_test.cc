@@ -17,7 +17,7 @@ using node::Seal;
 
 namespace {
 
-const io::OpenSslCrypto crypto;
+const io::crypto::OpenSslCrypto crypto;
 const ClusterId cluster = cluster_id("sealed");
 const Endpoint somewhere = *parse_endpoint("10.0.0.9:7946");
 const Bytes plain = {0x10, 1, 2, 3};

@@ -18,7 +18,7 @@ inline constexpr TimePoint start{std::chrono::seconds(1'000)};
 inline constexpr WallTime wall_start{1'700'000'000'000'000};
 
 inline const SessionTokens& test_tokens() {
-    static const io::OpenSslCrypto crypto;
+    static const io::crypto::OpenSslCrypto crypto;
     static const SessionTokens tokens(crypto, as_bytes("a root secret for tests"));
     return tokens;
 }

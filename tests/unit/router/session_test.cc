@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_token_of_another_tenant_or_pool_is_foreign) {
 }
 
 BOOST_AUTO_TEST_CASE(a_token_of_another_cluster_is_foreign) {
-    const io::OpenSslCrypto crypto;
+    const io::crypto::OpenSslCrypto crypto;
     const SessionTokens other(crypto, as_bytes("another root secret"));
     BOOST_TEST(!other.verify(test_tokens().mint(position, wall_start, "", pool), wall_start, "", pool).has_value());
     BOOST_TEST(other.position_of_client_id("", "a") != test_tokens().position_of_client_id("", "a"));

@@ -13,7 +13,7 @@ namespace {
 
 // Keys of the first segment of many conversations that all begin alike.
 std::set<kv::SegmentKey> first_keys(Mutant mutant) {
-    const io::OpenSslCrypto crypto;
+    const io::crypto::OpenSslCrypto crypto;
     Conversations conversations(crypto, {.conversations = 60, .tenants = 3, .models = 2, .shared = 1}, mutant, Rng(1));
     std::set<kv::SegmentKey> keys;
     for (std::uint32_t conversation = 0; conversation < 60; ++conversation) {
@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(conversations_that_begin_alike_share_keys_within_a_model_an
 }
 
 BOOST_AUTO_TEST_CASE(a_segment_holds_what_its_tokens_make_of_it) {
-    const io::OpenSslCrypto crypto;
+    const io::crypto::OpenSslCrypto crypto;
     const kv::SegmentSealer sealer(crypto, as_bytes("secret"));
     Conversations conversations(crypto, {.conversations = 1}, Mutant::none, Rng(1));
     conversations.grow(0, 5);

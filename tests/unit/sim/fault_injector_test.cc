@@ -36,7 +36,7 @@ struct World {
     std::uint64_t effects() const { return injector.effects().at(0); }
 
     Scenario scenario;
-    io::OpenSslCrypto crypto;
+    io::crypto::OpenSslCrypto crypto;
     Cluster cluster{scenario.cluster, 1, crypto};
     Oracles oracles{scenario, cluster};
     FaultInjector injector{scenario, cluster, oracles};

@@ -10,7 +10,7 @@ using namespace exa::sim;
 
 namespace {
 
-const io::OpenSslCrypto crypto;
+const io::crypto::OpenSslCrypto crypto;
 
 ClusterKey key(std::uint8_t with) {
     KeySecret secret;

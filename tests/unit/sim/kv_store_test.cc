@@ -28,7 +28,7 @@ struct World {
     }
     bool has(std::size_t number) { return store.get(now, all[number].key) != nullptr; }
 
-    io::OpenSslCrypto crypto;
+    io::crypto::OpenSslCrypto crypto;
     kv::SegmentSealer sealer;
     Disk disk{Rng(2)};
     KvStore store;

@@ -48,7 +48,7 @@ struct World {
     }
 
     Scenario scenario = watching_m4();
-    io::OpenSslCrypto crypto;
+    io::crypto::OpenSslCrypto crypto;
     Cluster cluster{scenario.cluster, 1, crypto};
     Oracles oracles{scenario, cluster};
     PeerId id;
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(the_death_of_an_earlier_instance_of_the_same_generation_is_
     auto parsed = parse_scenario("test", "watch = ['no-false-deaths']\n[cluster]\npeers = 5\nreplicas = 0\n", {});
     Scenario scenario = std::move(parsed).value();
     scenario.cluster.mutant = Mutant::generation_not_persisted;
-    const io::OpenSslCrypto crypto;
+    const io::crypto::OpenSslCrypto crypto;
     Cluster cluster(scenario.cluster, 1, crypto);
     Oracles oracles(scenario, cluster);
     cluster.watch(&oracles);

@@ -56,7 +56,7 @@ struct User final : ReplicatorUser {
     }
     void on_acked(const kv::Exchange::Acked& one) override { acked.insert(one.by); }
 
-    io::OpenSslCrypto crypto;
+    io::crypto::OpenSslCrypto crypto;
     kv::SegmentSealer sealer{crypto, as_bytes("secret")};
     Replicators* replicators = nullptr;
     std::map<Host, Disk> disks;

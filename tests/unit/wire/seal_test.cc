@@ -21,7 +21,7 @@ using exa::wire::Sealer;
 
 namespace {
 
-const exa::io::OpenSslCrypto crypto;
+const exa::io::crypto::OpenSslCrypto crypto;
 const exa::ClusterId cluster = exa::cluster_id("sealed");
 const Bytes plain(300, 0x61);
 

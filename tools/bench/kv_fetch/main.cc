@@ -38,10 +38,10 @@ namespace asio = boost::asio;
 
 constexpr PeerId server_id{0xb};
 constexpr PeerId client_id{0xa};
-const io::OpenSslCrypto crypto;
+const io::crypto::OpenSslCrypto crypto;
 const kv::SegmentSealer sealer(crypto, as_bytes("a secret of this measurement"));
 const LinkKeys cluster_keys{KeyId{1}, {{KeyId{1}, {1, 2, 3}}}};
-const io::SystemClock clock_;
+const io::clock::SystemClock clock_;
 NullLog no_log;
 
 [[noreturn]] void fail(const std::string& why) {
@@ -57,13 +57,13 @@ kv::SegmentKey key_of(std::uint64_t n) {
     return {crypto.sha256(as_bytes("segment " + std::to_string(n)))};
 }
 
-io::LinkIdentity identity(PeerId peer) {
+io::link::LinkIdentity identity(PeerId peer) {
     return {cluster_id("bench"), peer, Generation{1}, "bench"};
 }
 
-io::LinkSealing sealing(const std::string& how) {
-    return how == "sealed" ? io::LinkSealing{&crypto, std::make_shared<const LinkKeys>(cluster_keys)}
-                           : io::LinkSealing{};
+io::link::LinkSealing sealing(const std::string& how) {
+    return how == "sealed" ? io::link::LinkSealing{&crypto, std::make_shared<const LinkKeys>(cluster_keys)}
+                           : io::link::LinkSealing{};
 }
 
 std::shared_ptr<const membership::Member> member(PeerId id, Endpoint link, std::uint16_t kv_gib) {
@@ -80,18 +80,18 @@ std::shared_ptr<const membership::Member> member(PeerId id, Endpoint link, std::
 
 void serve(const std::string& tier, const std::string& how, std::size_t bytes, std::uint64_t count,
            const std::string& directory) {
-    std::unique_ptr<io::SegmentStore> disk;
+    std::unique_ptr<io::store::SegmentStore> disk;
     if (tier == "disk") {
-        io::StoreConfig config;
+        io::store::StoreConfig config;
         config.directory = directory;
         config.capacity_bytes = 2 * bytes * count + (256ull << 20);
-        auto opened = io::SegmentStore::open(config, sealer, clock_.wall(), no_log);
+        auto opened = io::store::SegmentStore::open(config, sealer, clock_.wall(), no_log);
         if (!opened) fail(opened.error().message());
         disk = std::move(opened).value();
     }
-    app::KvServiceConfig config;
+    app::kv::KvServiceConfig config;
     config.memory_bytes = tier == "disk" ? 0 : 2 * bytes * count;
-    app::KvService service(config, sealer, std::move(disk), [] { return clock_.wall(); });
+    app::kv::KvService service(config, sealer, std::move(disk), [] { return clock_.wall(); });
     Rng rng(1);
     for (std::uint64_t n = 0; n < count; ++n) {
         kv::SegmentHead head;
@@ -100,15 +100,16 @@ void serve(const std::string& tier, const std::string& how, std::size_t bytes, s
         auto buffer = std::make_shared<kv::SegmentBuffer>(bytes);
         for (std::uint8_t& byte : buffer->bytes().subspan(kv::segment_header_size))
             byte = static_cast<std::uint8_t>(rng.next());
-        if (service.put(head, std::move(buffer)) != io::PutOutcome::stored) fail("a segment was not stored");
+        if (service.put(head, std::move(buffer)) != io::store::PutOutcome::stored) fail("a segment was not stored");
     }
-    app::SharedView view;
-    app::KvReplicatorThread replicator({identity(server_id), sealing(how), service, sealer, view, clock_, no_log});
+    app::shared::SharedView view;
+    app::kv::KvReplicatorThread replicator({identity(server_id), sealing(how), service, sealer, view, clock_, no_log});
     asio::io_context context{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO};
-    app::ReadyQueue ready;
-    app::Receiver serving(std::make_shared<app::LocalReplicas>(), &replicator, ready, context.get_executor());
-    io::LinkServer server(context, {}, identity(server_id), no_log, sealing(how));
-    server.on_open([&](std::shared_ptr<io::InboundStream> stream, wire::Open open) {
+    app::gateway::ReadyQueue ready;
+    app::gateway::Receiver serving(std::make_shared<app::replica::LocalReplicas>(), &replicator, ready,
+                                   context.get_executor());
+    io::link::LinkServer server(context, {}, identity(server_id), no_log, sealing(how));
+    server.on_open([&](std::shared_ptr<io::link::InboundStream> stream, wire::Open open) {
         serving.serve(std::move(open), std::move(stream));
     });
     if (!server.bind(*parse_endpoint("127.0.0.1:0"))) fail("no port");
@@ -138,17 +139,17 @@ double cpu_s() {
 
 void fetch(const std::string& port, const std::string& how, std::size_t bytes, std::uint64_t count, std::size_t rounds,
            std::size_t chains) {
-    app::KvServiceConfig config;
+    app::kv::KvServiceConfig config;
     config.memory_bytes = 0;
-    app::KvService service(config, sealer, nullptr, [] { return clock_.wall(); });
+    app::kv::KvService service(config, sealer, nullptr, [] { return clock_.wall(); });
     auto members = std::make_shared<membership::View>();
     members->members.push_back(member(client_id, *parse_endpoint("127.0.0.1:1"), 0));
     members->members.push_back(member(server_id, *parse_endpoint("127.0.0.1:" + port), 1));
-    auto now = std::make_shared<app::ControlView>();
+    auto now = std::make_shared<app::shared::ControlView>();
     now->members = std::move(members);
-    app::SharedView view;
+    app::shared::SharedView view;
     view.store(std::move(now));
-    app::KvReplicatorThread replicator({identity(client_id), sealing(how), service, sealer, view, clock_, no_log});
+    app::kv::KvReplicatorThread replicator({identity(client_id), sealing(how), service, sealer, view, clock_, no_log});
     replicator.run();
     std::vector<double> rates;
     const double cpu_before = cpu_s();
@@ -159,7 +160,7 @@ void fetch(const std::string& port, const std::string& how, std::size_t bytes, s
             std::vector<kv::SegmentKey> keys;
             for (std::uint64_t n = chain; n < count; n += chains) keys.push_back(key_of(n));
             const std::vector<bool> held(keys.size());
-            replicator.load(std::move(keys), held, {}, [&promise = ended[chain]](app::KvPeers::Arrival arrival) {
+            replicator.load(std::move(keys), held, {}, [&promise = ended[chain]](app::kv::KvPeers::Arrival arrival) {
                 if (!arrival.segment) promise.set_value(arrival.place);
                 return true;
             });

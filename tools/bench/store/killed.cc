@@ -27,7 +27,7 @@ namespace {
 constexpr std::size_t payload_max = 1 << 20;
 constexpr std::size_t held_max = 200;
 
-const exa::io::OpenSslCrypto crypto;
+const exa::io::crypto::OpenSslCrypto crypto;
 const exa::kv::SegmentSealer sealer(crypto, exa::as_bytes("a secret of this test"));
 
 exa::kv::SegmentKey key_of(std::uint64_t n) {
@@ -59,7 +59,8 @@ void say(const std::string& word, std::uint64_t n) {
 }
 
 // The segments on standard input that the store still has; says which it has not, and reads everything else once.
-std::vector<std::uint64_t> check(exa::io::SegmentStore& store, const exa::io::SystemClock& clock, bool strict) {
+std::vector<std::uint64_t> check(exa::io::store::SegmentStore& store, const exa::io::clock::SystemClock& clock,
+                                 bool strict) {
     std::vector<std::uint64_t> held;
     for (std::uint64_t n = 0; std::cin >> n;) {
         const auto found = store.get(clock.wall(), key_of(n));
@@ -73,7 +74,7 @@ std::vector<std::uint64_t> check(exa::io::SegmentStore& store, const exa::io::Sy
     }
     std::optional<exa::kv::SegmentKey> scrubbed;
     for (bool finished = false; !finished;) {
-        const exa::io::ScrubReport report = store.scrub(scrubbed, 100);
+        const exa::io::store::ScrubReport report = store.scrub(scrubbed, 100);
         if (strict && report.dropped != 0) say("dropped ", report.dropped);
         scrubbed = report.next;
         finished = !scrubbed;
@@ -82,8 +83,8 @@ std::vector<std::uint64_t> check(exa::io::SegmentStore& store, const exa::io::Sy
 }
 
 // Puts and erases at random until it is killed, and says what it did after the store did it.
-[[noreturn]] void work(exa::io::SegmentStore& store, const exa::io::SystemClock& clock, std::uint64_t seed,
-                       std::vector<std::uint64_t> held) {
+[[noreturn]] void work(exa::io::store::SegmentStore& store, const exa::io::clock::SystemClock& clock,
+                       std::uint64_t seed, std::vector<std::uint64_t> held) {
     exa::Rng rng(seed);
     // Numbers that no other run uses.
     std::uint64_t next = exa::hash64(seed, 1) >> 1;
@@ -97,7 +98,7 @@ std::vector<std::uint64_t> check(exa::io::SegmentStore& store, const exa::io::Sy
         }
         const auto outcomes = store.put(clock.wall(), batch);
         for (std::size_t i = 0; i < outcomes.size(); ++i) {
-            if (outcomes[i] != exa::io::PutOutcome::stored) continue;
+            if (outcomes[i] != exa::io::store::PutOutcome::stored) continue;
             say("+", numbers[i]);
             held.push_back(numbers[i]);
         }
@@ -120,21 +121,21 @@ int main(int argc, char** argv) {
         return 2;
     }
     const std::string durability = argv[2];
-    exa::io::StoreConfig config;
+    exa::io::store::StoreConfig config;
     config.directory = argv[1];
     config.capacity_bytes = 4ull << 30;
-    config.durability = durability == "sync"  ? exa::io::Durability::sync
-                        : durability == "wal" ? exa::io::Durability::wal
-                                              : exa::io::Durability::none;
-    const bool strict = config.durability != exa::io::Durability::none;
-    const exa::io::SystemClock clock;
+    config.durability = durability == "sync"  ? exa::io::store::Durability::sync
+                        : durability == "wal" ? exa::io::store::Durability::wal
+                                              : exa::io::store::Durability::none;
+    const bool strict = config.durability != exa::io::store::Durability::none;
+    const exa::io::clock::SystemClock clock;
     exa::NullLog log;
-    auto opened = exa::io::SegmentStore::open(config, sealer, clock.wall(), log);
+    auto opened = exa::io::store::SegmentStore::open(config, sealer, clock.wall(), log);
     if (opened.has_error()) {
         std::fprintf(stderr, "exa-store-crash: %s\n", opened.error().message().c_str());
         return 2;
     }
-    exa::io::SegmentStore& store = *opened.value();
+    exa::io::store::SegmentStore& store = *opened.value();
 
     std::vector<std::uint64_t> held = check(store, clock, strict);
     say("ready ", held.size());

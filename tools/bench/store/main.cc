@@ -32,7 +32,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-const exa::io::OpenSslCrypto crypto;
+const exa::io::crypto::OpenSslCrypto crypto;
 const exa::kv::SegmentSealer sealer(crypto, exa::as_bytes("a secret of this measurement"));
 
 struct Arguments {
@@ -76,28 +76,28 @@ class Place {
 class Store final : public Place {
   public:
     explicit Store(const Arguments& arguments) {
-        exa::io::StoreConfig config;
+        exa::io::store::StoreConfig config;
         config.directory = arguments.directory;
         config.capacity_bytes = arguments.capacity;
-        config.durability = arguments.durability == "sync"  ? exa::io::Durability::sync
-                            : arguments.durability == "wal" ? exa::io::Durability::wal
-                                                            : exa::io::Durability::none;
-        auto opened = exa::io::SegmentStore::open(config, sealer, clock_.wall(), log_);
+        config.durability = arguments.durability == "sync"  ? exa::io::store::Durability::sync
+                            : arguments.durability == "wal" ? exa::io::store::Durability::wal
+                                                            : exa::io::store::Durability::none;
+        auto opened = exa::io::store::SegmentStore::open(config, sealer, clock_.wall(), log_);
         if (opened.has_error()) fail(opened.error().message());
         store_ = std::move(opened).value();
     }
     bool put(const exa::kv::SegmentKey&, const exa::kv::SealedSegment& value) override {
-        return store_->put(clock_.wall(), std::span(&value, 1))[0] == exa::io::PutOutcome::stored;
+        return store_->put(clock_.wall(), std::span(&value, 1))[0] == exa::io::store::PutOutcome::stored;
     }
     bool get(const exa::kv::SegmentKey& key) override { return store_->get(clock_.wall(), key) != nullptr; }
     void finish() override { store_->maintain(clock_.wall()); }
 
-    exa::io::SegmentStore& store() { return *store_; }
+    exa::io::store::SegmentStore& store() { return *store_; }
 
   private:
-    exa::io::SystemClock clock_;
+    exa::io::clock::SystemClock clock_;
     exa::NullLog log_;
-    std::unique_ptr<exa::io::SegmentStore> store_;
+    std::unique_ptr<exa::io::store::SegmentStore> store_;
 };
 
 class Rocks final : public Place {
@@ -189,7 +189,7 @@ int fill(const Arguments& arguments) {
     }
     done = true;
     watch.join();
-    const exa::io::StoreStats stats = store.store().stats();
+    const exa::io::store::StoreStats stats = store.store().stats();
     std::printf(
         "{\"stored\": %zu, \"refused\": %zu, \"hits\": %zu, \"entries\": %llu, \"evicted\": %llu, "
         "\"corrupt\": %llu, \"disk_errors\": %llu, \"most_bytes\": %llu, \"capacity_bytes\": %llu}\n",
@@ -204,9 +204,9 @@ int open(const Arguments& arguments) {
     const auto start = Clock::now();
     Store store(arguments);
     const double opened = std::chrono::duration<double>(Clock::now() - start).count();
-    exa::io::ScrubReport all;
+    exa::io::store::ScrubReport all;
     do {
-        const exa::io::ScrubReport report = store.store().scrub(all.next, 100);
+        const exa::io::store::ScrubReport report = store.store().scrub(all.next, 100);
         all.checked += report.checked;
         all.dropped += report.dropped;
         all.next = report.next;

@@ -11,11 +11,12 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::access;
 
 namespace {
 
-const io::OpenSslCrypto crypto;
-const io::SystemClock system_clock;
+const io::crypto::OpenSslCrypto crypto;
+const io::clock::SystemClock system_clock;
 const std::string warm_up_secret(32, 'w');
 
 ApiKey key_of(std::uint32_t id) {
@@ -39,23 +40,23 @@ ApiKeyFile sample() {
 struct Fixture {
     explicit Fixture(ApiKeyFile file = sample()) : authorizer(crypto, system_clock, warm_up_secret, std::move(file)) {}
 
-    static io::HttpRequest request(const std::string& name = {}, const std::string& value = {}) {
-        io::HttpRequest request;
+    static io::http::HttpRequest request(const std::string& name = {}, const std::string& value = {}) {
+        io::http::HttpRequest request;
         // Where a request comes from says nothing once there are keys.
         request.remote = *parse_endpoint("127.0.0.1:5000");
         if (!name.empty()) request.headers.add(name, value);
         return request;
     }
-    static io::HttpRequest with_key(std::uint32_t id) {
+    static io::http::HttpRequest with_key(std::uint32_t id) {
         return request("Authorization", "Bearer " + format_api_key(key_of(id)));
     }
 
     // The status that a request is refused with; 0 when it comes in.
-    int check(const io::HttpRequest& request, std::string_view method, std::string_view path) {
+    int check(const io::http::HttpRequest& request, std::string_view method, std::string_view path) {
         const auto caller = authorizer.check(request, *find_route(method, path).route);
         return caller ? 0 : caller.error().status;
     }
-    int chat(const io::HttpRequest& request) { return check(request, "POST", "/v1/chat/completions"); }
+    int chat(const io::http::HttpRequest& request) { return check(request, "POST", "/v1/chat/completions"); }
 
     ApiKeyAuthorizer authorizer;
 };
@@ -80,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_key_says_the_tenant_and_its_priority) {
 }
 
 BOOST_AUTO_TEST_CASE(without_a_key_of_the_file_everything_but_probes_is_401) {
-    for (const io::HttpRequest& stranger :
+    for (const io::http::HttpRequest& stranger :
          {request(), with_key(4), request("authorization", "Bearer "), request("authorization", "Bearer none"),
           request("authorization", "Basic " + format_api_key(key_of(1))), request("authorization", ""),
           request("authorization", format_api_key(key_of(1)))}) {
@@ -121,7 +122,7 @@ BOOST_AUTO_TEST_CASE(the_key_comes_in_the_headers_that_clients_use) {
 }
 
 BOOST_AUTO_TEST_CASE(a_bad_authorization_is_not_mended_by_another_header) {
-    io::HttpRequest both = request("authorization", "Bearer none");
+    io::http::HttpRequest both = request("authorization", "Bearer none");
     both.headers.add("api-key", format_api_key(key_of(1)));
     BOOST_TEST(chat(both) == 401);
 }
@@ -152,11 +153,11 @@ BOOST_AUTO_TEST_CASE(at_other_doors_a_clients_key_names_its_tenant_and_nothing_e
 
 BOOST_AUTO_TEST_CASE(the_peers_own_warm_up_needs_no_key_and_reaches_nothing_else) {
     const std::string replica = to_string(ReplicaId{PeerId{1}, DeploymentId{2}, 3});
-    const io::HttpRequest own = request("x-exaserve-warm-up", warm_up_secret + " " + replica);
+    const io::http::HttpRequest own = request("x-exaserve-warm-up", warm_up_secret + " " + replica);
     BOOST_TEST(chat(own) == 0);
     BOOST_TEST(check(own, "GET", "/v1/models") == 401);
     BOOST_TEST(check(own, "POST", "/exaserve/v1/leave") == 401);
-    const io::HttpRequest forged = request("x-exaserve-warm-up", std::string(32, 'x') + " " + replica);
+    const io::http::HttpRequest forged = request("x-exaserve-warm-up", std::string(32, 'x') + " " + replica);
     BOOST_TEST(chat(forged) == 401);
     BOOST_TEST(chat(request("x-exaserve-warm-up", warm_up_secret + " nothing")) == 401);
 }

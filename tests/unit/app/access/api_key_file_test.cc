@@ -9,6 +9,8 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::access;
+using namespace exa::app::shared;
 
 namespace {
 

@@ -11,11 +11,13 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::access;
+using namespace exa::app::shared;
 
 namespace {
 
-const io::OpenSslCrypto crypto;
-const io::SystemClock system_clock;
+const io::crypto::OpenSslCrypto crypto;
+const io::clock::SystemClock system_clock;
 const Caller acme{"acme"};
 
 ApiKeyFile sample() {

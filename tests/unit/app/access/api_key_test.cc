@@ -7,10 +7,11 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::access;
 
 namespace {
 
-const io::OpenSslCrypto crypto;
+const io::crypto::OpenSslCrypto crypto;
 
 ApiKey sample(std::uint8_t with = 0xab) {
     ApiKey key{{0x1a2b3c4d}, {}};

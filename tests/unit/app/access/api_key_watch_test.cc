@@ -13,6 +13,8 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::access;
+using namespace exa::app::shared;
 
 namespace {
 

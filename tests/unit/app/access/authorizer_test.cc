@@ -5,13 +5,14 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::access;
 
 BOOST_AUTO_TEST_SUITE(authorizer)
 
 namespace {
 
-io::HttpRequest from(const char* address) {
-    io::HttpRequest request;
+io::http::HttpRequest from(const char* address) {
+    io::http::HttpRequest request;
     request.remote = *parse_endpoint(address);
     return request;
 }
@@ -43,7 +44,7 @@ BOOST_AUTO_TEST_CASE(orders_come_from_this_machine_only) {
 
 BOOST_AUTO_TEST_CASE(orders_of_a_web_page_are_refused_wherever_its_browser_runs) {
     OpenAuthorizer authorizer;
-    io::HttpRequest request = from("127.0.0.1:5000");
+    io::http::HttpRequest request = from("127.0.0.1:5000");
     request.headers.add("Origin", "https://example.org");
     BOOST_TEST(!authorizer.check(request, order()).has_value());
 }

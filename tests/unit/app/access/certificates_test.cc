@@ -9,6 +9,7 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::access;
 using exa::test::self_signed;
 
 namespace {

@@ -16,11 +16,11 @@
 namespace {
 
 using namespace exa;
-using app::DataDir;
-using app::KeyStore;
+using app::access::KeyStore;
+using app::shared::DataDir;
 using test::Scratch;
 
-const io::OpenSslCrypto crypto;
+const io::crypto::OpenSslCrypto crypto;
 
 KeySecret secret(std::uint8_t with) {
     KeySecret secret;
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_ring_stops_the_peer_and_is_left_as_it_is) {
     scratch.write("keys", "exaserve-keys 1\nprimary 00000000 0\n");
     const auto refused = store.load(file);
     BOOST_TEST_REQUIRE(refused.has_error());
-    BOOST_TEST(refused.error().code == app::errc::data_dir);
+    BOOST_TEST(refused.error().code == app::shared::errc::data_dir);
     BOOST_TEST(std::filesystem::file_size(scratch.path / "keys") == 35U);
 }
 
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_missing_or_holds_no_key_is_named) {
     for (const std::string& path : {file, file + ".none", scratch.write("huge", std::string(70'000, '#'))}) {
         const auto refused = store.load(path);
         BOOST_TEST_REQUIRE(refused.has_error());
-        BOOST_TEST(refused.error().code == app::errc::usage);
+        BOOST_TEST(refused.error().code == app::shared::errc::usage);
         BOOST_TEST(refused.error().detail.find(path) != std::string::npos, refused.error().detail);
     }
 }

@@ -8,6 +8,7 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::access;
 
 BOOST_AUTO_TEST_SUITE(routes)
 
@@ -53,7 +54,7 @@ BOOST_AUTO_TEST_CASE(another_method_names_those_of_the_path_and_an_unknown_path_
 
 BOOST_AUTO_TEST_CASE(no_two_routes_are_the_same_and_orders_change_nothing_by_get) {
     std::set<std::pair<std::string_view, std::string_view>> seen;
-    for (const Route& route : app::routes()) {
+    for (const Route& route : app::access::routes()) {
         BOOST_TEST(seen.emplace(route.method, route.path).second, route.path);
         if (route.access == Access::admin) BOOST_TEST(route.method == "POST", route.path);
         if (route.access == Access::read_only || route.access == Access::anyone)

@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 using namespace exa::app;
+using namespace exa::app::access;
 
 BOOST_AUTO_TEST_SUITE(tenant_use)
 

@@ -67,8 +67,8 @@ exa::membership::View view(std::initializer_list<Liveness> peers) {
     return view;
 }
 
-app::PeerStatus facts() {
-    app::PeerStatus facts;
+app::admin::PeerStatus facts() {
+    app::admin::PeerStatus facts;
     facts.cluster = "test";
     facts.software = "1.2.3";
     facts.uptime = seconds(9);
@@ -85,7 +85,7 @@ app::PeerStatus facts() {
 BOOST_AUTO_TEST_SUITE(admin_json)
 
 BOOST_AUTO_TEST_CASE(a_member_is_described_in_full) {
-    const auto value = app::members_json(now, facts(), view({Liveness::alive, Liveness::dead}));
+    const auto value = app::admin::members_json(now, facts(), view({Liveness::alive, Liveness::dead}));
     BOOST_TEST(value.at("cluster") == "test");
     BOOST_TEST(value.at("self") == "0000000000000001");
     BOOST_TEST(value.at("view") == 42);
@@ -114,12 +114,12 @@ BOOST_AUTO_TEST_CASE(bytes_that_are_no_text_do_not_break_the_json) {
     strange.record = std::make_shared<const exa::wire::PeerRecord>(std::move(record));
     auto seen = view({Liveness::alive});
     seen.members.push_back(std::make_shared<const exa::membership::Member>(strange));
-    for (const auto& value : {app::members_json(now, facts(), seen), app::replicas_json(now, seen)})
+    for (const auto& value : {app::admin::members_json(now, facts(), seen), app::admin::replicas_json(now, seen)})
         BOOST_CHECK_NO_THROW(json::parse(json::serialize(value)));
 }
 
 BOOST_AUTO_TEST_CASE(status_counts_replicas_of_peers_that_are_present) {
-    const auto value = app::status_json(
+    const auto value = app::admin::status_json(
         facts(), view({Liveness::alive, Liveness::suspect, Liveness::dead, Liveness::lost, Liveness::left}));
     for (const char* liveness : {"alive", "suspect", "dead", "lost", "left"})
         BOOST_TEST(value.at("peers").at(liveness) == 1, liveness);
@@ -137,13 +137,13 @@ BOOST_AUTO_TEST_CASE(status_counts_replicas_of_peers_that_are_present) {
 
 BOOST_AUTO_TEST_CASE(status_says_whose_certificate_the_door_shows_and_what_is_wrong_with_the_next) {
     auto known = facts();
-    BOOST_TEST(app::status_json(known, view({Liveness::alive})).at("https").is_null());
-    known.https = app::CertificateView{{"CN=a", 1, 2}, ""};
-    BOOST_TEST(app::status_json(known, view({Liveness::alive})).at("https") ==
+    BOOST_TEST(app::admin::status_json(known, view({Liveness::alive})).at("https").is_null());
+    known.https = app::access::CertificateView{{"CN=a", 1, 2}, ""};
+    BOOST_TEST(app::admin::status_json(known, view({Liveness::alive})).at("https") ==
                (json::value{{"subject", "CN=a"}, {"not_after_unix", 2}, {"failure", nullptr}}));
     known.https->failure = "no key";
-    BOOST_TEST(app::status_json(known, view({Liveness::alive})).at("https").at("failure") == "no key");
-    const auto api_keys = [&] { return app::status_json(known, view({Liveness::alive})).at("api_keys"); };
+    BOOST_TEST(app::admin::status_json(known, view({Liveness::alive})).at("https").at("failure") == "no key");
+    const auto api_keys = [&] { return app::admin::status_json(known, view({Liveness::alive})).at("api_keys"); };
     BOOST_TEST(api_keys().is_null());
     known.api_keys_failure = "";
     BOOST_TEST(api_keys().at("failure").is_null());
@@ -153,15 +153,15 @@ BOOST_AUTO_TEST_CASE(status_says_whose_certificate_the_door_shows_and_what_is_wr
 
 BOOST_AUTO_TEST_CASE(status_names_the_alarms_and_accepting_losses_counts_the_dead) {
     auto seen = view({Liveness::alive, Liveness::dead, Liveness::dead});
-    BOOST_TEST(app::confirm_dead_json(seen) == (json::value{{"held", false}, {"dead", 2}}));
+    BOOST_TEST(app::admin::confirm_dead_json(seen) == (json::value{{"held", false}, {"dead", 2}}));
     seen.alarms = {.losses_held = true, .udp_blocked = true};
-    BOOST_TEST(
-        (app::status_json(facts(), seen).at("alarms") == json::value(json::array{"losses_held", "udp_blocked"})));
-    BOOST_TEST(app::confirm_dead_json(seen) == (json::value{{"held", true}, {"dead", 2}}));
+    BOOST_TEST((app::admin::status_json(facts(), seen).at("alarms") ==
+                json::value(json::array{"losses_held", "udp_blocked"})));
+    BOOST_TEST(app::admin::confirm_dead_json(seen) == (json::value{{"held", true}, {"dead", 2}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_load_that_was_never_reported_is_null) {
-    const auto value = app::replicas_json(now, view({Liveness::alive}));
+    const auto value = app::admin::replicas_json(now, view({Liveness::alive}));
     BOOST_TEST_REQUIRE(value.at("replicas").as_array().size() == 2u);
     const auto& first = value.at("replicas").at(0);
     BOOST_TEST(first.at("state") == "ready");
@@ -173,7 +173,8 @@ BOOST_AUTO_TEST_CASE(a_load_that_was_never_reported_is_null) {
 }
 
 BOOST_AUTO_TEST_CASE(replicas_of_peers_that_are_gone_are_not_listed) {
-    const auto value = app::replicas_json(now, view({Liveness::alive, Liveness::dead, Liveness::lost, Liveness::left}));
+    const auto value =
+        app::admin::replicas_json(now, view({Liveness::alive, Liveness::dead, Liveness::lost, Liveness::left}));
     BOOST_TEST(value.at("replicas").as_array().size() == 4u);
     BOOST_TEST(value.at("replicas").at(2).at("liveness") == "dead");
 }
@@ -181,7 +182,7 @@ BOOST_AUTO_TEST_CASE(replicas_of_peers_that_are_gone_are_not_listed) {
 BOOST_AUTO_TEST_CASE(a_ring_shows_ready_replicas_whose_shares_add_up) {
     const auto routing = exa::router::RoutingView::build(
         std::make_shared<const exa::membership::View>(view({Liveness::alive, Liveness::alive})), nullptr);
-    const auto value = app::ring_json(*routing, "small");
+    const auto value = app::admin::ring_json(*routing, "small");
     BOOST_TEST_REQUIRE(value.at("pools").as_array().size() == 1u);
     const auto& members = value.at("pools").at(0).at("members").as_array();
     BOOST_TEST_REQUIRE(members.size() == 2u);
@@ -198,8 +199,8 @@ BOOST_AUTO_TEST_CASE(a_ring_shows_ready_replicas_whose_shares_add_up) {
 BOOST_AUTO_TEST_CASE(a_ring_of_no_model_is_every_pool_and_of_an_unknown_one_none) {
     const auto routing = exa::router::RoutingView::build(
         std::make_shared<const exa::membership::View>(view({Liveness::alive})), nullptr);
-    BOOST_TEST(app::ring_json(*routing, "").at("pools").as_array().size() == 1u);
-    BOOST_TEST(app::ring_json(*routing, "large").at("pools").as_array().empty());
+    BOOST_TEST(app::admin::ring_json(*routing, "").at("pools").as_array().size() == 1u);
+    BOOST_TEST(app::admin::ring_json(*routing, "large").at("pools").as_array().empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_route_names_the_owner_and_where_the_request_goes) {
@@ -222,7 +223,7 @@ BOOST_AUTO_TEST_CASE(a_route_names_the_owner_and_where_the_request_goes) {
     };
     add(owner, "peer-1", 8);
     add(next, "peer-2", 1);
-    const auto value = app::route_json("alice", explanation);
+    const auto value = app::admin::route_json("alice", explanation);
     BOOST_TEST(value.at("session") == "alice");
     BOOST_TEST(value.at("position") == "00000000000000ab");
     BOOST_TEST(value.at("owner") == to_string(owner).c_str());
@@ -239,15 +240,15 @@ BOOST_AUTO_TEST_CASE(a_route_names_the_owner_and_where_the_request_goes) {
 }
 
 BOOST_AUTO_TEST_CASE(a_route_to_nowhere_has_no_replica) {
-    const auto value = app::route_json("", exa::router::Explanation{});
+    const auto value = app::admin::route_json("", exa::router::Explanation{});
     for (const char* key : {"session", "position", "owner", "replica", "peer", "peer_name", "reason"})
         BOOST_TEST(value.at(key).is_null(), key);
 }
 
 BOOST_AUTO_TEST_CASE(join_takes_hosts_and_ports) {
-    const auto seeds = app::parse_join(R"({"seeds":["node-1:7946","[::1]:7946"]})").value();
+    const auto seeds = app::admin::parse_join(R"({"seeds":["node-1:7946","[::1]:7946"]})").value();
     BOOST_TEST(seeds == (std::vector<std::string>{"node-1:7946", "[::1]:7946"}));
-    BOOST_TEST(json::serialize(app::join_json(seeds)) == R"({"seeds":["node-1:7946","[::1]:7946"]})");
+    BOOST_TEST(json::serialize(app::admin::join_json(seeds)) == R"({"seeds":["node-1:7946","[::1]:7946"]})");
 }
 
 BOOST_AUTO_TEST_CASE(join_refuses_what_cannot_be_dialled) {
@@ -263,15 +264,15 @@ BOOST_AUTO_TEST_CASE(join_refuses_what_cannot_be_dialled) {
         {R"({"seeds":["a:1x"]})", "seeds[0]"},
     };
     for (const auto& [body, param] : cases) {
-        const auto seeds = app::parse_join(body);
+        const auto seeds = app::admin::parse_join(body);
         BOOST_TEST_REQUIRE(!seeds.has_value(), body);
         BOOST_TEST(seeds.error().param.value() == param, body);
     }
-    BOOST_TEST(app::parse_join("{").error().status == 400);
+    BOOST_TEST(app::admin::parse_join("{").error().status == 400);
 }
 
 BOOST_AUTO_TEST_CASE(leave_tells_how_long_it_may_take) {
-    BOOST_TEST(json::serialize(app::leave_json(60, 7)) == R"({"state":"draining","drain_seconds":60,"pid":7})");
+    BOOST_TEST(json::serialize(app::admin::leave_json(60, 7)) == R"({"state":"draining","drain_seconds":60,"pid":7})");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -11,6 +11,9 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::admin;
+using namespace exa::app::kv;
+using namespace exa::app::replica;
 using namespace exa::app::test;
 namespace json = boost::json;
 
@@ -45,7 +48,7 @@ class FakeBackend final : public Backend {
     std::shared_ptr<ReplyReader> open(const wire::Open&, const ReplyContext&) override { return nullptr; }
     wire::LoadReport load() const override { return {}; }
     void stop() override {}
-    std::optional<std::vector<kv::SegmentKey>> kv_keys(const wire::Open& open) override {
+    std::optional<std::vector<exa::kv::SegmentKey>> kv_keys(const wire::Open& open) override {
         if (open.tenant != "acme") return std::nullopt;
         return std::vector{key_of(open.kind == wire::RequestKind::chat ? 1 : 2), key_of(3)};
     }
@@ -55,16 +58,17 @@ class FakeBackend final : public Backend {
 class FakePeers final : public FakeKvPeers {
   public:
     explicit FakePeers(const FakeDisk& disk) : disk_(disk) {}
-    void move(PeerId to, std::vector<kv::SegmentKey> keys, Moved done) override {
+    void move(PeerId to, std::vector<exa::kv::SegmentKey> keys, Moved done) override {
         if (to != PeerId{7}) return done(std::nullopt);
-        done(std::ranges::count_if(keys, [this](const kv::SegmentKey& one) { return disk_.find(one).has_value(); }));
+        done(std::ranges::count_if(keys,
+                                   [this](const exa::kv::SegmentKey& one) { return disk_.find(one).has_value(); }));
     }
 
   private:
     const FakeDisk& disk_;
 };
 
-const std::string key = kv::to_string(key_of(1));
+const std::string key = exa::kv::to_string(key_of(1));
 
 std::string command(const std::string& action, const std::string& more = {}) {
     return R"({"action":")" + action + R"(","key":")" + key + "\"" + more + "}";
@@ -79,7 +83,7 @@ BOOST_AUTO_TEST_CASE(a_value_can_be_put_found_read_and_deleted) {
     BOOST_TEST(f.text(command("put", R"(,"payload":"aGVsbG8=")")) == R"({"key":")" + key + R"(","outcome":"stored"})");
     const json::value place = f.run(command("locate")).value();
     BOOST_TEST(!place.at("memory").as_bool());
-    BOOST_TEST(place.at("disk").at("bytes").as_uint64() == kv::segment_header_size + 5);
+    BOOST_TEST(place.at("disk").at("bytes").as_uint64() == exa::kv::segment_header_size + 5);
     const json::value got = f.run(command("get")).value();
     BOOST_TEST(got.at("payload").as_string() == "aGVsbG8=");
     BOOST_TEST(got.at("kind").as_string() == "value");
@@ -99,11 +103,11 @@ BOOST_AUTO_TEST_CASE(the_segments_of_a_request_are_located_one_by_one) {
     const auto located = f.run(R"({"action":"locate","tenant":"acme","request":{"model":"m","messages":[]}})").value();
     const json::array& segments = located.at("segments").as_array();
     BOOST_TEST_REQUIRE(segments.size() == 2U);
-    BOOST_TEST(segments[0].at("key").as_string() == kv::to_string(key_of(1)));
+    BOOST_TEST(segments[0].at("key").as_string() == exa::kv::to_string(key_of(1)));
     BOOST_TEST(segments[0].at("disk").is_object());
     BOOST_TEST(segments[1].at("disk").is_null());
     const auto other = f.run(R"({"action":"locate","tenant":"acme","request":{"prompt":""}})").value();
-    BOOST_TEST(other.at("segments").at(0).at("key").as_string() == kv::to_string(key_of(2)));
+    BOOST_TEST(other.at("segments").at(0).at("key").as_string() == exa::kv::to_string(key_of(2)));
     BOOST_TEST(f.run(R"({"action":"locate","tenant":"acme","request":{"model":"n"}})").error().status == 409);
     BOOST_TEST(f.run(R"({"action":"locate","request":{"model":"m"}})").error().status == 409);
 }
@@ -111,7 +115,7 @@ BOOST_AUTO_TEST_CASE(the_segments_of_a_request_are_located_one_by_one) {
 BOOST_AUTO_TEST_CASE(a_list_of_keys_is_located_without_a_replica) {
     Fixture f;
     f.disk->keep(sealed(2));
-    const std::string second = kv::to_string(key_of(2));
+    const std::string second = exa::kv::to_string(key_of(2));
     const auto located = f.run(R"({"action":"locate","keys":[")" + key + R"(",")" + second + R"("]})").value();
     BOOST_TEST(located.at("segments").at(0).at("disk").is_null());
     BOOST_TEST(located.at("segments").at(1).at("disk").is_object());
@@ -137,7 +141,7 @@ BOOST_AUTO_TEST_CASE(what_a_replica_has_answered_is_located_in_parts) {
     Fixture f;
     const ReplicaId replica{PeerId{1}, DeploymentId{2}, 3};
     const auto key_number = [](std::uint32_t number) {
-        kv::SegmentKey key;
+        exa::kv::SegmentKey key;
         std::memcpy(key.bytes.data(), &number, sizeof(number));
         return key;
     };
@@ -149,13 +153,14 @@ BOOST_AUTO_TEST_CASE(what_a_replica_has_answered_is_located_in_parts) {
     BOOST_TEST(first.at("next").as_string() == "00000000000000ac-1097");
     const auto rest = f.run(command + R"(,"after":"00000000000000ac-1097"})").value();
     BOOST_TEST(rest.at("segments").as_array().size() == 904U);
-    BOOST_TEST(rest.at("segments").at(903).at("key").as_string() == kv::to_string(key_number(5000)));
+    BOOST_TEST(rest.at("segments").at(903).at("key").as_string() == exa::kv::to_string(key_number(5000)));
     BOOST_TEST(rest.at("next").is_null());
 }
 
 BOOST_AUTO_TEST_CASE(of_a_migration_it_is_told_how_much_is_on_its_way) {
     Fixture f;
-    const std::string keys = R"({"action":"migrate","keys":[")" + key + R"(",")" + kv::to_string(key_of(2)) + "\"],";
+    const std::string keys =
+        R"({"action":"migrate","keys":[")" + key + R"(",")" + exa::kv::to_string(key_of(2)) + "\"],";
     BOOST_TEST(f.run(keys + R"("to":"0000000000000007"})").error().status == 409);
     FakePeers peers(*f.disk);
     f.service->set_peers(peers);
@@ -181,7 +186,7 @@ BOOST_AUTO_TEST_CASE(a_quota_is_told_and_set_for_the_tenants_tag) {
     BOOST_TEST(f.disk->quotas.empty());
     BOOST_TEST(f.text(R"({"action":"quota","tenant":"acme","gib":2})") ==
                R"({"tenant":"acme","bytes":77,"gib":2,"set":true})");
-    const auto tag = kv::tenant_tag(crypto, kv::tenant_salt(crypto, secret, "acme"));
+    const auto tag = exa::kv::tenant_tag(crypto, exa::kv::tenant_salt(crypto, secret, "acme"));
     BOOST_TEST(f.disk->quotas.at(tag) == 2ull << 30);
     // What was set can be read again, until it is taken back.
     BOOST_TEST(f.text(R"({"action":"quota","tenant":"acme"})") == R"({"tenant":"acme","bytes":77,"gib":2,"set":true})");

@@ -9,11 +9,13 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::admin;
+using namespace exa::app::kv;
 using namespace exa::app::test;
 
 namespace {
 
-const std::string key = kv::to_string(key_of(1));
+const std::string key = exa::kv::to_string(key_of(1));
 
 std::string command(const std::string& action, const std::string& more = {}) {
     return R"({"action":")" + action + R"(","key":")" + key + "\"" + more + "}";

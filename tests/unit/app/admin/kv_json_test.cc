@@ -4,6 +4,8 @@
 #include <boost/test/unit_test.hpp>
 
 using namespace exa::app;
+using namespace exa::app::admin;
+using namespace exa::app::kv;
 namespace json = boost::json;
 
 BOOST_AUTO_TEST_SUITE(kv_json_test)
@@ -36,7 +38,7 @@ BOOST_AUTO_TEST_CASE(every_count_stands_under_its_name) {
         R"("dropped":6,"refused":7,"loads":8,"misses":9,"scrub":{"checked":13,"dropped":14,"rounds":15,"recovered":0},)"
         R"("hits":{"memory":10,"disk":11,"peers":12,"cold":17},"disk":null,)"
         R"("peers":null,"cold":null})");
-    stats.disk = exa::io::StoreStats{.entries = 1, .physical_bytes = 3, .capacity_bytes = 4, .disk_errors = 5};
+    stats.disk = exa::io::store::StoreStats{.entries = 1, .physical_bytes = 3, .capacity_bytes = 4, .disk_errors = 5};
     const json::value value = kv_json(stats);
     BOOST_TEST(value.at("disk").at("segments").as_uint64() == 1U);
     BOOST_TEST(value.at("disk").at("physical_bytes").as_uint64() == 3U);
@@ -44,7 +46,7 @@ BOOST_AUTO_TEST_CASE(every_count_stands_under_its_name) {
     BOOST_TEST(value.at("disk").at("errors").as_uint64() == 5U);
     stats.peers = exa::node::KvReplicatorStatus{.recovered = 16};
     BOOST_TEST(kv_json(stats).at("scrub").at("recovered").as_uint64() == 16U);
-    stats.cold = exa::io::ColdStats{
+    stats.cold = exa::io::cold::ColdStats{
         .is_closed_off = true, .trouble = "Input/output error", .files = 2, .reads = 3, .present = 4, .errors = 5};
     const json::value cold = kv_json(stats).at("cold");
     BOOST_TEST(cold.at("closed_off").as_bool());

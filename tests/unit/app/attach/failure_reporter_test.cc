@@ -6,6 +6,7 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::attach;
 using std::chrono::seconds;
 
 namespace {

@@ -8,6 +8,7 @@ BOOST_AUTO_TEST_SUITE(attach_probe)
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::attach;
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 BOOST_AUTO_TEST_SUITE(attach_reply)
 
-using exa::app::whole_events;
+using exa::app::attach::whole_events;
 
 BOOST_AUTO_TEST_CASE(an_event_is_whole_with_its_empty_line) {
     BOOST_TEST(whole_events("") == 0U);

@@ -7,6 +7,7 @@ BOOST_AUTO_TEST_SUITE(attach_server)
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::attach;
 
 BOOST_AUTO_TEST_CASE(a_url_is_a_host_a_port_and_perhaps_a_prefix) {
     const auto plain = AttachServer::parse("http://gpu7:8001");
@@ -50,20 +51,20 @@ BOOST_AUTO_TEST_CASE(a_request_keeps_the_clients_path_fields_and_id_and_has_the_
 }
 
 BOOST_AUTO_TEST_CASE(fields_of_the_connection_secrets_and_ours_are_not_passed_on) {
-    const io::HttpHeaders headers{{"Authorization", "Bearer sk-1"},
-                                  {"Connection", "keep-alive"},
-                                  {"Host", "x"},
-                                  {"Content-Length", "2"},
-                                  {"Transfer-Encoding", "chunked"},
-                                  {"Cookie", "a=b"},
-                                  {"X-Request-Id", "r"},
-                                  {"X-Session-Id", "s"},
-                                  {"X-ExaServe-Warm-Up", "secret"},
-                                  {"Accept-Encoding", "gzip"},
-                                  {"Traceparent", "not valid"},
-                                  {"User-Agent", "curl"},
-                                  {"X-Custom", "kept"},
-                                  {"x-long", std::string(2000, 'x')}};
+    const io::http::HttpHeaders headers{{"Authorization", "Bearer sk-1"},
+                                        {"Connection", "keep-alive"},
+                                        {"Host", "x"},
+                                        {"Content-Length", "2"},
+                                        {"Transfer-Encoding", "chunked"},
+                                        {"Cookie", "a=b"},
+                                        {"X-Request-Id", "r"},
+                                        {"X-Session-Id", "s"},
+                                        {"X-ExaServe-Warm-Up", "secret"},
+                                        {"Accept-Encoding", "gzip"},
+                                        {"Traceparent", "not valid"},
+                                        {"User-Agent", "curl"},
+                                        {"X-Custom", "kept"},
+                                        {"x-long", std::string(2000, 'x')}};
     const auto [passed, left_out] = passed_fields(headers);
     BOOST_TEST(left_out == 1U);  // x-long, which its client may miss
     BOOST_TEST_REQUIRE(passed.size() == 2U);
@@ -73,11 +74,11 @@ BOOST_AUTO_TEST_CASE(fields_of_the_connection_secrets_and_ours_are_not_passed_on
 }
 
 BOOST_AUTO_TEST_CASE(no_more_fields_are_passed_on_than_a_message_holds) {
-    io::HttpHeaders headers;
+    io::http::HttpHeaders headers;
     for (int i = 0; i < 100; ++i) headers.add("x-" + std::to_string(i), "y");
     BOOST_TEST(passed_fields(headers).fields.size() == wire::headers_max);
     BOOST_TEST(passed_fields(headers).left_out == 100U - wire::headers_max);
-    io::HttpHeaders large;
+    io::http::HttpHeaders large;
     for (int i = 0; i < 20; ++i) large.add("x-" + std::to_string(i), std::string(1000, 'y'));
     BOOST_TEST(passed_fields(large).fields.size() == 8U);
     BOOST_TEST(passed_fields(large).left_out == 12U);

@@ -24,9 +24,9 @@ BOOST_AUTO_TEST_SUITE(builtin_backend)
 
 namespace asio = boost::asio;
 using namespace exa;
-using app::BuiltinBackend;
-using app::ReplyPart;
-using app::ReplyReader;
+using app::builtin::BuiltinBackend;
+using app::replica::ReplyPart;
+using app::replica::ReplyReader;
 
 namespace {
 
@@ -62,13 +62,13 @@ std::unique_ptr<engine::Replica> null_engine(Duration pause = {}) {
     engine::NullConfig config;
     config.decode_per_token = pause;
     config.context_tokens = 4096;
-    config.vocab_size = app::null_model().tokenizer->size();
+    config.vocab_size = app::builtin::null_model().tokenizer->size();
     return std::make_unique<engine::NullReplica>(config);
 }
 
 // With everything that needs a model.
 std::unique_ptr<engine::Replica> chain_engine() {
-    auto chain = std::make_unique<engine::test::ChainModel>(app::null_model().tokenizer->size(), 4096, 1024);
+    auto chain = std::make_unique<engine::test::ChainModel>(app::builtin::null_model().tokenizer->size(), 4096, 1024);
     return std::make_unique<engine::BatchReplica>(
         std::move(chain), engine::BatchConfig{},
         engine::BatchKvConfig{.segment_tokens = 32, .crypto = &app::test::crypto});
@@ -77,12 +77,13 @@ std::unique_ptr<engine::Replica> chain_engine() {
 // A backend over an engine whose clock stands.
 struct Bench {
     explicit Bench(std::unique_ptr<engine::Replica> replica = null_engine(),
-                   std::shared_ptr<app::KvService> kv = nullptr,
-                   std::shared_ptr<const app::KvScopes> scopes = nullptr) {
-        app::HostConfig host;
+                   std::shared_ptr<app::kv::KvService> kv = nullptr,
+                   std::shared_ptr<const app::kv::KvScopes> scopes = nullptr) {
+        app::builtin::HostConfig host;
         host.kv = std::move(kv);
         backend = std::make_shared<BuiltinBackend>(
-            record(), app::null_model(), std::move(replica), host, [] { return TimePoint{}; }, std::move(scopes));
+            record(), app::builtin::null_model(), std::move(replica), host, [] { return TimePoint{}; },
+            std::move(scopes));
     }
     ~Bench() { backend->stop(); }
 
@@ -118,8 +119,8 @@ struct Bench {
 
     asio::io_context context;
     asio::executor_work_guard<asio::io_context::executor_type> work = asio::make_work_guard(context);
-    std::shared_ptr<app::ReceiverStats> stats = std::make_shared<app::ReceiverStats>();
-    std::shared_ptr<app::Mailbox> mailbox = std::make_shared<app::Mailbox>(context.get_executor());
+    std::shared_ptr<app::replica::ReceiverStats> stats = std::make_shared<app::replica::ReceiverStats>();
+    std::shared_ptr<app::shared::Mailbox> mailbox = std::make_shared<app::shared::Mailbox>(context.get_executor());
     std::shared_ptr<BuiltinBackend> backend;
 };
 
@@ -492,14 +493,15 @@ BOOST_AUTO_TEST_CASE(what_is_too_much_or_unknown_is_a_400_that_names_it) {
         BOOST_TEST(error.find("\"param\":\"" + std::string(name) + "\"") != std::string::npos, error);
     };
     using wire::RequestKind;
-    refused(RequestKind::tokenize, R"({"prompt":")" + std::string(app::text_bytes_max + 1, 'a') + "\"}", "prompt");
+    refused(RequestKind::tokenize, R"({"prompt":")" + std::string(app::builtin::text_bytes_max + 1, 'a') + "\"}",
+            "prompt");
     refused(RequestKind::detokenize, R"({"tokens":[0,4294967295]})", "tokens[1]");
     std::string many = R"({"tokens":[0)";
-    for (std::size_t i = 0; i < app::detokenize_tokens_max; ++i) many += ",0";
+    for (std::size_t i = 0; i < app::builtin::detokenize_tokens_max; ++i) many += ",0";
     refused(RequestKind::detokenize, many + "]}", "tokens");
     refused(RequestKind::completion, R"({"model":"null","prompt":"x","logit_bias":{"99999":1}})", "logit_bias");
     refused(RequestKind::completion, R"({"model":"null","prompt":[[65],[99999]]})", "prompt[1][0]");
-    const std::string half(app::text_bytes_max / 2 + 1, 'a');
+    const std::string half(app::builtin::text_bytes_max / 2 + 1, 'a');
     refused(RequestKind::embedding, R"({"model":"null","input":[")" + half + "\",\"" + half + "\"]}", "input");
     refused(RequestKind::embedding, R"({"model":"null","input":["a",")" + std::string(4097, 'a') + "\"]}", "input[1]");
     BOOST_TEST(bench.stats->client_errors == 7U);
@@ -512,10 +514,10 @@ BOOST_AUTO_TEST_CASE(what_is_too_much_or_unknown_is_a_400_that_names_it) {
 }
 
 BOOST_AUTO_TEST_CASE(a_tenant_finds_its_own_kv_on_any_replica_and_nobody_elses_on_none) {
-    const auto kv =
-        std::make_shared<app::KvService>(app::KvServiceConfig{}, app::test::sealer, nullptr, [] { return WallTime{}; });
+    const auto kv = std::make_shared<app::kv::KvService>(app::kv::KvServiceConfig{}, app::test::sealer, nullptr,
+                                                         [] { return WallTime{}; });
     const auto scopes =
-        std::make_shared<const app::KvScopes>(app::test::crypto, app::test::secret, kv::CacheFingerprint{}, 32);
+        std::make_shared<const app::kv::KvScopes>(app::test::crypto, app::test::secret, kv::CacheFingerprint{}, 32);
     const auto cached = [&](Bench& bench, const std::string& tenant) {
         wire::Open open = open_of(wire::RequestKind::completion,
                                   R"({"model":"null","max_tokens":2,"prompt":")" + std::string(200, 'x') + R"("})");

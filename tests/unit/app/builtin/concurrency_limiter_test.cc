@@ -10,8 +10,8 @@
 BOOST_AUTO_TEST_SUITE(concurrency_limiter)
 
 using namespace exa;
-using app::ConcurrencyLimiter;
-using app::Permit;
+using app::builtin::ConcurrencyLimiter;
+using app::builtin::Permit;
 using std::chrono::seconds;
 
 namespace {

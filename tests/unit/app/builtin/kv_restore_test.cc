@@ -10,6 +10,8 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::builtin;
+using namespace exa::app::kv;
 using namespace exa::app::test;
 using namespace exa::engine;
 
@@ -55,7 +57,7 @@ struct Bench {
     std::optional<KvRestore> restore;
 };
 
-std::shared_ptr<KvService> make_service(std::unique_ptr<io::SegmentStore> disk) {
+std::shared_ptr<KvService> make_service(std::unique_ptr<io::store::SegmentStore> disk) {
     return std::make_shared<KvService>(KvServiceConfig{}, sealer, std::move(disk), [] { return WallTime{}; });
 }
 
@@ -74,10 +76,10 @@ BOOST_AUTO_TEST_CASE(what_one_replica_computed_another_has_from_the_disk) {
     disk.wait_for_puts(419 / segment);
     // Another service, so that nothing is in memory.
     auto other = std::make_unique<FakeDisk>();
-    for (const auto& key : kv::segment_chain(crypto, key_of(99), request.prompt, segment)) {
+    for (const auto& key : exa::kv::segment_chain(crypto, key_of(99), request.prompt, segment)) {
         const auto stored = disk.get({}, key);
         BOOST_TEST_REQUIRE(stored != nullptr);
-        const auto head = kv::parse_segment(stored->view()).value();
+        const auto head = exa::kv::parse_segment(stored->view()).value();
         BOOST_TEST(head.tenant == 5U);
         BOOST_TEST(head.tokens == segment);
         other->keep(stored);
@@ -90,12 +92,12 @@ BOOST_AUTO_TEST_CASE(what_one_replica_computed_another_has_from_the_disk) {
 
 BOOST_AUTO_TEST_CASE(a_value_under_a_segments_key_is_not_taken_for_one) {
     GenerateRequest request = engine::test::make_request(40, 3, 2);
-    const auto keys = kv::segment_chain(crypto, key_of(99), request.prompt, segment);
+    const auto keys = exa::kv::segment_chain(crypto, key_of(99), request.prompt, segment);
     auto disk = std::make_unique<FakeDisk>();
-    kv::SegmentHead head;
+    exa::kv::SegmentHead head;
     head.key = keys.front();
-    head.kind = kv::SegmentKind::value;
-    auto buffer = std::make_shared<kv::SegmentBuffer>(kv::segment_header_size + segment * 8);
+    head.kind = exa::kv::SegmentKind::value;
+    auto buffer = std::make_shared<exa::kv::SegmentBuffer>(exa::kv::segment_header_size + segment * 8);
     std::ranges::fill(buffer->bytes(), std::uint8_t{0});
     sealer.seal(head, *buffer);
     disk->keep(buffer);
@@ -112,7 +114,7 @@ BOOST_AUTO_TEST_CASE(a_closed_feed_hears_no_more_of_its_loads) {
     auto service = make_service(std::move(owned));
     GenerateRequest request = engine::test::make_request(400, 20, 3);
     auto [head, buffer] = segment_of(1);
-    head.key = kv::segment_chain(crypto, key_of(99), request.prompt, segment).front();
+    head.key = exa::kv::segment_chain(crypto, key_of(99), request.prompt, segment).front();
     sealer.seal(head, *buffer);
     disk.keep(buffer);
     disk.hold_reads(true);

@@ -69,7 +69,7 @@ class CountingReplica final : public engine::Replica {
 // What the sinks of a test heard, awaited from its thread.
 class Ears {
   public:
-    app::ReplicaHost::Sink sink() {
+    app::builtin::ReplicaHost::Sink sink() {
         return [this](std::vector<TokenEvent> batch) {
             const std::lock_guard lock(mutex_);
             heard_.insert(heard_.end(), batch.begin(), batch.end());
@@ -103,9 +103,9 @@ wire::ReplicaRecord limits() {
     return record;
 }
 
-std::unique_ptr<app::ReplicaHost> make_host() {
-    return std::make_unique<app::ReplicaHost>(std::make_unique<CountingReplica>(), limits(), app::HostConfig{},
-                                              [] { return TimePoint{}; });
+std::unique_ptr<app::builtin::ReplicaHost> make_host() {
+    return std::make_unique<app::builtin::ReplicaHost>(std::make_unique<CountingReplica>(), limits(),
+                                                       app::builtin::HostConfig{}, [] { return TimePoint{}; });
 }
 
 // A clock that the test moves.
@@ -227,12 +227,12 @@ BOOST_AUTO_TEST_CASE(a_permit_is_free_when_its_last_holder_lets_go) {
 
 BOOST_AUTO_TEST_CASE(wait_for_a_permit_ends_at_its_deadline_though_nothing_runs) {
     Hands hands;
-    const auto host = std::make_unique<app::ReplicaHost>(std::make_unique<CountingReplica>(), limits(),
-                                                         app::HostConfig{}, [&] { return hands.now(); });
+    const auto host = std::make_unique<app::builtin::ReplicaHost>(
+        std::make_unique<CountingReplica>(), limits(), app::builtin::HostConfig{}, [&] { return hands.now(); });
     const auto first = host->take_permit();
     const auto second = host->take_permit();
     std::promise<std::error_code> told;
-    const auto hear = [&](Result<app::Permit> permit) { told.set_value(permit.error().code); };
+    const auto hear = [&](Result<app::builtin::Permit> permit) { told.set_value(permit.error().code); };
     BOOST_TEST(host->wait_for_permit({.tokens = 1}, std::chrono::milliseconds(30), hear).has_value());
     BOOST_TEST(host->load().queued == 1U);
     hands.at = 30'000;
@@ -249,8 +249,8 @@ BOOST_AUTO_TEST_CASE(late_tokens_lower_the_limit_and_the_load_tells_it) {
     record.in_flight_limit = 8;
     // Every look at the clock takes a millisecond: more than there may be between two tokens.
     const auto clock = [&] { return TimePoint{} + Duration(hands.at += 1'000); };
-    const auto host = std::make_unique<app::ReplicaHost>(std::make_unique<CountingReplica>(), record,
-                                                         app::HostConfig{.between_tokens = Duration(500)}, clock);
+    const auto host = std::make_unique<app::builtin::ReplicaHost>(
+        std::make_unique<CountingReplica>(), record, app::builtin::HostConfig{.between_tokens = Duration(500)}, clock);
     BOOST_TEST(host->load().in_flight_limit == 8U);
     BOOST_TEST(host->submit(request(1, endless), ears.sink()).has_value());
     while (host->load().in_flight_limit != 4) std::this_thread::yield();
@@ -258,14 +258,14 @@ BOOST_AUTO_TEST_CASE(late_tokens_lower_the_limit_and_the_load_tells_it) {
 }
 
 BOOST_AUTO_TEST_CASE(what_one_replica_has_computed_its_neighbour_does_not_compute_again) {
-    const auto service =
-        std::make_shared<app::KvService>(app::KvServiceConfig{}, app::test::sealer, nullptr, [] { return WallTime{}; });
-    app::HostConfig config;
+    const auto service = std::make_shared<app::kv::KvService>(app::kv::KvServiceConfig{}, app::test::sealer, nullptr,
+                                                              [] { return WallTime{}; });
+    app::builtin::HostConfig config;
     config.kv = service;
     wire::ReplicaRecord record = limits();
     record.context_tokens = 1024;
     const auto make_host = [&] {
-        return std::make_unique<app::ReplicaHost>(
+        return std::make_unique<app::builtin::ReplicaHost>(
             std::make_unique<engine::BatchReplica>(
                 std::make_unique<engine::test::ChainModel>(50, 1024, 64), engine::BatchConfig{},
                 engine::BatchKvConfig{.segment_tokens = 32, .crypto = &app::test::crypto}),

@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_SUITE(sequences)
 
 namespace asio = boost::asio;
 using namespace exa;
-using app::SequenceGroup;
+using app::builtin::SequenceGroup;
 using engine::FinishReason;
 using engine::TokenEvent;
 
@@ -32,8 +32,8 @@ struct Bench {
         engine::NullConfig config;
         config.context_tokens = record.context_tokens;
         config.in_flight_limit = permits;
-        host = std::make_shared<app::ReplicaHost>(std::make_unique<engine::NullReplica>(config), record,
-                                                  app::HostConfig{}, [] { return TimePoint{}; });
+        host = std::make_shared<app::builtin::ReplicaHost>(std::make_unique<engine::NullReplica>(config), record,
+                                                           app::builtin::HostConfig{}, [] { return TimePoint{}; });
     }
     ~Bench() { host->stop(); }
 
@@ -63,8 +63,8 @@ struct Bench {
 
     asio::io_context context;
     asio::executor_work_guard<asio::io_context::executor_type> work = asio::make_work_guard(context);
-    std::shared_ptr<app::Mailbox> mailbox = std::make_shared<app::Mailbox>(context.get_executor());
-    std::shared_ptr<app::ReplicaHost> host;
+    std::shared_ptr<app::shared::Mailbox> mailbox = std::make_shared<app::shared::Mailbox>(context.get_executor());
+    std::shared_ptr<app::builtin::ReplicaHost> host;
     std::vector<std::size_t> order;  // of items that were heard of
     std::map<std::size_t, FinishReason> finishes;
     std::uint32_t most_in_flight = 0;
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(a_replica_that_stops_ends_those_that_wait) {
 
 BOOST_AUTO_TEST_CASE(who_may_wait_begins_when_a_permit_is_free) {
     Bench bench(1);
-    std::optional<app::Permit> held = bench.host->take_permit().value();
+    std::optional<app::builtin::Permit> held = bench.host->take_permit().value();
     const auto all = bench.make(3, 3);
     BOOST_TEST(all->start(bench.hear(), {.wait = std::chrono::seconds(5)}, nullptr).has_value());
     bench.context.poll();
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(who_may_wait_begins_when_a_permit_is_free) {
 
 BOOST_AUTO_TEST_CASE(who_waited_in_vain_hears_why_and_nothing_else) {
     Bench bench(1);
-    const app::Permit held = bench.host->take_permit().value();
+    const app::builtin::Permit held = bench.host->take_permit().value();
     const auto all = bench.make(3, 3);
     std::optional<std::error_code> why;
     BOOST_TEST(
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(who_waited_in_vain_hears_why_and_nothing_else) {
 
 BOOST_AUTO_TEST_CASE(who_gives_up_waiting_takes_no_permit) {
     Bench bench(1);
-    std::optional<app::Permit> held = bench.host->take_permit().value();
+    std::optional<app::builtin::Permit> held = bench.host->take_permit().value();
     const auto all = bench.make(3, 3);
     BOOST_TEST(all->start(bench.hear(), {.wait = std::chrono::seconds(5)}, nullptr).has_value());
     all->cancel();

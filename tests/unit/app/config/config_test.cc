@@ -11,6 +11,7 @@
 BOOST_AUTO_TEST_SUITE(config)
 
 using namespace exa::app;
+using namespace exa::app::config;
 
 namespace {
 

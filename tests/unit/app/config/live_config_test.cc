@@ -13,6 +13,7 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::config;
 
 namespace {
 

@@ -11,6 +11,7 @@ BOOST_AUTO_TEST_SUITE(config_options)
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::config;
 
 BOOST_AUTO_TEST_CASE(every_option_has_a_name_of_its_own_and_help_in_sentences) {
     std::set<std::string> names;

@@ -8,6 +8,7 @@
 #include <string>
 
 using namespace exa::app;
+using namespace exa::app::config;
 
 namespace {
 
@@ -41,7 +42,7 @@ BOOST_AUTO_TEST_CASE(hashes_may_be_read_and_not_written_by_others) {
 
 BOOST_AUTO_TEST_CASE(every_key_that_names_a_secret_is_looked_at_and_the_command_mends_it) {
     set_mode(0666);
-    exa::app::PeerConfig config;
+    exa::app::config::PeerConfig config;
     BOOST_TEST(find_exposed_files(config).empty());
     config.security.cluster_key_file = config.root_secret_file = config.http.key_file = config.attach.api_key_file =
         config.security.api_keys_file = path;

@@ -10,6 +10,7 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::gateway;
 
 namespace {
 
@@ -31,7 +32,7 @@ BOOST_AUTO_TEST_SUITE(access_log)
 
 BOOST_AUTO_TEST_CASE(line_is_json_with_what_is_known) {
     const std::vector<std::pair<std::string_view, std::string>> noted{{"tenant", "acme"}, {"attempts", "2"}};
-    io::HttpOutcome outcome;
+    io::http::HttpOutcome outcome;
     outcome.id = "r-1";
     outcome.method = "POST";
     outcome.path = "/v1/completions";
@@ -50,7 +51,7 @@ BOOST_AUTO_TEST_CASE(line_is_json_with_what_is_known) {
 }
 
 BOOST_AUTO_TEST_CASE(no_path_breaks_the_line) {
-    io::HttpOutcome outcome;
+    io::http::HttpOutcome outcome;
     const std::string path = "/\"}\n\x01\xff\\" + std::string(100'000, 'x');
     outcome.path = path;
     outcome.id = "\"";

@@ -5,19 +5,20 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::gateway;
 
 namespace {
 
-io::HttpRequest from(std::string origin) {
-    io::HttpRequest request;
+io::http::HttpRequest from(std::string origin) {
+    io::http::HttpRequest request;
     request.method = "POST";
     request.path = "/v1/completions";
     if (!origin.empty()) request.headers.add("Origin", std::move(origin));
     return request;
 }
 
-io::HttpRequest preflight_from(std::string origin, std::string headers) {
-    io::HttpRequest request = from(std::move(origin));
+io::http::HttpRequest preflight_from(std::string origin, std::string headers) {
+    io::http::HttpRequest request = from(std::move(origin));
     request.method = "OPTIONS";
     request.headers.add("Access-Control-Request-Method", "POST");
     if (!headers.empty()) request.headers.add("Access-Control-Request-Headers", std::move(headers));
@@ -25,7 +26,7 @@ io::HttpRequest preflight_from(std::string origin, std::string headers) {
 }
 
 // The fields as text.
-std::string fields(const Cors& cors, const io::HttpRequest& request) {
+std::string fields(const Cors& cors, const io::http::HttpRequest& request) {
     std::string text;
     for (const auto& [name, value] : cors.fields(request)) text += name + "=" + value + ";";
     return text;
@@ -61,7 +62,7 @@ BOOST_AUTO_TEST_CASE(any_origin_needs_no_name) {
 
 BOOST_AUTO_TEST_CASE(pages_never_see_the_cluster) {
     const Cors cors = Cors::parse("*").value();
-    io::HttpRequest request = preflight_from("https://a", "");
+    io::http::HttpRequest request = preflight_from("https://a", "");
     request.path = "/exaserve/v1/members";
     BOOST_TEST(fields(cors, request) == "");
     BOOST_TEST(!cors.preflight(request, "GET").has_value());

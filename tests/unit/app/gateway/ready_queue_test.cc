@@ -6,6 +6,7 @@
 BOOST_AUTO_TEST_SUITE(ready_queue)
 
 using namespace exa::app;
+using namespace exa::app::gateway;
 
 namespace {
 

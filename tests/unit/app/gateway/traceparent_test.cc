@@ -6,6 +6,7 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::gateway;
 
 namespace {
 
@@ -36,7 +37,7 @@ BOOST_AUTO_TEST_CASE(anything_else_is_none) {
 }
 
 BOOST_AUTO_TEST_CASE(two_parents_are_none) {
-    io::HttpHeaders headers{{"traceparent", valid}, {"Traceparent", valid}};
+    io::http::HttpHeaders headers{{"traceparent", valid}, {"Traceparent", valid}};
     BOOST_TEST(!trace_id(headers).has_value());
     BOOST_TEST(trace_fields(headers).empty());
 }

@@ -8,6 +8,8 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::kv;
+using namespace exa::app::shared;
 using namespace exa::app::test;
 
 namespace {
@@ -15,13 +17,14 @@ namespace {
 // Others that bring what the test hands them.
 class HeldPeers final : public FakeKvPeers {
   public:
-    void load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, const kv::FetchTerms&, Sink to) override {
+    void load(std::vector<exa::kv::SegmentKey> chain, std::vector<bool> held, const exa::kv::FetchTerms&,
+              Sink to) override {
         asked = std::move(chain);
         holdings = std::move(held);
         sink = std::move(to);
         called.set_value();
     }
-    std::vector<kv::SegmentKey> asked;
+    std::vector<exa::kv::SegmentKey> asked;
     std::vector<bool> holdings;
     Sink sink;
     std::promise<void> called;

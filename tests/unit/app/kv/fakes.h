@@ -15,63 +15,63 @@
 
 namespace exa::app::test {
 
-inline const io::OpenSslCrypto crypto;
+inline const io::crypto::OpenSslCrypto crypto;
 inline const Bytes secret(32, 7);
-inline const kv::SegmentSealer sealer(crypto, secret);
+inline const exa::kv::SegmentSealer sealer(crypto, secret);
 
-inline kv::SegmentKey key_of(std::uint8_t n) {
-    kv::SegmentKey key;
+inline exa::kv::SegmentKey key_of(std::uint8_t n) {
+    exa::kv::SegmentKey key;
     key.bytes[0] = n;
     return key;
 }
 
 // A segment of so many bytes of payload, all of them `n`, under key_of(n).
-inline std::pair<kv::SegmentHead, std::shared_ptr<kv::SegmentBuffer>> segment_of(std::uint8_t n,
-                                                                                 std::size_t bytes = 100) {
-    kv::SegmentHead head;
+inline std::pair<exa::kv::SegmentHead, std::shared_ptr<exa::kv::SegmentBuffer>> segment_of(std::uint8_t n,
+                                                                                           std::size_t bytes = 100) {
+    exa::kv::SegmentHead head;
     head.key = key_of(n);
     head.tokens = 16;
-    auto buffer = std::make_shared<kv::SegmentBuffer>(kv::segment_header_size + bytes);
-    std::ranges::fill(buffer->bytes().subspan(kv::segment_header_size), n);
+    auto buffer = std::make_shared<exa::kv::SegmentBuffer>(exa::kv::segment_header_size + bytes);
+    std::ranges::fill(buffer->bytes().subspan(exa::kv::segment_header_size), n);
     return {head, std::move(buffer)};
 }
 
-inline kv::SealedSegment sealed(std::uint8_t n, std::size_t bytes = 100);
+inline exa::kv::SealedSegment sealed(std::uint8_t n, std::size_t bytes = 100);
 // As sealed(n), with one bit of it changed.
-inline kv::SealedSegment rotten(std::uint8_t n) {
+inline exa::kv::SealedSegment rotten(std::uint8_t n) {
     const auto good = sealed(n);
-    auto bad = std::make_shared<kv::SegmentBuffer>(good->size());
+    auto bad = std::make_shared<exa::kv::SegmentBuffer>(good->size());
     std::ranges::copy(good->view(), bad->bytes().begin());
     bad->bytes().back() ^= 1;
     return bad;
 }
 
-inline kv::SealedSegment sealed(std::uint8_t n, std::size_t bytes) {
+inline exa::kv::SealedSegment sealed(std::uint8_t n, std::size_t bytes) {
     auto [head, buffer] = segment_of(n, bytes);
     sealer.seal(head, *buffer);
     return buffer;
 }
 
-class FakeDisk final : public io::SegmentStore {
+class FakeDisk final : public io::store::SegmentStore {
   public:
-    std::vector<io::PutOutcome> put(WallTime, std::span<const kv::SealedSegment> segments) override {
+    std::vector<io::store::PutOutcome> put(WallTime, std::span<const exa::kv::SealedSegment> segments) override {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [this] { return !writes_held_; });
-        std::vector<io::PutOutcome> outcomes;
+        std::vector<io::store::PutOutcome> outcomes;
         for (const auto& segment : segments) {
-            const kv::SegmentHead head = kv::parse_segment(segment->view()).value();
+            const exa::kv::SegmentHead head = exa::kv::parse_segment(segment->view()).value();
             const auto old = segments_.find(head.key);
             const bool later = head.stamp != 0 && old != segments_.end() && info_of(*old).stamp >= head.stamp;
             if (!full && !later) segments_[head.key] = segment;
-            outcomes.push_back(full    ? io::PutOutcome::refused_full
-                               : later ? io::PutOutcome::present
-                                       : io::PutOutcome::stored);
+            outcomes.push_back(full    ? io::store::PutOutcome::refused_full
+                               : later ? io::store::PutOutcome::present
+                                       : io::store::PutOutcome::stored);
             ++puts_;
         }
         changed_.notify_all();
         return outcomes;
     }
-    kv::SealedSegment get(WallTime, const kv::SegmentKey& key) override {
+    exa::kv::SealedSegment get(WallTime, const exa::kv::SegmentKey& key) override {
         std::unique_lock lock(mutex_);
         ++gets_;
         changed_.notify_all();
@@ -82,52 +82,53 @@ class FakeDisk final : public io::SegmentStore {
         segments_.erase(found);
         return nullptr;
     }
-    std::vector<kv::Item> lookup(WallTime, std::span<const kv::SegmentKey> keys) override {
-        std::vector<kv::Item> items;
+    std::vector<exa::kv::Item> lookup(WallTime, std::span<const exa::kv::SegmentKey> keys) override {
+        std::vector<exa::kv::Item> items;
         for (const auto& key : keys) {
-            const auto found = find(key).value_or(io::StoredInfo{.key = key});
-            items.push_back({key, found.stamp, found.kind == kv::SegmentKind::tombstone ? 0 : found.bytes});
+            const auto found = find(key).value_or(io::store::StoredInfo{.key = key});
+            items.push_back({key, found.stamp, found.kind == exa::kv::SegmentKind::tombstone ? 0 : found.bytes});
         }
         return items;
     }
-    std::optional<io::StoredInfo> find(const kv::SegmentKey& key) const override {
+    std::optional<io::store::StoredInfo> find(const exa::kv::SegmentKey& key) const override {
         const std::lock_guard lock(mutex_);
         const auto found = segments_.find(key);
         if (found == segments_.end()) return std::nullopt;
         return info_of(*found);
     }
-    std::vector<io::StoredInfo> list(const std::optional<kv::SegmentKey>& after, std::size_t limit) const override {
+    std::vector<io::store::StoredInfo> list(const std::optional<exa::kv::SegmentKey>& after,
+                                            std::size_t limit) const override {
         const std::lock_guard lock(mutex_);
-        std::vector<io::StoredInfo> page;
+        std::vector<io::store::StoredInfo> page;
         for (auto at = after ? segments_.upper_bound(*after) : segments_.begin();
              at != segments_.end() && page.size() < limit; ++at)
             page.push_back(info_of(*at));
         return page;
     }
-    std::size_t erase(std::span<const kv::SegmentKey> keys) override {
+    std::size_t erase(std::span<const exa::kv::SegmentKey> keys) override {
         const std::lock_guard lock(mutex_);
         std::size_t erased = 0;
         for (const auto& key : keys) erased += segments_.erase(key);
         return erased;
     }
-    bool erase_version(const kv::SegmentKey& key, std::uint64_t stamp) override {
+    bool erase_version(const exa::kv::SegmentKey& key, std::uint64_t stamp) override {
         const auto found = find(key);
         return found && found->stamp == stamp && erase({&key, 1}) > 0;
     }
-    std::vector<kv::SegmentKey> next_to_go(WallTime, std::size_t limit) const override {
+    std::vector<exa::kv::SegmentKey> next_to_go(WallTime, std::size_t limit) const override {
         const std::lock_guard lock(mutex_);
         return {aging_.begin(), aging_.begin() + static_cast<std::ptrdiff_t>(std::min(limit, aging_.size()))};
     }
-    kv::SealedSegment peek(const kv::SegmentKey& key) override { return get({}, key); }
-    void settle(const kv::SegmentKey& key) override {
+    exa::kv::SealedSegment peek(const exa::kv::SegmentKey& key) override { return get({}, key); }
+    void settle(const exa::kv::SegmentKey& key) override {
         const std::lock_guard lock(mutex_);
         std::erase(aging_, key);
         changed_.notify_all();
     }
     void maintain(WallTime) override {}
     // One page: those that are bad go.
-    io::ScrubReport scrub(const std::optional<kv::SegmentKey>&, std::size_t) override {
-        io::ScrubReport report;
+    io::store::ScrubReport scrub(const std::optional<exa::kv::SegmentKey>&, std::size_t) override {
+        io::store::ScrubReport report;
         const std::lock_guard lock(mutex_);
         for (auto at = segments_.begin(); at != segments_.end();) {
             ++report.checked;
@@ -142,16 +143,16 @@ class FakeDisk final : public io::SegmentStore {
         }
         return report;
     }
-    io::StoreStats stats() const override { return {}; }
+    io::store::StoreStats stats() const override { return {}; }
     void set_quota(std::uint64_t tenant, std::uint64_t bytes) override { quotas[tenant] = bytes; }
     std::uint64_t tenant_bytes(std::uint64_t) const override { return 77; }
 
-    void keep(kv::SealedSegment segment) {
+    void keep(exa::kv::SealedSegment segment) {
         const std::lock_guard lock(mutex_);
-        segments_[kv::parse_segment(segment->view()).value().key] = std::move(segment);
+        segments_[exa::kv::parse_segment(segment->view()).value().key] = std::move(segment);
     }
     // Is the next to go.
-    void age(const kv::SegmentKey& key) {
+    void age(const exa::kv::SegmentKey& key) {
         const std::lock_guard lock(mutex_);
         aging_.push_back(key);
     }
@@ -180,15 +181,15 @@ class FakeDisk final : public io::SegmentStore {
         changed_.notify_all();
     }
 
-    static io::StoredInfo info_of(const std::pair<const kv::SegmentKey, kv::SealedSegment>& entry) {
-        const kv::SegmentHead head = kv::parse_segment(entry.second->view()).value();
+    static io::store::StoredInfo info_of(const std::pair<const exa::kv::SegmentKey, exa::kv::SealedSegment>& entry) {
+        const exa::kv::SegmentHead head = exa::kv::parse_segment(entry.second->view()).value();
         return {entry.first, head.tenant, head.stamp, static_cast<std::uint32_t>(entry.second->size()), head.kind};
     }
 
     mutable std::mutex mutex_;
     std::condition_variable changed_;
-    std::map<kv::SegmentKey, kv::SealedSegment> segments_;
-    std::vector<kv::SegmentKey> aging_;
+    std::map<exa::kv::SegmentKey, exa::kv::SealedSegment> segments_;
+    std::vector<exa::kv::SegmentKey> aging_;
     bool reads_held_ = false;
     bool writes_held_ = false;
     std::size_t puts_ = 0;
@@ -196,15 +197,17 @@ class FakeDisk final : public io::SegmentStore {
 };
 
 // Others that have nothing.
-class FakeKvPeers : public KvPeers {
+class FakeKvPeers : public kv::KvPeers {
   public:
-    void load(std::vector<kv::SegmentKey>, std::vector<bool>, const kv::FetchTerms&, Sink sink) override { sink({}); }
-    void handle_stored(const kv::SegmentHead&, kv::SealedSegment) override {}
-    void recover(const kv::SegmentKey&) override {}
-    void move(PeerId, std::vector<kv::SegmentKey>, Moved) override {}
+    void load(std::vector<exa::kv::SegmentKey>, std::vector<bool>, const exa::kv::FetchTerms&, Sink sink) override {
+        sink({});
+    }
+    void handle_stored(const exa::kv::SegmentHead&, exa::kv::SealedSegment) override {}
+    void recover(const exa::kv::SegmentKey&) override {}
+    void move(PeerId, std::vector<exa::kv::SegmentKey>, Moved) override {}
     bool has_others() const override { return false; }
-    void find(std::vector<kv::KnownValue>, Found) override {}
-    void fetch(const kv::Item&, std::vector<PeerId>, Fetched) override {}
+    void find(std::vector<exa::kv::KnownValue>, Found) override {}
+    void fetch(const exa::kv::Item&, std::vector<PeerId>, Fetched) override {}
     node::KvReplicatorStatus status() const override { return {}; }
 };
 
@@ -213,8 +216,8 @@ class Basket {
   public:
     explicit Basket(std::size_t enough = SIZE_MAX) : enough_(enough) {}
 
-    KvSink sink() {
-        return [this](kv::SealedSegment segment) {
+    kv::KvSink sink() {
+        return [this](exa::kv::SealedSegment segment) {
             if (!segment) {
                 done_.set_value();
                 return false;
@@ -229,18 +232,18 @@ class Basket {
     std::vector<int> wait() {
         done_.get_future().get();
         std::vector<int> bytes;
-        for (const auto& segment : brought_) bytes.push_back(kv::payload_of(segment->view()).front());
+        for (const auto& segment : brought_) bytes.push_back(exa::kv::payload_of(segment->view()).front());
         return bytes;
     }
 
   private:
     const std::size_t enough_;
-    std::vector<kv::SealedSegment> brought_;
+    std::vector<exa::kv::SealedSegment> brought_;
     std::promise<void> done_;
 };
 
-inline std::vector<kv::SegmentKey> keys_of(std::initializer_list<std::uint8_t> numbers) {
-    std::vector<kv::SegmentKey> keys;
+inline std::vector<exa::kv::SegmentKey> keys_of(std::initializer_list<std::uint8_t> numbers) {
+    std::vector<exa::kv::SegmentKey> keys;
     for (const std::uint8_t n : numbers) keys.push_back(key_of(n));
     return keys;
 }

@@ -10,28 +10,31 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::kv;
 using namespace exa::app::test;
 
 namespace {
 
 class FakeValues final : public KvValues {
   public:
-    std::optional<kv::Item> find(const kv::SegmentKey& key) const override {
+    std::optional<exa::kv::Item> find(const exa::kv::SegmentKey& key) const override {
         const auto found = items.find(key);
         return found == items.end() ? std::nullopt : std::optional(found->second);
     }
-    kv::SealedSegment get(const kv::SegmentKey& key) override { return items.contains(key) ? segment : nullptr; }
-    void handle_acked(const kv::Item&) override {}
+    exa::kv::SealedSegment get(const exa::kv::SegmentKey& key) override {
+        return items.contains(key) ? segment : nullptr;
+    }
+    void handle_acked(const exa::kv::Item&) override {}
     void observe(std::uint64_t) override {}
     KvValuesStats stats() const override { return {}; }
 
-    std::map<kv::SegmentKey, kv::Item> items;
-    kv::SealedSegment segment;
+    std::map<exa::kv::SegmentKey, exa::kv::Item> items;
+    exa::kv::SealedSegment segment;
 };
 
-kv::SealedSegment value_of(std::uint8_t n, std::uint64_t stamp) {
+exa::kv::SealedSegment value_of(std::uint8_t n, std::uint64_t stamp) {
     auto [head, buffer] = segment_of(n);
-    head.kind = kv::SegmentKind::value;
+    head.kind = exa::kv::SegmentKind::value;
     head.stamp = stamp;
     sealer.seal(head, *buffer);
     return buffer;

@@ -5,7 +5,7 @@
 #include <memory>
 
 using namespace exa;
-using app::KvMemory;
+using app::kv::KvMemory;
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include "unit/app/kv/fakes.h"
 
 using namespace exa;
-using app::KvScopes;
+using app::kv::KvScopes;
 using app::test::crypto;
 
 BOOST_AUTO_TEST_SUITE(kv_scopes)

@@ -6,11 +6,12 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::kv;
 using namespace exa::app::test;
 
 namespace {
 
-std::unique_ptr<KvService> make_service(std::unique_ptr<io::SegmentStore> disk) {
+std::unique_ptr<KvService> make_service(std::unique_ptr<io::store::SegmentStore> disk) {
     return std::make_unique<KvService>(KvServiceConfig{}, sealer, std::move(disk), [] { return WallTime{}; });
 }
 

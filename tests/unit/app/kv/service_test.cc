@@ -13,6 +13,7 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::kv;
 using namespace exa::app::test;
 
 namespace {
@@ -46,12 +47,12 @@ struct Fixture {
     std::unique_ptr<KvService> service;
 };
 
-constexpr std::size_t sealed_bytes = kv::segment_header_size + 100;
+constexpr std::size_t sealed_bytes = exa::kv::segment_header_size + 100;
 
 // Others that have some segments, and say so on the caller's thread.
 class FakePeers final : public FakeKvPeers {
   public:
-    void load(std::vector<kv::SegmentKey> chain, std::vector<bool> held, const kv::FetchTerms& terms,
+    void load(std::vector<exa::kv::SegmentKey> chain, std::vector<bool> held, const exa::kv::FetchTerms& terms,
               Sink sink) override {
         asked_on = terms;
         asked.push_back(chain);
@@ -64,17 +65,19 @@ class FakePeers final : public FakeKvPeers {
         }
         sink({place, nullptr});
     }
-    void handle_stored(const kv::SegmentHead& head, kv::SealedSegment) override { stored.push_back(head.key); }
-    void recover(const kv::SegmentKey& key) override { recovered.push_back(key); }
+    void handle_stored(const exa::kv::SegmentHead& head, exa::kv::SealedSegment) override {
+        stored.push_back(head.key);
+    }
+    void recover(const exa::kv::SegmentKey& key) override { recovered.push_back(key); }
     node::KvReplicatorStatus status() const override { return {.converged = true, .handed_over = true}; }
 
     std::set<int> have;
     std::set<int> cold;  // of these, what is read from the cold tier
-    kv::FetchTerms asked_on;
-    std::vector<std::vector<kv::SegmentKey>> asked;
+    exa::kv::FetchTerms asked_on;
+    std::vector<std::vector<exa::kv::SegmentKey>> asked;
     std::vector<std::vector<bool>> holdings;
-    std::vector<kv::SegmentKey> stored;
-    std::vector<kv::SegmentKey> recovered;
+    std::vector<exa::kv::SegmentKey> stored;
+    std::vector<exa::kv::SegmentKey> recovered;
 };
 
 }  // namespace
@@ -130,12 +133,12 @@ BOOST_AUTO_TEST_CASE(no_two_sealings_share_a_nonce) {
     for (std::uint8_t n = 1; n <= 3; ++n) {
         f.offer(n);
         f.disk->wait_for_puts(n);
-        nonces.insert(kv::parse_segment(f.disk->get({}, key_of(n))->view()).value().nonce);
+        nonces.insert(exa::kv::parse_segment(f.disk->get({}, key_of(n))->view()).value().nonce);
     }
     for (int twice = 0; twice < 2; ++twice) {
         auto [head, buffer] = segment_of(4);
         f.service->put(head, std::move(buffer));
-        nonces.insert(kv::parse_segment(f.disk->get({}, key_of(4))->view()).value().nonce);
+        nonces.insert(exa::kv::parse_segment(f.disk->get({}, key_of(4))->view()).value().nonce);
     }
     BOOST_TEST(nonces.size() == 6U);
 }
@@ -242,7 +245,7 @@ BOOST_AUTO_TEST_CASE(what_is_bad_on_the_disk_is_to_be_recovered_whoever_finds_it
     f.keep({1});
     f.disk->keep(rotten(2));
     f.disk->keep(rotten(3));
-    const io::ScrubReport report = f.service->scrub(std::nullopt, 10);
+    const io::store::ScrubReport report = f.service->scrub(std::nullopt, 10);
     BOOST_TEST(report.checked == 3U);
     BOOST_TEST(report.lost == keys_of({2, 3}));
     BOOST_TEST(peers.recovered == keys_of({2, 3}));
@@ -253,8 +256,8 @@ BOOST_AUTO_TEST_CASE(what_is_bad_on_the_disk_is_to_be_recovered_whoever_finds_it
     peers.recovered.clear();
     f.disk->keep(rotten(4));
     for (const std::uint8_t n : std::initializer_list<std::uint8_t>{1, 4, 5}) {
-        std::promise<kv::SealedSegment> got;
-        f.service->fetch(key_of(n), [&](kv::SealedSegment segment) { got.set_value(std::move(segment)); });
+        std::promise<exa::kv::SealedSegment> got;
+        f.service->fetch(key_of(n), [&](exa::kv::SealedSegment segment) { got.set_value(std::move(segment)); });
         BOOST_TEST((got.get_future().get() != nullptr) == (n == 1));
     }
     BOOST_TEST(peers.recovered == keys_of({4}));
@@ -281,15 +284,15 @@ BOOST_AUTO_TEST_CASE(what_ages_on_the_disk_goes_to_the_cold_tier_and_peers_can_f
     NullLog log;
     auto owned = std::make_unique<FakeDisk>();
     FakeDisk& disk = *owned;
-    const io::ColdClock clock{[] { return io::SystemClock().now(); }, [] { return WallTime{}; }};
-    io::ColdConfig config;
+    const io::cold::ColdClock clock{[] { return io::clock::SystemClock().now(); }, [] { return WallTime{}; }};
+    io::cold::ColdConfig config;
     config.write_pause = std::chrono::milliseconds{1};
     KvService service(
         {}, sealer, std::move(owned), [] { return WallTime{}; },
-        std::make_unique<io::ColdStore>(config, PeerId{1}, io::cold_files(directory), sealer, clock, log));
+        std::make_unique<io::cold::ColdStore>(config, PeerId{1}, io::cold::cold_files(directory), sealer, clock, log));
     const auto fetch = [&](std::uint8_t n) {
-        std::promise<kv::SealedSegment> promise;
-        service.fetch(key_of(n), [&](kv::SealedSegment segment) { promise.set_value(std::move(segment)); });
+        std::promise<exa::kv::SealedSegment> promise;
+        service.fetch(key_of(n), [&](exa::kv::SealedSegment segment) { promise.set_value(std::move(segment)); });
         return promise.get_future().get() != nullptr;
     };
     for (std::uint8_t n = 1; n <= 2; ++n) {
@@ -321,7 +324,7 @@ BOOST_AUTO_TEST_CASE(what_others_read_from_the_cold_tier_and_what_was_read_here_
     peers.cold = {2, 3};
     f.service->set_peers(peers);
     Basket basket;
-    const kv::FetchTerms terms{TimePoint{std::chrono::seconds{7}}, std::chrono::milliseconds{5}};
+    const exa::kv::FetchTerms terms{TimePoint{std::chrono::seconds{7}}, std::chrono::milliseconds{5}};
     f.service->load(keys_of({1, 2, 3}), basket.sink(), terms);
     BOOST_TEST(basket.wait().size() == 3U);
     BOOST_TEST(peers.asked_on.deadline == terms.deadline);

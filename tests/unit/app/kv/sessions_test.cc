@@ -7,6 +7,7 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::kv;
 using namespace exa::app::test;
 
 namespace {
@@ -14,8 +15,8 @@ namespace {
 constexpr ReplicaId here{PeerId{1}, {}, 0};
 constexpr ReplicaId there{PeerId{1}, {}, 1};
 
-std::vector<kv::SegmentKey> keys(std::initializer_list<std::uint8_t> numbers) {
-    std::vector<kv::SegmentKey> all;
+std::vector<exa::kv::SegmentKey> keys(std::initializer_list<std::uint8_t> numbers) {
+    std::vector<exa::kv::SegmentKey> all;
     for (const std::uint8_t number : numbers) all.push_back(key_of(number));
     return all;
 }
@@ -23,7 +24,7 @@ std::vector<kv::SegmentKey> keys(std::initializer_list<std::uint8_t> numbers) {
 // A request whose prompt and answer fill these segments.
 void answer(KvSessions& sessions, ReplicaId replica, std::uint64_t session,
             std::initializer_list<std::uint8_t> numbers) {
-    kv::SegmentKey parent = key_of(99);
+    exa::kv::SegmentKey parent = key_of(99);
     for (const std::uint8_t number : numbers) {
         sessions.note(replica, session, key_of(number), parent);
         parent = key_of(number);

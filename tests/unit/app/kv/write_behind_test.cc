@@ -10,24 +10,25 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::kv;
 using namespace exa::app::test;
 
 namespace {
 
-constexpr std::size_t sealed_bytes = kv::segment_header_size + 100;
+constexpr std::size_t sealed_bytes = exa::kv::segment_header_size + 100;
 
 class HearingPeers final : public FakeKvPeers {
   public:
-    void handle_stored(const kv::SegmentHead& head, kv::SealedSegment) override {
+    void handle_stored(const exa::kv::SegmentHead& head, exa::kv::SealedSegment) override {
         const std::lock_guard lock(mutex);
         stored.push_back(head.key);
     }
     std::mutex mutex;
-    std::vector<kv::SegmentKey> stored;
+    std::vector<exa::kv::SegmentKey> stored;
 };
 
 struct Fixture {
-    explicit Fixture(std::uint64_t queue_bytes_max = 1 << 20, io::SegmentStore* store = nullptr)
+    explicit Fixture(std::uint64_t queue_bytes_max = 1 << 20, io::store::SegmentStore* store = nullptr)
         : writer(queue_bytes_max, sealer, memory, store, [] { return WallTime{}; }, counters) {}
 
     void offer(std::uint8_t n) {
@@ -36,7 +37,7 @@ struct Fixture {
     }
     void keep(std::uint8_t n) {
         const auto segment = sealed(n);
-        writer.keep(kv::parse_segment(segment->view()).value(), segment);
+        writer.keep(exa::kv::parse_segment(segment->view()).value(), segment);
     }
 
     KvCounters counters;

@@ -11,6 +11,7 @@
 BOOST_AUTO_TEST_SUITE(reply)
 
 using namespace exa::app;
+using namespace exa::app::replica;
 using namespace exa;
 
 namespace {

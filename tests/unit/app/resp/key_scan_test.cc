@@ -9,23 +9,25 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::resp;
+using namespace exa::app::shared;
 using namespace exa::app::test;
 
 namespace {
 
 struct Fixture : RespPartsFixture {
-    explicit Fixture(io::SegmentStore* disk = nullptr)
+    explicit Fixture(io::store::SegmentStore* disk = nullptr)
         : RespPartsFixture(disk), versions(deps, cache, guard, counters), scan(deps, cache, versions) {}
 
     // Every key by pages of so many; none comes twice.
     std::set<std::string> all(std::uint32_t count, const std::string& pattern = {}, std::uint64_t tag = 3) {
         std::set<std::string> found;
-        resp::Operation operation;
-        operation.verb = resp::Verb::scan;
+        exa::resp::Operation operation;
+        operation.verb = exa::resp::Verb::scan;
         operation.count = count;
         operation.pattern = pattern;
         do {
-            const resp::Outcome page = scan.scan(operation, tag);
+            const exa::resp::Outcome page = scan.scan(operation, tag);
             for (const std::string& key : page.keys) BOOST_TEST(found.insert(key).second, key);
             operation.cursor = page.cursor;
         } while (operation.cursor != 0);
@@ -70,10 +72,10 @@ BOOST_AUTO_TEST_CASE(a_value_and_its_twin_are_in_one_page) {
     FakeDisk disk;
     Fixture f(&disk);
     for (const char* key : {"chunk@kv_bytes", "chunk@metadata"}) disk.keep(f.sealed_parts(key, {"v"}, 5).front());
-    resp::Operation operation;
+    exa::resp::Operation operation;
     operation.count = 1;
     for (operation.cursor = 0;;) {
-        const resp::Outcome page = f.scan.scan(operation, 3);
+        const exa::resp::Outcome page = f.scan.scan(operation, 3);
         BOOST_TEST((page.keys.empty() || page.keys.size() == 2), page.keys.size());
         operation.cursor = page.cursor;
         if (operation.cursor == 0) break;

@@ -16,8 +16,10 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::kv;
+using namespace exa::app::resp;
 using namespace exa::app::test;
-using resp::Verb;
+using exa::resp::Verb;
 
 namespace {
 
@@ -38,13 +40,13 @@ struct Fixture {
                                                                    .wall = [this] { return WallTime{now_us}; }});
     }
 
-    resp::Outcome run(resp::Operation operation) {
-        std::promise<resp::Outcome> answer;
-        keyspace->run(std::move(operation), [&](resp::Outcome outcome) { answer.set_value(std::move(outcome)); });
+    exa::resp::Outcome run(exa::resp::Operation operation) {
+        std::promise<exa::resp::Outcome> answer;
+        keyspace->run(std::move(operation), [&](exa::resp::Outcome outcome) { answer.set_value(std::move(outcome)); });
         return answer.get_future().get();
     }
-    resp::Operation operation(Verb verb, std::vector<std::string> keys, const std::string& tenant = "") {
-        resp::Operation some;
+    exa::resp::Operation operation(Verb verb, std::vector<std::string> keys, const std::string& tenant = "") {
+        exa::resp::Operation some;
         some.verb = verb;
         some.tenant = tenant;
         some.keys = std::move(keys);
@@ -57,7 +59,7 @@ struct Fixture {
     }
     // As a connection reads a large value: in the pieces that the keyspace wants.
     bool set_large(const std::string& key, const std::string& value) {
-        resp::Request so_far;
+        exa::resp::Request so_far;
         so_far.arguments = {"SET", key, ""};
         for (std::size_t at = 0; at < value.size();) {
             auto body = keyspace->make_body("", so_far, value.size() - at);
@@ -75,7 +77,7 @@ struct Fixture {
         const auto outcome = run(operation(Verb::get, {key}, tenant));
         if (!outcome.values.at(0)) return "(none)";
         std::string text;
-        for (const resp::Piece& piece : outcome.values[0]->pieces) text += as_text(piece.bytes);
+        for (const exa::resp::Piece& piece : outcome.values[0]->pieces) text += as_text(piece.bytes);
         return text;
     }
     std::int64_t number(Verb verb, std::vector<std::string> keys) {
@@ -97,14 +99,14 @@ class OtherPeer final : public FakeKvPeers {
     }
 
     bool has_others() const override { return is_in_reach; }
-    void find(std::vector<kv::KnownValue> values, Found done) override {
+    void find(std::vector<exa::kv::KnownValue> values, Found done) override {
         ++searches;
         start([this, values = std::move(values), done = std::move(done)] {
-            kv::ValueSearch search(values, PeerId{1}, placement, [](PeerId) { return false; });
+            exa::kv::ValueSearch search(values, PeerId{1}, placement, [](PeerId) { return false; });
             while (const auto asks = search.next_ask()) {
-                std::vector<kv::Item> items;
+                std::vector<exa::kv::Item> items;
                 for (const std::uint32_t place : asks->places) {
-                    const kv::SegmentKey& key = search.key(place);
+                    const exa::kv::SegmentKey& key = search.key(place);
                     items.push_back(keyspace->find(key).value_or(disk.lookup({}, {&key, 1}).front()));
                 }
                 is_silent ? search.failed(*asks) : search.answered(*asks, items);
@@ -112,11 +114,12 @@ class OtherPeer final : public FakeKvPeers {
             done(search.verdicts());
         });
     }
-    void fetch(const kv::Item& item, std::vector<PeerId>, Fetched done) override {
+    void fetch(const exa::kv::Item& item, std::vector<PeerId>, Fetched done) override {
         ++fetches;
         start([this, key = item.key, done = std::move(done)] { done(bring(key)); });
     }
-    void load(std::vector<kv::SegmentKey> chain, std::vector<bool>, const kv::FetchTerms&, Sink sink) override {
+    void load(std::vector<exa::kv::SegmentKey> chain, std::vector<bool>, const exa::kv::FetchTerms&,
+              Sink sink) override {
         start([this, chain = std::move(chain), sink = std::move(sink)] {
             std::size_t place = 0;
             for (; place < chain.size(); ++place) {
@@ -128,7 +131,7 @@ class OtherPeer final : public FakeKvPeers {
             sink({place, nullptr});
         });
     }
-    void handle_stored(const kv::SegmentHead& head, kv::SealedSegment segment) override {
+    void handle_stored(const exa::kv::SegmentHead& head, exa::kv::SealedSegment segment) override {
         const std::lock_guard lock(mutex);
         told.emplace_back(head.key, head.stamp, sealer.verify(head.key, segment->view()).has_value());
     }
@@ -141,7 +144,7 @@ class OtherPeer final : public FakeKvPeers {
         const std::lock_guard lock(mutex);
         return std::exchange(threads, {});
     }
-    kv::SealedSegment bring(const kv::SegmentKey& key) {
+    exa::kv::SealedSegment bring(const exa::kv::SegmentKey& key) {
         auto segment = keyspace->get(key);
         return segment ? segment : disk.get({}, key);
     }
@@ -149,13 +152,13 @@ class OtherPeer final : public FakeKvPeers {
     FakeDisk disk;
     RespKeyspace* keyspace = nullptr;
     // Peer 2 owns everything, and peer 1, who asks, nothing.
-    const kv::Placement placement{{{PeerId{2}, 2, 1, true}}, 2};
+    const exa::kv::Placement placement{{{PeerId{2}, 2, 1, true}}, 2};
     bool is_in_reach = true;
     std::atomic<bool> is_silent = false;
     std::atomic<int> searches = 0;
     std::atomic<int> fetches = 0;
     std::mutex mutex;
-    std::vector<std::tuple<kv::SegmentKey, std::uint64_t, bool>> told;
+    std::vector<std::tuple<exa::kv::SegmentKey, std::uint64_t, bool>> told;
     std::vector<std::jthread> threads;  // as if of a mesh
 };
 
@@ -199,7 +202,7 @@ BOOST_FIXTURE_TEST_CASE(a_value_in_parts_is_brought_whole_or_not_at_all, Pair) {
     BOOST_TEST(mine.get("a") == value);
     other.restart();
     peer.keyspace = other.keyspace.get();
-    const auto part = std::ranges::min(peer.disk.list(std::nullopt, 10), {}, &io::StoredInfo::bytes).key;
+    const auto part = std::ranges::min(peer.disk.list(std::nullopt, 10), {}, &io::store::StoredInfo::bytes).key;
     peer.disk.erase(std::span(&part, 1));
     mine.restart({.writer_tag = 1});
     BOOST_TEST(mine.get("a") == "(none)");
@@ -268,7 +271,7 @@ BOOST_FIXTURE_TEST_CASE(removing_what_only_an_owner_has_leaves_a_tombstone_for_i
     BOOST_TEST_REQUIRE(peer.told.size() == 1u);
     const auto removal = disk.find(std::get<0>(peer.told[0]));
     BOOST_REQUIRE(removal.has_value());
-    BOOST_TEST(removal->kind == kv::SegmentKind::tombstone);
+    BOOST_TEST(removal->kind == exa::kv::SegmentKind::tombstone);
 }
 
 BOOST_FIXTURE_TEST_CASE(an_owner_that_says_nothing_is_a_miss_and_a_removal_leaves_a_tombstone_for_it, Pair) {
@@ -310,13 +313,13 @@ BOOST_AUTO_TEST_CASE(what_waits_for_the_disk_is_given_to_others_sealed_and_is_li
     fixture.set("a", "1");
     fixture.set("b", "2");
     fixture.number(Verb::remove, {"b"});
-    const Digest salt = kv::tenant_salt(crypto, secret, "");
-    const kv::SegmentKey a = resp_key(crypto, salt, "a"), b = resp_key(crypto, salt, "b");
-    BOOST_TEST(fixture.keyspace->find(a)->bytes > kv::segment_header_size);
+    const Digest salt = exa::kv::tenant_salt(crypto, secret, "");
+    const exa::kv::SegmentKey a = resp_key(crypto, salt, "a"), b = resp_key(crypto, salt, "b");
+    BOOST_TEST(fixture.keyspace->find(a)->bytes > exa::kv::segment_header_size);
     BOOST_TEST(fixture.keyspace->find(b)->bytes == 0u);
     BOOST_TEST(!fixture.keyspace->find(key_of(1)).has_value());
     BOOST_TEST(sealer.verify(a, fixture.keyspace->get(a)->view()).value().stamp == fixture.keyspace->find(a)->stamp);
-    BOOST_TEST(sealer.verify(b, fixture.keyspace->get(b)->view()).value().kind == kv::SegmentKind::tombstone);
+    BOOST_TEST(sealer.verify(b, fixture.keyspace->get(b)->view()).value().kind == exa::kv::SegmentKind::tombstone);
     BOOST_TEST(fixture.keyspace->get(key_of(1)) == nullptr);
     BOOST_TEST(fixture.run(fixture.operation(Verb::scan, {})).keys == std::vector<std::string>{"a"});
     auto none = fixture.operation(Verb::scan, {});
@@ -387,7 +390,7 @@ BOOST_AUTO_TEST_CASE(large_values_come_in_parts_and_come_back_whole_or_not_at_al
     // One part goes, as an eviction takes it.
     const auto infos = disk.list(std::nullopt, 10);
     BOOST_TEST_REQUIRE(infos.size() == 3u);
-    const auto part = std::ranges::min(infos, {}, &io::StoredInfo::bytes).key;
+    const auto part = std::ranges::min(infos, {}, &io::store::StoredInfo::bytes).key;
     disk.erase(std::span(&part, 1));
     BOOST_TEST(fixture.get("a") == "(none)");
 }
@@ -415,7 +418,7 @@ BOOST_AUTO_TEST_CASE(a_set_waits_when_too_much_waits_for_the_disk) {
     for (int i = 0; i < 4; ++i) {
         auto some = fixture.operation(Verb::set, {std::to_string(i)});
         some.value = std::string(100'000, 'x');
-        fixture.keyspace->run(std::move(some), [&](resp::Outcome) { ++answered; });
+        fixture.keyspace->run(std::move(some), [&](exa::resp::Outcome) { ++answered; });
     }
     BOOST_TEST(answered == 1);
     BOOST_TEST(fixture.get("3").size() == 100'000u);
@@ -492,7 +495,7 @@ BOOST_AUTO_TEST_CASE(scanning_finds_every_stored_key_once) {
     fixture.number(Verb::remove, {"key 3"});
     fixture.restart();
     std::multiset<std::string> found;
-    resp::Outcome outcome;
+    exa::resp::Outcome outcome;
     do {
         auto some = fixture.operation(Verb::scan, {});
         some.cursor = outcome.cursor;

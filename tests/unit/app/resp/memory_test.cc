@@ -6,6 +6,7 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::resp;
 using namespace exa::app::test;
 
 namespace {
@@ -13,8 +14,8 @@ namespace {
 RespVersion version_of(std::uint8_t n, std::uint64_t stamp, std::size_t parts = 1) {
     RespVersion version;
     for (std::size_t i = 0; i < parts; ++i) {
-        version.parts.push_back(std::make_shared<kv::SegmentBuffer>(1000));
-        kv::SegmentKey key = key_of(n);
+        version.parts.push_back(std::make_shared<exa::kv::SegmentBuffer>(1000));
+        exa::kv::SegmentKey key = key_of(n);
         key.bytes[31] = static_cast<std::uint8_t>(i);
         version.keys.push_back(key);
     }
@@ -71,7 +72,7 @@ BOOST_AUTO_TEST_CASE(parts_are_found_by_their_own_keys) {
     memory.enter(key_of(1), version_of(1, 1, 3), false, false);
     memory.enter(key_of(2), version_of(2, 1, 2), false, false);
     std::size_t part = 0;
-    kv::SegmentKey third = key_of(1);
+    exa::kv::SegmentKey third = key_of(1);
     third.bytes[31] = 2;
     BOOST_TEST(memory.find_part(third, part) == &memory.find(key_of(1))->version);
     BOOST_TEST(part == 2u);

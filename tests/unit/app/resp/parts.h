@@ -24,93 +24,95 @@ namespace exa::app::test {
 class AskedPeers final : public FakeKvPeers {
   public:
     bool has_others() const override { return true; }
-    void find(std::vector<kv::KnownValue> values, Found done) override {
+    void find(std::vector<exa::kv::KnownValue> values, Found done) override {
         asked = std::move(values);
         found = std::move(done);
     }
-    void fetch(const kv::Item& item, std::vector<PeerId>, Fetched done) override {
+    void fetch(const exa::kv::Item& item, std::vector<PeerId>, Fetched done) override {
         fetched_item = item;
         fetched = std::move(done);
     }
-    void load(std::vector<kv::SegmentKey> chain, std::vector<bool>, const kv::FetchTerms&, Sink sink) override {
+    void load(std::vector<exa::kv::SegmentKey> chain, std::vector<bool>, const exa::kv::FetchTerms&,
+              Sink sink) override {
         chain_asked = std::move(chain);
         chain_sink = std::move(sink);
     }
-    void handle_stored(const kv::SegmentHead& head, kv::SealedSegment segment) override {
+    void handle_stored(const exa::kv::SegmentHead& head, exa::kv::SealedSegment segment) override {
         const std::lock_guard lock(mutex_);
         offered_.emplace_back(head.key, sealer.verify(head.key, segment->view()).has_value());
     }
     // Keys, and whether they came sealed.
-    std::vector<std::pair<kv::SegmentKey, bool>> offered() const {
+    std::vector<std::pair<exa::kv::SegmentKey, bool>> offered() const {
         const std::lock_guard lock(mutex_);
         return offered_;
     }
 
-    std::vector<kv::KnownValue> asked;
+    std::vector<exa::kv::KnownValue> asked;
     Found found;
-    kv::Item fetched_item;
+    exa::kv::Item fetched_item;
     Fetched fetched;
-    std::vector<kv::SegmentKey> chain_asked;
+    std::vector<exa::kv::SegmentKey> chain_asked;
     Sink chain_sink;
 
   private:
     mutable std::mutex mutex_;
-    std::vector<std::pair<kv::SegmentKey, bool>> offered_;
+    std::vector<std::pair<exa::kv::SegmentKey, bool>> offered_;
 };
 
-inline kv::SegmentKey user_key_of(const std::string& user_key) {
-    return resp_key(crypto, Digest{}, user_key);
+inline exa::kv::SegmentKey user_key_of(const std::string& user_key) {
+    return resp::resp_key(crypto, Digest{}, user_key);
 }
 
 struct RespPartsFixture {
-    explicit RespPartsFixture(io::SegmentStore* disk = nullptr, KvPeers* peers = nullptr,
+    explicit RespPartsFixture(io::store::SegmentStore* disk = nullptr, kv::KvPeers* peers = nullptr,
                               std::uint64_t memory_bytes = 1 << 20)
         : deps{crypto, secret, sealer, disk, peers, [this] { return WallTime{now_us}; }},
           cache({memory_bytes, 2 * memory_bytes, 1}, deps, counters) {}
 
     // Without a stamp and keys, as RespValueCache::write() takes it.
-    RespVersion version(const std::string& user_key, const std::vector<std::string>& parts,
-                        std::int64_t expires_ms = 0) {
-        RespVersion made;
+    resp::RespVersion version(const std::string& user_key, const std::vector<std::string>& parts,
+                              std::int64_t expires_ms = 0) {
+        resp::RespVersion made;
         made.tag = 3;
         made.expires_ms = expires_ms;
         made.sealing = std::make_shared<std::once_flag>();
         std::uint64_t bytes = 0;
         for (std::size_t i = 0; i < parts.size(); ++i) {
-            const std::size_t before = kv::segment_header_size + (i == 0 ? resp_head_size(user_key.size()) : 0);
+            const std::size_t before =
+                exa::kv::segment_header_size + (i == 0 ? resp::resp_head_size(user_key.size()) : 0);
             made.parts.push_back(cache.make_buffer(before + parts[i].size()));
             std::ranges::copy(as_bytes(parts[i]), made.parts[i]->bytes().subspan(before).begin());
             bytes += parts[i].size();
             made.bytes += made.parts[i]->size();
         }
-        write_resp_head({user_key, static_cast<std::uint32_t>(parts.size()), bytes, expires_ms, {}},
-                        made.parts[0]->bytes().subspan(kv::segment_header_size));
+        resp::write_resp_head({user_key, static_cast<std::uint32_t>(parts.size()), bytes, expires_ms, {}},
+                              made.parts[0]->bytes().subspan(exa::kv::segment_header_size));
         return made;
     }
-    RespVersion write(const std::string& user_key, const std::string& text, std::int64_t expires_ms = 0) {
+    resp::RespVersion write(const std::string& user_key, const std::string& text, std::int64_t expires_ms = 0) {
         return cache.write(user_key_of(user_key), version(user_key, {text}, expires_ms), 0);
     }
     // Sealed, as a disk or a peer has it, part by part.
-    std::vector<kv::SealedSegment> sealed_parts(const std::string& user_key, const std::vector<std::string>& parts,
-                                                std::uint64_t stamp) {
-        RespVersion made = version(user_key, parts);
+    std::vector<exa::kv::SealedSegment> sealed_parts(const std::string& user_key, const std::vector<std::string>& parts,
+                                                     std::uint64_t stamp) {
+        resp::RespVersion made = version(user_key, parts);
         made.stamp = stamp;
         for (std::uint32_t i = 0; i < parts.size(); ++i)
-            made.keys.push_back(resp_part_key(crypto, user_key_of(user_key), stamp, i));
-        seal_resp(made, sealer);
+            made.keys.push_back(resp::resp_part_key(crypto, user_key_of(user_key), stamp, i));
+        resp::seal_resp(made, sealer);
         return {made.parts.begin(), made.parts.end()};
     }
 
     std::atomic<std::int64_t> now_us = 1'800'000'000'000'000;
-    RespDeps deps;
-    RespCounters counters;
-    RespValueCache cache;
+    resp::RespDeps deps;
+    resp::RespCounters counters;
+    resp::RespValueCache cache;
 };
 
-inline std::string text_of(const std::optional<resp::Value>& value) {
+inline std::string text_of(const std::optional<exa::resp::Value>& value) {
     if (!value) return "(none)";
     std::string text;
-    for (const resp::Piece& piece : value->pieces) text += as_text(piece.bytes);
+    for (const exa::resp::Piece& piece : value->pieces) text += as_text(piece.bytes);
     return text;
 }
 

@@ -9,12 +9,15 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::kv;
+using namespace exa::app::resp;
+using namespace exa::app::shared;
 using namespace exa::app::test;
 
 namespace {
 
 struct Fixture : RespPartsFixture {
-    explicit Fixture(io::SegmentStore* disk = nullptr, KvPeers* peers = nullptr)
+    explicit Fixture(io::store::SegmentStore* disk = nullptr, KvPeers* peers = nullptr)
         : RespPartsFixture(disk, peers, 64 << 20),
           versions(deps, cache, guard, counters),
           workers(disk == nullptr ? 0 : 1),
@@ -26,15 +29,16 @@ struct Fixture : RespPartsFixture {
         return keys;
     }
     // The answer comes when what is asked of others has come.
-    std::future<resp::Outcome> get(const std::vector<std::string>& user_keys) {
-        auto answer = std::make_shared<std::promise<resp::Outcome>>();
-        reader.get(keys_of(user_keys), [answer](resp::Outcome outcome) { answer->set_value(std::move(outcome)); });
+    std::future<exa::resp::Outcome> get(const std::vector<std::string>& user_keys) {
+        auto answer = std::make_shared<std::promise<exa::resp::Outcome>>();
+        reader.get(keys_of(user_keys), [answer](exa::resp::Outcome outcome) { answer->set_value(std::move(outcome)); });
         return answer->get_future();
     }
     std::string text(const std::string& user_key) { return text_of(get({user_key}).get().values.at(0)); }
-    std::future<resp::Outcome> length(const std::string& user_key) {
-        auto answer = std::make_shared<std::promise<resp::Outcome>>();
-        reader.length(keys_of({user_key}), [answer](resp::Outcome outcome) { answer->set_value(std::move(outcome)); });
+    std::future<exa::resp::Outcome> length(const std::string& user_key) {
+        auto answer = std::make_shared<std::promise<exa::resp::Outcome>>();
+        reader.length(keys_of({user_key}),
+                      [answer](exa::resp::Outcome outcome) { answer->set_value(std::move(outcome)); });
         return answer->get_future();
     }
 
@@ -47,8 +51,8 @@ struct Fixture : RespPartsFixture {
 // What a part holds that is not the last one.
 const std::string full(resp_part_bytes_max, 'x');
 
-kv::ValueVerdict with_peer(std::uint64_t stamp, std::uint32_t bytes = 0) {
-    kv::ValueVerdict verdict;
+exa::kv::ValueVerdict with_peer(std::uint64_t stamp, std::uint32_t bytes = 0) {
+    exa::kv::ValueVerdict verdict;
     verdict.stamp = stamp;
     verdict.is_sure = true;
     verdict.holders = {PeerId{2}};
@@ -56,7 +60,7 @@ kv::ValueVerdict with_peer(std::uint64_t stamp, std::uint32_t bytes = 0) {
     return verdict;
 }
 
-bool is_ready(const std::future<resp::Outcome>& answer) {
+bool is_ready(const std::future<exa::resp::Outcome>& answer) {
     return answer.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
 }
 
@@ -109,10 +113,10 @@ BOOST_AUTO_TEST_CASE(values_from_memory_disk_and_peers_are_one_answer) {
     const auto written = f.write("memory", "1");
     disk.keep(f.sealed_parts("disk", {"2"}, 5).front());
     auto answer = f.get({"memory", "disk", "peer", "none"});
-    kv::ValueVerdict here;
+    exa::kv::ValueVerdict here;
     here.is_local = here.is_sure = true;
     here.stamp = written.stamp;
-    kv::ValueVerdict stored = here;
+    exa::kv::ValueVerdict stored = here;
     stored.stamp = 5;
     peers.found({here, stored, with_peer(9), {}});
     BOOST_TEST(peers.fetched_item.stamp == 9u);

@@ -7,6 +7,7 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::resp;
 using namespace exa::app::test;
 
 BOOST_AUTO_TEST_SUITE(resp_value_cache)
@@ -89,7 +90,7 @@ BOOST_AUTO_TEST_CASE(what_was_read_does_not_replace_what_was_written_meanwhile) 
 BOOST_AUTO_TEST_CASE(a_later_version_elsewhere_drops_the_one_in_memory) {
     RespPartsFixture f;
     const auto written = f.write("a", "1");
-    kv::ValueVerdict verdict;
+    exa::kv::ValueVerdict verdict;
     verdict.stamp = written.stamp;
     f.cache.apply(user_key_of("a"), verdict);
     BOOST_TEST(f.cache.find_item(user_key_of("a")).has_value());
@@ -102,10 +103,10 @@ BOOST_AUTO_TEST_CASE(a_later_version_elsewhere_drops_the_one_in_memory) {
 BOOST_AUTO_TEST_CASE(the_later_of_disk_and_memory_is_known) {
     RespPartsFixture f;
     const auto written = f.write("a", "1");
-    const kv::SegmentKey key = user_key_of("a");
+    const exa::kv::SegmentKey key = user_key_of("a");
     const auto older = f.cache.known({{key, written.stamp - 1, 500}, true});
     BOOST_TEST(older.item.stamp == written.stamp);
-    const kv::KnownValue later{{key, written.stamp + 1, 500}, true};
+    const exa::kv::KnownValue later{{key, written.stamp + 1, 500}, true};
     BOOST_TEST(f.cache.known(later) == later);
     BOOST_TEST(!f.cache.find_item(key).has_value());
 }
@@ -115,7 +116,7 @@ BOOST_AUTO_TEST_CASE(own_keys_are_listed_for_their_tenant_until_owners_have_them
     FakeKvPeers peers;
     RespPartsFixture f(&disk, &peers);
     const auto written = f.write("a", "1");
-    kv::SegmentKey last;
+    exa::kv::SegmentKey last;
     last.bytes.fill(0xff);
     BOOST_TEST(f.cache.list_own(3, {}, last) == std::vector{user_key_of("a")});
     BOOST_TEST(f.cache.list_own(4, {}, last).empty());

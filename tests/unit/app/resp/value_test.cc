@@ -8,10 +8,11 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::resp;
 
 namespace {
 
-const io::OpenSslCrypto crypto;
+const io::crypto::OpenSslCrypto crypto;
 
 Bytes payload_of(const RespValueHead& head, std::string_view data) {
     Bytes payload(resp_head_size(head.key.size()));
@@ -44,21 +45,22 @@ BOOST_AUTO_TEST_CASE(bytes_and_keys_are_the_form_on_the_disk) {
     const auto digest = [](const std::string& domain, const std::string& text) {
         return to_hex(crypto.sha256(as_bytes(domain + std::string(32, '\0') + text)));
     };
-    const kv::SegmentKey first = resp_key(crypto, Digest{}, "kmetadata");
-    BOOST_TEST(kv::to_string(first) == digest("exaserve resp stem 1", "k").substr(0, 16) +
-                                           digest("exaserve resp value 1", "kmetadata").substr(16));
+    const exa::kv::SegmentKey first = resp_key(crypto, Digest{}, "kmetadata");
+    BOOST_TEST(exa::kv::to_string(first) == digest("exaserve resp stem 1", "k").substr(0, 16) +
+                                                digest("exaserve resp value 1", "kmetadata").substr(16));
 }
 
 BOOST_AUTO_TEST_CASE(twins_and_parts_have_one_place_and_keys_of_their_own) {
-    const kv::SegmentKey bytes = resp_key(crypto, Digest{}, "model@1@0@abc@halfkv_bytes");
-    const kv::SegmentKey metadata = resp_key(crypto, Digest{}, "model@1@0@abc@halfmetadata");
+    const exa::kv::SegmentKey bytes = resp_key(crypto, Digest{}, "model@1@0@abc@halfkv_bytes");
+    const exa::kv::SegmentKey metadata = resp_key(crypto, Digest{}, "model@1@0@abc@halfmetadata");
     BOOST_TEST(bytes != metadata);
-    BOOST_TEST(kv::placement(bytes) == kv::placement(metadata));
-    BOOST_TEST(kv::placement(bytes) != kv::placement(resp_key(crypto, Digest{}, "model@1@0@abd@halfkv_bytes")));
-    std::set<kv::SegmentKey> parts;
+    BOOST_TEST(exa::kv::placement(bytes) == exa::kv::placement(metadata));
+    BOOST_TEST(exa::kv::placement(bytes) !=
+               exa::kv::placement(resp_key(crypto, Digest{}, "model@1@0@abd@halfkv_bytes")));
+    std::set<exa::kv::SegmentKey> parts;
     for (std::uint32_t part = 0; part < 64; ++part) {
-        const kv::SegmentKey key = resp_part_key(crypto, bytes, 7, part);
-        BOOST_TEST(kv::placement(key) == kv::placement(bytes));
+        const exa::kv::SegmentKey key = resp_part_key(crypto, bytes, 7, part);
+        BOOST_TEST(exa::kv::placement(key) == exa::kv::placement(bytes));
         BOOST_TEST(parts.insert(key).second);
     }
     BOOST_TEST(resp_part_key(crypto, bytes, 7, 0) == bytes);
@@ -89,13 +91,13 @@ BOOST_AUTO_TEST_CASE(what_is_no_head_is_refused) {
 BOOST_AUTO_TEST_CASE(keys_tell_tenants_values_writes_and_parts_apart) {
     Digest other{};
     other[0] = 1;
-    const kv::SegmentKey key = resp_key(crypto, Digest{}, "a");
-    const std::set<kv::SegmentKey> keys = {key,
-                                           resp_key(crypto, other, "a"),
-                                           resp_key(crypto, Digest{}, "b"),
-                                           resp_part_key(crypto, key, 1, 1),
-                                           resp_part_key(crypto, key, 1, 2),
-                                           resp_part_key(crypto, key, 2, 1)};
+    const exa::kv::SegmentKey key = resp_key(crypto, Digest{}, "a");
+    const std::set<exa::kv::SegmentKey> keys = {key,
+                                                resp_key(crypto, other, "a"),
+                                                resp_key(crypto, Digest{}, "b"),
+                                                resp_part_key(crypto, key, 1, 1),
+                                                resp_part_key(crypto, key, 1, 2),
+                                                resp_part_key(crypto, key, 2, 1)};
     BOOST_TEST(keys.size() == 6u);
 }
 

@@ -8,12 +8,15 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::kv;
+using namespace exa::app::resp;
+using namespace exa::app::shared;
 using namespace exa::app::test;
 
 namespace {
 
 struct Fixture : RespPartsFixture {
-    explicit Fixture(io::SegmentStore* disk = nullptr, KvPeers* peers = nullptr)
+    explicit Fixture(io::store::SegmentStore* disk = nullptr, KvPeers* peers = nullptr)
         : RespPartsFixture(disk, peers), versions(deps, cache, guard, counters) {}
 
     void search(const std::string& user_key) {
@@ -22,7 +25,7 @@ struct Fixture : RespPartsFixture {
 
     CallbackGuard guard;
     RespVersionSearch versions;
-    std::optional<kv::ValueVerdict> verdict;
+    std::optional<exa::kv::ValueVerdict> verdict;
 };
 
 }  // namespace
@@ -54,7 +57,7 @@ BOOST_AUTO_TEST_CASE(others_are_told_what_is_here_and_their_verdict_counts) {
     BOOST_TEST_REQUIRE(peers.asked.size() == 1u);
     BOOST_TEST(peers.asked[0].item.stamp == written.stamp);
     BOOST_TEST(peers.asked[0].is_unacked);
-    kv::ValueVerdict later;
+    exa::kv::ValueVerdict later;
     later.stamp = written.stamp + 7;
     later.holders = {PeerId{2}};
     peers.found({later});
@@ -69,7 +72,7 @@ BOOST_AUTO_TEST_CASE(a_verdict_that_comes_after_the_end_is_dropped) {
     Fixture f(nullptr, &peers);
     f.search("a");
     f.guard.close();
-    peers.found({kv::ValueVerdict{}});
+    peers.found({exa::kv::ValueVerdict{}});
     BOOST_TEST(!f.verdict.has_value());
 }
 

@@ -9,11 +9,12 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::resp;
 using namespace exa::app::test;
 
 namespace {
 
-const kv::SegmentKey first_key = resp_key(crypto, Digest{}, "k");
+const exa::kv::SegmentKey first_key = resp_key(crypto, Digest{}, "k");
 
 // Of `parts`, as a set makes it.
 RespVersion version_of(const std::vector<std::string>& parts, std::uint64_t stamp = 7) {
@@ -23,14 +24,14 @@ RespVersion version_of(const std::vector<std::string>& parts, std::uint64_t stam
     version.sealing = std::make_shared<std::once_flag>();
     std::uint64_t bytes = 0;
     for (std::uint32_t i = 0; i < parts.size(); ++i) {
-        const std::size_t before = kv::segment_header_size + (i == 0 ? resp_head_size(1) : 0);
-        version.parts.push_back(std::make_shared<kv::SegmentBuffer>(before + parts[i].size()));
+        const std::size_t before = exa::kv::segment_header_size + (i == 0 ? resp_head_size(1) : 0);
+        version.parts.push_back(std::make_shared<exa::kv::SegmentBuffer>(before + parts[i].size()));
         std::ranges::copy(as_bytes(parts[i]), version.parts[i]->bytes().subspan(before).begin());
         version.keys.push_back(resp_part_key(crypto, first_key, stamp, i));
         bytes += parts[i].size();
     }
     write_resp_head({"k", static_cast<std::uint32_t>(parts.size()), bytes, 0, {}},
-                    version.parts[0]->bytes().subspan(kv::segment_header_size));
+                    version.parts[0]->bytes().subspan(exa::kv::segment_header_size));
     return version;
 }
 

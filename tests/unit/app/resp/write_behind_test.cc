@@ -9,17 +9,19 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::kv;
+using namespace exa::app::resp;
 using namespace exa::app::test;
 
 namespace {
 
 struct Fixture : RespPartsFixture {
-    explicit Fixture(io::SegmentStore* disk = nullptr, KvPeers* peers = nullptr,
+    explicit Fixture(io::store::SegmentStore* disk = nullptr, KvPeers* peers = nullptr,
                      std::uint64_t queue_bytes_max = 1 << 20)
         : RespPartsFixture(disk, peers), writer({queue_bytes_max, 1}, deps, cache, counters) {}
 
     RespWriteBehind::Done done() {
-        return [this](const resp::Outcome&) { ++answered; };
+        return [this](const exa::resp::Outcome&) { ++answered; };
     }
 
     std::atomic<int> answered = 0;

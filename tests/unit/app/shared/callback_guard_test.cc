@@ -7,7 +7,7 @@
 #include <optional>
 #include <thread>
 
-using exa::app::CallbackGuard;
+using exa::app::shared::CallbackGuard;
 
 BOOST_AUTO_TEST_SUITE(callback_guard)
 

@@ -13,7 +13,7 @@ BOOST_AUTO_TEST_SUITE(data_dir)
 
 using exa::Generation;
 using exa::PeerId;
-using exa::app::DataDir;
+using exa::app::shared::DataDir;
 using exa::test::Scratch;
 
 BOOST_AUTO_TEST_CASE(identity_stays_and_generation_grows_with_every_boot) {
@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(second_opener_is_refused_and_counts_nothing_up) {
         BOOST_REQUIRE(first.has_value());
         const auto second = DataDir::open(scratch.path, PeerId{2});
         BOOST_REQUIRE(!second.has_value());
-        BOOST_TEST(second.error().code == exa::app::errc::data_dir_locked);
+        BOOST_TEST(second.error().code == exa::app::shared::errc::data_dir_locked);
     }
     BOOST_TEST(DataDir::open(scratch.path, PeerId{3}).value().generation() == Generation{2});
 }
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(damaged_identity_is_an_error_and_left_as_it_is) {
         std::ofstream(scratch.path / "identity", std::ios::trunc) << damage;
         const auto opened = DataDir::open(scratch.path, PeerId{2});
         BOOST_REQUIRE(!opened.has_value());
-        BOOST_TEST(opened.error().code == exa::app::errc::data_dir);
+        BOOST_TEST(opened.error().code == exa::app::shared::errc::data_dir);
         BOOST_TEST(std::filesystem::file_size(scratch.path / "identity") == damage.size());
     }
 }

@@ -9,11 +9,11 @@ BOOST_AUTO_TEST_SUITE(mailbox)
 
 using namespace exa;
 namespace asio = boost::asio;
-using app::Mailbox;
+using app::shared::Mailbox;
 
 namespace {
 
-struct Reader final : app::Recipient {
+struct Reader final : app::shared::Recipient {
     void take(std::size_t index, std::vector<engine::TokenEvent>) override { heard.push_back(index); }
     std::vector<std::size_t> heard;
 };

@@ -7,6 +7,7 @@
 
 using namespace exa;
 using namespace exa::app;
+using namespace exa::app::shared;
 
 BOOST_AUTO_TEST_SUITE(shared_view)
 

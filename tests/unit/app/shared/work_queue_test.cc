@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-using exa::app::WorkQueue;
+using exa::app::shared::WorkQueue;
 
 BOOST_AUTO_TEST_SUITE(work_queue)
 

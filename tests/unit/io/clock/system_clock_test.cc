@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-using exa::io::SystemClock;
+using exa::io::clock::SystemClock;
 using Steady = std::chrono::steady_clock;
 
 BOOST_AUTO_TEST_SUITE(system_clock)

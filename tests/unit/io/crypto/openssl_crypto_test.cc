@@ -9,7 +9,7 @@ using exa::ByteView;
 
 namespace {
 
-const exa::io::OpenSslCrypto crypto;
+const exa::io::crypto::OpenSslCrypto crypto;
 
 Bytes hex(std::string_view text) {
     Bytes bytes(text.size() / 2);

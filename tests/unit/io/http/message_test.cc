@@ -7,6 +7,7 @@
 #include <vector>
 
 using namespace exa::io;
+using namespace exa::io::http;
 
 BOOST_AUTO_TEST_SUITE(message)
 

@@ -11,6 +11,7 @@
 #include "support/print.h"
 
 using namespace exa::io;
+using namespace exa::io::http;
 
 namespace {
 

@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 using namespace exa::io;
+using namespace exa::io::http;
 
 namespace {
 

@@ -6,6 +6,7 @@
 
 using namespace exa;
 using namespace exa::io;
+using namespace exa::io::link;
 using std::chrono::seconds;
 using Verdict = KeepAlive::Verdict;
 

@@ -5,6 +5,7 @@
 
 using namespace exa;
 using namespace exa::io;
+using namespace exa::io::link;
 
 namespace {
 

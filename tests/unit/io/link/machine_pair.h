@@ -17,19 +17,19 @@
 
 namespace exa::io::test {
 
-inline LinkIdentity identity_of(PeerId peer) {
+inline link::LinkIdentity identity_of(PeerId peer) {
     return {cluster_id("test"), peer, Generation{1}, "peer-" + to_string(peer)};
 }
 
 // One machine with everything that it reported.
 struct LinkEnd {
-    LinkEnd(LinkConfig settings, PeerId self, LinkMachine::Role role, TimePoint now)
+    LinkEnd(link::LinkConfig settings, PeerId self, link::LinkMachine::Role role, TimePoint now)
         : config(settings), identity(identity_of(self)), machine(config, identity, stats, role, now) {}
 
     // What waits to be written, as one string of bytes; empty when nothing does.
     Bytes transmit() {
         Bytes bytes;
-        for (const OutgoingFrame& one : machine.poll_transmit()) {
+        for (const link::OutgoingFrame& one : machine.poll_transmit()) {
             bytes.insert(bytes.end(), one.frame.begin(), one.frame.end());
             bytes.insert(bytes.end(), one.rest.begin(), one.rest.end());
         }
@@ -59,28 +59,28 @@ struct LinkEnd {
     }
     void collect() {
         while (auto event = machine.poll_event()) {
-            if (auto* opened = std::get_if<StreamOpened>(&*event))
+            if (auto* opened = std::get_if<link::StreamOpened>(&*event))
                 inbound.push_back(opened->stream);
-            else if (auto* sync = std::get_if<SyncReceived>(&*event))
+            else if (auto* sync = std::get_if<link::SyncReceived>(&*event))
                 syncs.push_back(sync->message);
-            else if (auto* broken = std::get_if<ProtocolBroken>(&*event))
+            else if (auto* broken = std::get_if<link::ProtocolBroken>(&*event))
                 protocol_errors.push_back(broken->why.message());
             events.push_back(std::move(*event));
         }
     }
     template <class Event>
     std::size_t count() const {
-        return static_cast<std::size_t>(
-            std::ranges::count_if(events, [](const LinkEvent& event) { return std::holds_alternative<Event>(event); }));
+        return static_cast<std::size_t>(std::ranges::count_if(
+            events, [](const link::LinkEvent& event) { return std::holds_alternative<Event>(event); }));
     }
 
-    LinkConfig config;
-    LinkIdentity identity;
-    LinkStats stats;
-    LinkMachine machine;
+    link::LinkConfig config;
+    link::LinkIdentity identity;
+    link::LinkStats stats;
+    link::LinkMachine machine;
     std::optional<Error> failure;  // of the hello
-    std::vector<LinkEvent> events;
-    std::vector<std::shared_ptr<InboundState>> inbound;
+    std::vector<link::LinkEvent> events;
+    std::vector<std::shared_ptr<link::InboundState>> inbound;
     std::vector<Bytes> syncs;
     std::vector<std::string> protocol_errors;
 };
@@ -90,9 +90,9 @@ struct MachinePair {
     static constexpr PeerId peer_a{0xa};
     static constexpr PeerId peer_b{0xb};
 
-    explicit MachinePair(LinkConfig config = {})
-        : dialler(config, peer_a, LinkMachine::Role::dialler, now),
-          acceptor(config, peer_b, LinkMachine::Role::acceptor, now) {}
+    explicit MachinePair(link::LinkConfig config = {})
+        : dialler(config, peer_a, link::LinkMachine::Role::dialler, now),
+          acceptor(config, peer_b, link::LinkMachine::Role::acceptor, now) {}
 
     void greet() {
         dialler.machine.greet(peer_b, std::nullopt);
@@ -111,7 +111,7 @@ struct MachinePair {
             }
         }
     }
-    std::shared_ptr<OutboundState> open(std::string body = {}) {
+    std::shared_ptr<link::OutboundState> open(std::string body = {}) {
         wire::Open request;
         request.body = std::move(body);
         auto stream = dialler.machine.open(request);

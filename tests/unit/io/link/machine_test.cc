@@ -10,6 +10,7 @@
 
 using namespace exa;
 using namespace exa::io;
+using namespace exa::io::link;
 using namespace exa::io::test;
 using std::chrono::milliseconds;
 using std::chrono::seconds;

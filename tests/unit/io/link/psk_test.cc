@@ -7,6 +7,8 @@
 #include "support/print.h"
 
 using namespace exa::io;
+using namespace exa::io::crypto;
+using namespace exa::io::link;
 using exa::Bytes;
 using exa::ClusterId;
 using exa::Digest;

@@ -16,6 +16,7 @@
 #include "wire/link_messages.h"
 
 using namespace exa::io;
+using namespace exa::io::link;
 using exa::Bytes;
 using exa::ByteView;
 using exa::Digest;

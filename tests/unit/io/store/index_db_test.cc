@@ -13,6 +13,7 @@
 using namespace exa;
 using namespace exa::io;
 using namespace exa::io::store;
+using namespace exa::io::store;
 
 namespace {
 

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 using namespace exa::io;
+using namespace exa::io::tls;
 
 BOOST_AUTO_TEST_SUITE(memory_bio)
 

@@ -7,6 +7,7 @@
 #include "support/print.h"
 
 using namespace exa::io;
+using namespace exa::io::tls;
 using exa::test::self_signed;
 
 namespace {

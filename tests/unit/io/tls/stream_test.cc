@@ -10,6 +10,7 @@
 #include "support/print.h"
 
 using namespace exa::io;
+using namespace exa::io::tls;
 using exa::as_bytes;
 using exa::Bytes;
 using exa::ByteView;
