@@ -80,7 +80,8 @@ std::string access_line(const io::http::HttpOutcome& outcome, WallTime wall) {
     add(line, "duration_ms", fmt::format("{:.3f}", milliseconds(outcome.took)));
     if (outcome.first_byte) add(line, "ttft_ms", fmt::format("{:.3f}", milliseconds(*outcome.first_byte)));
     add(line, "complete", outcome.complete ? "true" : "false");
-    for (const auto& [key, value] : outcome.notes) add(line, key, key == notes::attempts ? value : quoted(value));
+    for (const auto& [key, value] : outcome.annotations)
+        add(line, key, key == annotations::attempts ? value : quoted(value));
     return line + "}";
 }
 

@@ -22,14 +22,14 @@
 
 namespace exa::app::gateway {
 
-// What the HTTP gateway and the ingress note of a request (io::HttpExchange::note()).
-namespace notes {
+// What the HTTP gateway and the ingress add to a request's log line (io::HttpExchange::note()).
+namespace annotations {
 inline constexpr std::string_view tenant = "tenant";
 inline constexpr std::string_view trace_id = "trace_id";
 inline constexpr std::string_view replica = "replica";  // of the last attempt, like the peer
 inline constexpr std::string_view peer = "peer";
 inline constexpr std::string_view attempts = "attempts";  // a number
-}  // namespace notes
+}  // namespace annotations
 
 // One line without its end. `wall` is when the request ended.
 std::string access_line(const io::http::HttpOutcome& outcome, WallTime wall);

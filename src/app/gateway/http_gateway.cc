@@ -87,8 +87,9 @@ std::string query_value(std::string_view query, std::string_view name) {
 void HttpGateway::handle(io::http::HttpRequest request, std::shared_ptr<io::http::HttpExchange> exchange) {
     const access::RouteMatch match = access::find_route(request.method, request.path);
     for (const auto& [name, value] : cors_.fields(request)) exchange->add_field(name, value);
-    if (exchange->takes_notes()) {
-        if (const auto trace = trace_id(request.headers)) exchange->note(notes::trace_id, std::string(*trace));
+    if (exchange->wants_annotations()) {
+        if (const auto trace = trace_id(request.headers))
+            exchange->annotate(annotations::trace_id, std::string(*trace));
     }
     if (request.method == "OPTIONS" && (request.path == "*" || !match.allow.empty())) {
         exchange->push_answer(options(match, request));
@@ -106,7 +107,7 @@ void HttpGateway::handle(io::http::HttpRequest request, std::shared_ptr<io::http
         exchange->push_answer(to_response(caller.error()));
         return;
     }
-    if (!caller.value().tenant.empty()) exchange->note(notes::tenant, caller.value().tenant);
+    if (!caller.value().tenant.empty()) exchange->annotate(annotations::tenant, caller.value().tenant);
     if (match.route->resource == access::Resource::answer) {
         ingress_.handle(std::move(request), std::move(exchange), match.route->kind, std::move(caller).value());
         return;

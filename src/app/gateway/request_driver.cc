@@ -204,11 +204,11 @@ void RequestDriver::finish(const exa::gateway::Done& done) {
 }
 
 void RequestDriver::note_attempt() {
-    if (!exchange_->takes_notes()) return;
+    if (!exchange_->wants_annotations()) return;
     const router::Attempt& attempt = request_.attempt();
-    exchange_->note(notes::replica, to_string(attempt.replica));
-    exchange_->note(notes::peer, to_string(attempt.replica.peer));
-    exchange_->note(notes::attempts, std::to_string(attempt.number));
+    exchange_->annotate(annotations::replica, to_string(attempt.replica));
+    exchange_->annotate(annotations::peer, to_string(attempt.replica.peer));
+    exchange_->annotate(annotations::attempts, std::to_string(attempt.number));
 }
 
 }  // namespace exa::app::gateway

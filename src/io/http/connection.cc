@@ -99,7 +99,7 @@ void HttpContext::flush_all() {
 }
 
 HttpConnection::HttpConnection(std::shared_ptr<HttpContext> context, Socket socket)
-    : context_(std::move(context)), incoming_(context_->io.get_executor()), written_(context_->io.get_executor()) {
+    : context_(std::move(context)), input_(context_->io.get_executor()), output_(context_->io.get_executor()) {
     if (context_->tls) tls_ = std::make_unique<tls::TlsStream>(context_->tls);
     boost::system::error_code code;
     socket.set_option(tcp::no_delay(true), code);
@@ -127,7 +127,7 @@ void HttpConnection::advance() {
 }
 
 bool HttpConnection::shake_hands() {
-    if (tls_ && !tls_->established() && !gone_ && !end_of_input_ && !expired_) {
+    if (tls_ && !tls_->established() && !gone_ && !input_.ended && !input_.expired) {
         arm_read(read_bytes_small);
         return false;
     }
@@ -146,24 +146,24 @@ bool HttpConnection::shake_hands() {
 bool HttpConnection::read_request() {
     const HttpConfig& config = context_->config;
     if (!closing_ && !gone_) {
-        if (!parser_) {
-            parser_.emplace(config.header_bytes_max, config.body_bytes_max);
+        if (!input_.parser) {
+            input_.parser.emplace(config.header_bytes_max, config.body_bytes_max);
             idle_ = true;
-            continued_ = false;
+            input_.continued = false;
             set_read_deadline(context_->draining ? config.drain_linger : config.idle_timeout);
         }
         if (parse_inbox()) return true;
-        if (!gone_ && !end_of_input_ && !expired_) {
-            arm_read(parser_->header_done() ? read_bytes_large : read_bytes_small);
+        if (!gone_ && !input_.ended && !input_.expired) {
+            arm_read(input_.parser->header_done() ? read_bytes_large : read_bytes_small);
             return false;
         }
-        if (!gone_ && !end_of_input_ && !idle_) {
+        if (!gone_ && !input_.ended && !idle_) {
             refuse({408, "The request did not arrive in time.", "request_timeout"},
-                   request_id(parser_->field("x-request-id")));
+                   request_id(input_.parser->field("x-request-id")));
             return true;
         }
     }
-    if (parser_ && !idle_) ++context_->stats.disconnected;
+    if (input_.parser && !idle_) ++context_->stats.disconnected;
     begin_end();
     return false;
 }
@@ -172,23 +172,23 @@ bool HttpConnection::read_request() {
 bool HttpConnection::parse_inbox() {
     const HttpConfig& config = context_->config;
     // A robust server skips an empty line before the request line (RFC 9112 section 2.2).
-    if (idle_) inbox_.erase(0, std::min(inbox_.find_first_not_of("\r\n"), inbox_.size()));
-    if (inbox_.empty()) return false;
+    if (idle_) input_.inbox.erase(0, std::min(input_.inbox.find_first_not_of("\r\n"), input_.inbox.size()));
+    if (input_.inbox.empty()) return false;
     const bool first = std::exchange(idle_, false);
-    const auto taken = parser_->feed(inbox_);
+    const auto taken = input_.parser->feed(input_.inbox);
     if (!taken) {
-        refuse(parser_->fault(), request_id(parser_->field("x-request-id")));
+        refuse(input_.parser->fault(), request_id(input_.parser->field("x-request-id")));
         return true;
     }
-    inbox_.erase(0, *taken);
+    input_.inbox.erase(0, *taken);
     // The line of a chunk has no bound of its own in the parser.
-    if (*taken == 0 && inbox_.size() > config.header_bytes_max + read_bytes_large) {
-        refuse({400, "A chunk's header is too long.", "bad_request"}, request_id(parser_->field("x-request-id")));
+    if (*taken == 0 && input_.inbox.size() > config.header_bytes_max + read_bytes_large) {
+        refuse({400, "A chunk's header is too long.", "bad_request"}, request_id(input_.parser->field("x-request-id")));
         return true;
     }
-    if (parser_->done()) {
-        read_deadline_ = Clock::time_point::max();
-        auto request = parser_->take();
+    if (input_.parser->done()) {
+        input_.deadline = Clock::time_point::max();
+        auto request = input_.parser->take();
         request.remote = remote_;
         request.id = request_id(request.headers.find("x-request-id").value_or(std::string_view{}));
         answer_request(std::move(request));
@@ -196,9 +196,9 @@ bool HttpConnection::parse_inbox() {
     }
     // Most requests are whole by now, and ask for no time.
     if (first) set_read_deadline(config.header_timeout);
-    if (parser_->header_done() && *taken > 0) set_read_deadline(config.body_timeout);
-    if (parser_->header_done() && parser_->expects_continue() && !std::exchange(continued_, true)) {
-        head_ += "HTTP/1.1 100 Continue\r\n\r\n";
+    if (input_.parser->header_done() && *taken > 0) set_read_deadline(config.body_timeout);
+    if (input_.parser->header_done() && input_.parser->expects_continue() && !std::exchange(input_.continued, true)) {
+        output_.head += "HTTP/1.1 100 Continue\r\n\r\n";
         flush_later();
     }
     return false;
@@ -206,7 +206,7 @@ bool HttpConnection::parse_inbox() {
 
 void HttpConnection::answer_request(HttpRequest request) {
     auto answer = std::make_shared<HttpAnswer>();
-    answer->knows_chunks = parser_->knows_chunks();
+    answer->knows_chunks = input_.parser->knows_chunks();
     answer->head_only = request.method == "HEAD";
     answer->keep_alive = request.keep_alive;
     answer->request_id = request.id;
@@ -215,13 +215,13 @@ void HttpConnection::answer_request(HttpRequest request) {
         answer->method = request.method;
         answer->path = request.path;
     }
-    parser_.reset();
+    input_.parser.reset();
     phase_ = Phase::answer;
     current_ = answer;
     ++context_->stats.requests;
     ++context_->stats.requests_now;
     // Input from here on belongs to later requests, or says that the client went away.
-    if (inbox_.size() < context_->config.pipeline_bytes_max) arm_read(read_bytes_small);
+    if (input_.inbox.size() < context_->config.pipeline_bytes_max) arm_read(read_bytes_small);
     try {
         context_->handler(std::move(request), std::make_shared<HttpExchange>(shared_from_this(), answer));
     } catch (const std::exception& exception) {
@@ -235,7 +235,7 @@ void HttpConnection::refuse(HttpFault fault, std::string request_id) {
     auto answer = std::make_shared<HttpAnswer>();
     answer->begun = Clock::now();
     answer->request_id = std::move(request_id);
-    parser_.reset();
+    input_.parser.reset();
     phase_ = Phase::answer;
     current_ = answer;
     ++context_->stats.requests_now;
@@ -254,7 +254,7 @@ void HttpConnection::complete_answer() {
     --context_->stats.requests_now;
     if (!answer->keep_alive) closing_ = true;
     phase_ = Phase::request;
-    if (inbox_.empty())
+    if (input_.inbox.empty())
         advance();
     else
         asio::post(executor(), [self = shared_from_this()] { self->advance(); });
@@ -273,7 +273,7 @@ void HttpConnection::report(const HttpAnswer& answer) {
                         .body_bytes = answer.body_bytes,
                         .took = since(Clock::now()),
                         .complete = answer.finished && !answer.client_left,
-                        .notes = answer.notes};
+                        .annotations = answer.annotations};
     if (answer.first_byte) outcome.first_byte = since(*answer.first_byte);
     context_->on_outcome(outcome);
 }
@@ -295,7 +295,7 @@ Awaitable<void> HttpConnection::end_life() {
 // Something that it may wait for has happened.
 void HttpConnection::woken() {
     if (phase_ == Phase::end)
-        incoming_.notify();
+        input_.incoming.notify();
     else
         advance();
 }
@@ -304,38 +304,38 @@ Awaitable<void> HttpConnection::linger() {
     if (tls_ && !gone_) {
         tls_->finish();
         flush_now();
-        while (writing_ && !gone_) co_await written_.wait();
+        while (output_.is_writing && !gone_) co_await output_.written.wait();
     }
     // Nobody waits for an answer on an idle connection.
-    if (gone_ || end_of_input_ || idle_) co_return;
+    if (gone_ || input_.ended || idle_) co_return;
     socket_.shutdown_send();
-    std::size_t discarded = inbox_.size();
-    inbox_.clear();
-    expired_ = false;
+    std::size_t discarded = input_.inbox.size();
+    input_.inbox.clear();
+    input_.expired = false;
     const auto until = Clock::now() + linger_timeout_total;
-    while (!gone_ && !end_of_input_ && !expired_ && discarded < linger_bytes_max && Clock::now() < until) {
+    while (!gone_ && !input_.ended && !input_.expired && discarded < linger_bytes_max && Clock::now() < until) {
         set_read_deadline(std::chrono::duration_cast<Duration>(linger_timeout));
         arm_read(read_bytes_large);
-        co_await incoming_.wait();
-        discarded += inbox_.size();
-        inbox_.clear();
+        co_await input_.incoming.wait();
+        discarded += input_.inbox.size();
+        input_.inbox.clear();
     }
 }
 
 void HttpConnection::sweep(Clock::time_point now) {
-    if (now >= write_deadline_) {
+    if (now >= output_.deadline) {
         break_off();
         return;
     }
-    if (now < read_deadline_ || expired_) return;
+    if (now < input_.deadline || input_.expired) return;
     // A request that has reached the kernel is answered, however late the hour.
     if (idle_ && socket_.has_input()) return;
-    expired_ = true;
+    input_.expired = true;
     woken();
 }
 
 void HttpConnection::begin_drain(Duration linger) {
-    if (idle_ && !current_) read_deadline_ = std::min(read_deadline_, Clock::now() + linger);
+    if (idle_ && !current_) input_.deadline = std::min(input_.deadline, Clock::now() + linger);
 }
 
 void HttpConnection::cut() {
@@ -345,41 +345,41 @@ void HttpConnection::cut() {
 // Input.
 
 void HttpConnection::arm_read(std::size_t bytes_max) {
-    if (reading_ || gone_ || end_of_input_) return;
-    reading_ = true;
-    read_bytes_ = bytes_max;
+    if (input_.is_reading || gone_ || input_.ended) return;
+    input_.is_reading = true;
+    input_.read_bytes = bytes_max;
     if (socket_.may_read()) asio::post(executor(), [self = shared_from_this()] { self->read_now(); });
 }
 
 void HttpConnection::on_ready() {
     const auto self = shared_from_this();
-    if (writing_ && socket_.may_write()) {
-        writing_ = false;
+    if (output_.is_writing && socket_.may_write()) {
+        output_.is_writing = false;
         write_more();
     }
     read_now();
 }
 
 void HttpConnection::read_now() {
-    if (!reading_ || gone_ || !socket_.may_read()) return;
-    const std::span<char> buffer = socket_.shared_buffer().first(read_bytes_);
+    if (!input_.is_reading || gone_ || !socket_.may_read()) return;
+    const std::span<char> buffer = socket_.shared_buffer().first(input_.read_bytes);
     const auto done = socket_.read(buffer);
     if (done.code != asio::error::would_block) on_read(done.code, {buffer.data(), done.bytes});
 }
 
 void HttpConnection::on_read(const boost::system::error_code& code, std::string_view bytes) {
-    reading_ = false;
+    input_.is_reading = false;
     context_->stats.bytes_in += bytes.size();
     if (code) {
-        end_of_input_ = true;
+        input_.ended = true;
         if (code != asio::error::eof) break_off();
         client_left();
     } else {
         if (tls_)
             decrypt(bytes);
         else
-            inbox_.append(bytes);
-        if (current_ && inbox_.size() < context_->config.pipeline_bytes_max) arm_read(read_bytes_small);
+            input_.inbox.append(bytes);
+        if (current_ && input_.inbox.size() < context_->config.pipeline_bytes_max) arm_read(read_bytes_small);
     }
     woken();
 }
@@ -388,14 +388,14 @@ void HttpConnection::decrypt(std::string_view bytes) {
     constexpr char tls_handshake_record = 22;
     if (!tls_->begun() && bytes.front() != tls_handshake_record) {
         tls_.reset();
-        inbox_.append(bytes);
+        input_.inbox.append(bytes);
         return;
     }
-    const auto taken = tls_->take(as_bytes(bytes), inbox_);
+    const auto taken = tls_->take(as_bytes(bytes), input_.inbox);
     if (tls_->has_output()) flush_later();
     if (taken && !tls_->ended()) return;
     if (!taken) context_->log.debug("http", "TLS ended", {{"reason", taken.error().message()}});
-    end_of_input_ = true;
+    input_.ended = true;
     client_left();
 }
 
@@ -410,9 +410,9 @@ void HttpConnection::client_left() {
 void HttpConnection::break_off() {
     if (std::exchange(gone_, true)) return;
     socket_.close();
-    read_deadline_ = write_deadline_ = Clock::time_point::max();
+    input_.deadline = output_.deadline = Clock::time_point::max();
     client_left();
-    written_.notify();
+    output_.written.notify();
     if (current_)
         complete_answer();
     else
@@ -433,23 +433,23 @@ void HttpConnection::begin(const std::shared_ptr<HttpAnswer>& answer, int status
         answer->chunked = answer->knows_chunks;
         if (!answer->chunked) answer->keep_alive = false;
     }
-    head_.append("HTTP/1.1 ")
+    output_.head.append("HTTP/1.1 ")
         .append(std::to_string(status))
         .append(" ")
         .append(reason_phrase(status))
         .append("\r\ndate: ")
         .append(context_->date());
-    head_.append("\r\nx-request-id: ").append(answer->request_id).append("\r\n");
+    output_.head.append("\r\nx-request-id: ").append(answer->request_id).append("\r\n");
     for (const HttpHeaders* const list : {&headers, &std::as_const(answer->fields)})
         for (const auto& [name, value] : *list)
-            if (may_pass(name, value)) head_.append(name).append(": ").append(value).append("\r\n");
+            if (may_pass(name, value)) output_.head.append(name).append(": ").append(value).append("\r\n");
     if (answer->chunked)
-        head_ += "transfer-encoding: chunked\r\n";
+        output_.head += "transfer-encoding: chunked\r\n";
     else if (length && !bodiless)
-        head_.append("content-length: ").append(std::to_string(*length)).append("\r\n");
-    head_ += answer->keep_alive ? "connection: keep-alive\r\n\r\n" : "connection: close\r\n\r\n";
+        output_.head.append("content-length: ").append(std::to_string(*length)).append("\r\n");
+    output_.head += answer->keep_alive ? "connection: keep-alive\r\n\r\n" : "connection: close\r\n\r\n";
     if (bodiless || answer->head_only) answer->head_only = true;
-    last_chunk_sent_ = false;
+    output_.last_chunk_sent = false;
 }
 
 Result<void> HttpConnection::append(const std::shared_ptr<HttpAnswer>& answer, std::string chunk) {
@@ -458,10 +458,10 @@ Result<void> HttpConnection::append(const std::shared_ptr<HttpAnswer>& answer, s
     if (answer->head_only || chunk.empty()) return success();
     answer->body_bytes += chunk.size();
     if (!answer->first_byte && wants_outcomes()) answer->first_byte = Clock::now();
-    if (body_.empty())
-        body_ = std::move(chunk);
+    if (output_.body.empty())
+        output_.body = std::move(chunk);
     else
-        body_ += chunk;
+        output_.body += chunk;
     return success();
 }
 
@@ -483,7 +483,7 @@ void HttpConnection::abandon(const std::shared_ptr<HttpAnswer>& answer) {
 }
 
 std::size_t HttpConnection::waiting() const {
-    return head_.size() + body_.size() + out_bytes_;
+    return output_.head.size() + output_.body.size() + output_.bytes_left;
 }
 
 bool HttpConnection::ask_for_room(HttpAnswer& answer) const {
@@ -493,23 +493,24 @@ bool HttpConnection::ask_for_room(HttpAnswer& answer) const {
 
 // So that everything written in this iteration of the loop leaves together.
 void HttpConnection::flush_later() {
-    if (writing_ || gone_ || std::exchange(flush_due_, true)) return;
+    if (output_.is_writing || gone_ || std::exchange(output_.flush_due, true)) return;
     context_->flush_later(shared_from_this());
 }
 
 void HttpConnection::flush_now() {
-    flush_due_ = false;
-    if (!writing_ && !gone_) write_more();
+    output_.flush_due = false;
+    if (!output_.is_writing && !gone_) write_more();
 }
 
 void HttpConnection::write_more() {
-    while (out_bytes_ > 0 || fill_output()) {
-        const std::span<const asio::const_buffer> rest(out_);
-        const auto done = socket_.write(rest.first(out_bytes_ == out_[0].size() ? 1 : out_size));
+    while (output_.bytes_left > 0 || fill_output()) {
+        const std::span<const asio::const_buffer> rest(output_.buffers);
+        const auto done =
+            socket_.write(rest.first(output_.bytes_left == output_.buffers[0].size() ? 1 : Output::buffers_max));
         if (done.code == asio::error::would_block) {
-            writing_ = true;
+            output_.is_writing = true;
             keep_rest();
-            write_deadline_ = Clock::now() + context_->config.write_timeout;
+            output_.deadline = Clock::now() + context_->config.write_timeout;
             return;
         }
         ++context_->stats.writes;
@@ -519,9 +520,9 @@ void HttpConnection::write_more() {
         }
         took(done.bytes);
     }
-    write_deadline_ = Clock::time_point::max();
+    output_.deadline = Clock::time_point::max();
     if (current_ && current_->finished) complete_answer();
-    written_.notify();
+    output_.written.notify();
 }
 
 // What waits, framed, becomes what is written next. False: nothing waits.
@@ -529,59 +530,61 @@ bool HttpConnection::fill_output() {
     const HttpAnswer* const answer = current_.get();
     const bool chunked = answer != nullptr && answer->chunked && !answer->head_only;
     std::string_view tail;
-    size_out_.clear();
-    if (chunked && !body_.empty()) {
+    output_.size_out.clear();
+    if (chunked && !output_.body.empty()) {
         std::array<char, 18> digits{};
-        const auto [end, errc] = std::to_chars(digits.data(), digits.data() + digits.size(), body_.size(), 16);
+        const auto [end, errc] = std::to_chars(digits.data(), digits.data() + digits.size(), output_.body.size(), 16);
         EXA_CHECK(errc == std::errc{});
-        size_out_.assign(digits.data(), end).append("\r\n");
+        output_.size_out.assign(digits.data(), end).append("\r\n");
         tail = "\r\n";
     }
-    if (chunked && answer->finished && !std::exchange(last_chunk_sent_, true))
+    if (chunked && answer->finished && !std::exchange(output_.last_chunk_sent, true))
         tail = tail.empty() ? last_chunk : std::string_view("\r\n0\r\n\r\n");
-    out_bytes_ = head_.size() + size_out_.size() + body_.size() + tail.size();
-    out_is_joined_ = out_bytes_ <= joined_bytes_max;
-    if (out_is_joined_) {
+    output_.bytes_left = output_.head.size() + output_.size_out.size() + output_.body.size() + tail.size();
+    output_.is_joined = output_.bytes_left <= joined_bytes_max;
+    if (output_.is_joined) {
         std::string& joined = context_->joined;
-        joined.assign(head_).append(size_out_).append(body_).append(tail);
-        body_ = {};
-        out_ = {asio::buffer(joined), asio::const_buffer(), asio::const_buffer(), asio::const_buffer()};
+        joined.assign(output_.head).append(output_.size_out).append(output_.body).append(tail);
+        output_.body = {};
+        output_.buffers = {asio::buffer(joined), asio::const_buffer(), asio::const_buffer(), asio::const_buffer()};
     } else {
-        head_out_.swap(head_);
-        body_out_ = std::exchange(body_, {});
-        out_ = {asio::buffer(head_out_), asio::buffer(size_out_), asio::buffer(body_out_), asio::buffer(tail)};
+        output_.head_out.swap(output_.head);
+        output_.body_out = std::exchange(output_.body, {});
+        output_.buffers = {asio::buffer(output_.head_out), asio::buffer(output_.size_out),
+                           asio::buffer(output_.body_out), asio::buffer(tail)};
     }
-    head_.clear();
+    output_.head.clear();
     if (tls_) encrypt_output();
-    return out_bytes_ > 0;
+    return output_.bytes_left > 0;
 }
 
 // The socket takes no more now, and others are written meanwhile.
 void HttpConnection::keep_rest() {
-    if (!std::exchange(out_is_joined_, false)) return;
-    head_out_.assign(static_cast<const char*>(out_[0].data()), out_[0].size());
-    out_[0] = asio::buffer(head_out_);
+    if (!std::exchange(output_.is_joined, false)) return;
+    output_.head_out.assign(static_cast<const char*>(output_.buffers[0].data()), output_.buffers[0].size());
+    output_.buffers[0] = asio::buffer(output_.head_out);
 }
 
 void HttpConnection::encrypt_output() {
-    if (out_bytes_ > 0) {
-        std::array<ByteView, out_size> pieces;
-        std::ranges::transform(out_, pieces.begin(), [](const asio::const_buffer& buffer) {
+    if (output_.bytes_left > 0) {
+        std::array<ByteView, Output::buffers_max> pieces;
+        std::ranges::transform(output_.buffers, pieces.begin(), [](const asio::const_buffer& buffer) {
             return ByteView(static_cast<const std::uint8_t*>(buffer.data()), buffer.size());
         });
         // What cannot be encrypted is not sent: the client sees an end without a goodbye.
-        if (!tls_->write(pieces)) end_of_input_ = true;
+        if (!tls_->write(pieces)) input_.ended = true;
     }
-    out_is_joined_ = false;
-    encrypted_out_ = tls_->take_output(std::move(encrypted_out_));
-    out_ = {asio::buffer(encrypted_out_), asio::const_buffer(), asio::const_buffer(), asio::const_buffer()};
-    out_bytes_ = encrypted_out_.size();
+    output_.is_joined = false;
+    output_.encrypted = tls_->take_output(std::move(output_.encrypted));
+    output_.buffers = {asio::buffer(output_.encrypted), asio::const_buffer(), asio::const_buffer(),
+                       asio::const_buffer()};
+    output_.bytes_left = output_.encrypted.size();
 }
 
 void HttpConnection::took(std::size_t bytes) {
     context_->stats.bytes_out += bytes;
-    out_bytes_ -= bytes;
-    for (auto& buffer : out_) {
+    output_.bytes_left -= bytes;
+    for (auto& buffer : output_.buffers) {
         const std::size_t taken = std::min(bytes, buffer.size());
         buffer += taken;
         bytes -= taken;
@@ -590,7 +593,7 @@ void HttpConnection::took(std::size_t bytes) {
         current_->wants_room = false;
         if (const auto listener = current_->listener) listener->drained();
     }
-    written_.notify();
+    output_.written.notify();
 }
 
 }  // namespace exa::io::http

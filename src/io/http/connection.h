@@ -86,7 +86,7 @@ struct HttpAnswer {
     std::uint64_t body_bytes = 0;
     Clock::time_point begun;
     std::optional<Clock::time_point> first_byte;
-    std::vector<std::pair<std::string_view, std::string>> notes;
+    std::vector<std::pair<std::string_view, std::string>> annotations;
 };
 
 class HttpConnection final : public std::enable_shared_from_this<HttpConnection>, private SocketOwner {
@@ -118,7 +118,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
     void flush_later();
     // Whether more than write_buffer_bytes wait; the answer's listener will then be told.
     bool ask_for_room(HttpAnswer& answer) const;
-    bool client_gone() const { return gone_ || end_of_input_; }
+    bool client_gone() const { return gone_ || input_.ended; }
     bool wants_outcomes() const { return context_->on_outcome != nullptr; }
     std::size_t write_buffer_bytes() const { return context_->config.write_buffer_bytes; }
     boost::asio::io_context::executor_type executor() { return context_->io.get_executor(); }
@@ -128,6 +128,41 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
 
     // What it waits for.
     enum class Phase : std::uint8_t { handshake, request, answer, end };
+
+    // What comes from the client.
+    struct Input {
+        explicit Input(const boost::asio::any_io_executor& executor) : incoming(executor) {}
+
+        std::optional<RequestParser> parser;  // of the request that comes
+        bool continued = false;               // "100 Continue" was said
+        std::string inbox;                    // read and not yet parsed
+        std::size_t read_bytes = 0;           // that the read waited for takes at most
+        bool is_reading = false;              // a read is waited for
+        bool ended = false;
+        bool expired = false;
+        Clock::time_point deadline = Clock::time_point::max();
+        Signal incoming;
+    };
+    // What goes to it.
+    struct Output {
+        static constexpr std::size_t buffers_max = 4;
+
+        explicit Output(const boost::asio::any_io_executor& executor) : written(executor) {}
+
+        std::string head;  // status line, fields, or "100 Continue"
+        std::string body;  // framed when it is written
+        // What the socket is taking: these strings, or what `buffers` points to besides.
+        std::string head_out, size_out, body_out;
+        std::array<boost::asio::const_buffer, buffers_max> buffers{};
+        Bytes encrypted;             // what `buffers` points to instead, of HTTPS
+        std::size_t bytes_left = 0;  // of `buffers` that the socket has yet to take
+        bool is_joined = false;      // `buffers` points to what the context has for all
+        bool last_chunk_sent = false;
+        bool is_writing = false;  // the socket will tell when it takes more
+        bool flush_due = false;   // at the end of this iteration
+        Clock::time_point deadline = Clock::time_point::max();
+        Signal written;
+    };
 
     void advance();
     // Each does what can be done now; false: it waits, or the phase is another.
@@ -156,7 +191,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
     void client_left();
     void break_off();
     std::size_t waiting() const;
-    void set_read_deadline(Duration after) { read_deadline_ = Clock::now() + after; }
+    void set_read_deadline(Duration after) { input_.deadline = Clock::now() + after; }
 
     std::shared_ptr<HttpContext> context_;
     StreamSocket socket_;
@@ -166,32 +201,9 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
 
     std::unique_ptr<tls::TlsStream> tls_;  // null: plain
 
-    // Input.
-    std::optional<RequestParser> parser_;  // of the request that comes
-    bool continued_ = false;               // "100 Continue" was said
-    std::string inbox_;                    // read and not yet parsed
-    std::size_t read_bytes_ = 0;           // that the read waited for takes at most
-    bool reading_ = false;                 // a read is waited for
-    bool end_of_input_ = false;
-    bool expired_ = false;
-    Clock::time_point read_deadline_ = Clock::time_point::max();
-    Signal incoming_;
-
-    // Output.
+    Input input_;
+    Output output_;
     std::shared_ptr<HttpAnswer> current_;
-    std::string head_;  // status line, fields, or "100 Continue"
-    std::string body_;  // framed when it is written
-    std::string head_out_, size_out_, body_out_;
-    static constexpr std::size_t out_size = 4;
-    std::array<boost::asio::const_buffer, out_size> out_{};
-    Bytes encrypted_out_;         // what `out_` points to instead, of HTTPS
-    std::size_t out_bytes_ = 0;   // of `out_` that the socket has yet to take
-    bool out_is_joined_ = false;  // `out_` points to what the context has for all
-    bool last_chunk_sent_ = false;
-    bool writing_ = false;    // the socket will tell when it takes more
-    bool flush_due_ = false;  // at the end of this iteration
-    Clock::time_point write_deadline_ = Clock::time_point::max();
-    Signal written_;
 
     bool idle_ = true;   // no byte of a request has come
     bool gone_ = false;  // the socket is closed

@@ -49,18 +49,18 @@ void HttpExchange::add_field(std::string_view name, std::string_view value) {
     answer_->fields.add(name, value);
 }
 
-bool HttpExchange::takes_notes() const {
+bool HttpExchange::wants_annotations() const {
     return connection_->wants_outcomes();
 }
 
-void HttpExchange::note(std::string_view key, std::string value) {
-    if (!takes_notes()) return;
-    for (auto& [noted, text] : answer_->notes) {
-        if (noted != key) continue;
+void HttpExchange::annotate(std::string_view key, std::string value) {
+    if (!wants_annotations()) return;
+    for (auto& [annotated, text] : answer_->annotations) {
+        if (annotated != key) continue;
         text = std::move(value);
         return;
     }
-    answer_->notes.emplace_back(key, std::move(value));
+    answer_->annotations.emplace_back(key, std::move(value));
 }
 
 bool HttpExchange::started() const {

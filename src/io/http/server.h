@@ -84,7 +84,7 @@ struct HttpOutcome {
     Duration took{0};                      // from the whole request to the last byte that the socket took
     std::optional<Duration> first_byte{};  // of the body
     bool complete = false;                 // false: the client left, or the answer was cut
-    std::span<const std::pair<std::string_view, std::string>> notes{};  // HttpExchange::note()
+    std::span<const std::pair<std::string_view, std::string>> annotations{};  // HttpExchange::annotate()
 };
 
 class HttpConnection;
@@ -129,11 +129,11 @@ class HttpExchange {
 
     // One more field of the answer's head, whatever becomes of the request. Before the answer begins.
     void add_field(std::string_view name, std::string_view value);
-    // Something about the request for its HttpOutcome, in place of an earlier note of that key, whose text outlives
-    // the server. Nothing where nobody listens.
-    void note(std::string_view key, std::string value);
+    // Something about the request for its HttpOutcome, in place of an earlier annotation of that key, whose text
+    // outlives the server. Nothing where nobody listens.
+    void annotate(std::string_view key, std::string value);
     // False where nobody listens.
-    bool takes_notes() const;
+    bool wants_annotations() const;
 
     // True once an answer has begun.
     bool started() const;

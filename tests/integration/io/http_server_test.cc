@@ -443,8 +443,8 @@ BOOST_AUTO_TEST_CASE(outcome_says_what_the_client_got) {
     server.emplace(io, config,
                    in_coroutine(io,
                                 [](HttpRequest request, std::shared_ptr<AwaitedExchange> exchange) -> Awaitable<void> {
-                                    exchange->note("who", "first");
-                                    exchange->note("who", "last");
+                                    exchange->annotate("who", "first");
+                                    exchange->annotate("who", "last");
                                     exchange->add_field("x-more", "yes");
                                     exchange->add_field("x-bad", "a\r\nb: c");
                                     if (request.path == "/stream") {
@@ -461,7 +461,7 @@ BOOST_AUTO_TEST_CASE(outcome_says_what_the_client_got) {
         std::string text = std::string(outcome.id) + " " + std::string(outcome.method) + " " +
                            std::string(outcome.path) + " " + std::to_string(outcome.status) + " " +
                            std::to_string(outcome.body_bytes) + (outcome.complete ? " complete" : " cut");
-        for (const auto& [key, value] : outcome.notes) text += " " + std::string(key) + "=" + value;
+        for (const auto& [key, value] : outcome.annotations) text += " " + std::string(key) + "=" + value;
         BOOST_TEST(outcome.first_byte.has_value() == (outcome.body_bytes > 0));
         BOOST_TEST(outcome.took >= outcome.first_byte.value_or(exa::Duration{0}));
         outcomes.push_back(std::move(text));

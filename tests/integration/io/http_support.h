@@ -34,7 +34,7 @@ class AwaitedExchange {
 
     bool client_left() const { return heard_->left; }
     void on_client_left(std::function<void()> handler) { heard_->on_left = std::move(handler); }
-    void note(std::string_view key, std::string value) { exchange_->note(key, std::move(value)); }
+    void annotate(std::string_view key, std::string value) { exchange_->annotate(key, std::move(value)); }
     void add_field(std::string_view name, std::string_view value) { exchange_->add_field(name, value); }
 
     Awaitable<void> respond(http::HttpResponse response) {

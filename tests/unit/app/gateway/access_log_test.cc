@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(line_is_json_with_what_is_known) {
     outcome.took = Duration(812'250);
     outcome.first_byte = Duration(35'500);
     outcome.complete = true;
-    outcome.notes = noted;
+    outcome.annotations = noted;
     BOOST_TEST(access_line(outcome, WallTime{1'772'366'400'123'456}) ==
                R"({"time":"2026-03-01T12:00:00.123Z","id":"r-1","remote":"10.0.0.9:51012","method":"POST",)"
                R"("path":"/v1/completions","status":200,"bytes":4711,"duration_ms":812.250,"ttft_ms":35.500,)"
