@@ -32,14 +32,14 @@ KeyId LinkConnection::key() const {
 
 // The hello.
 
-Awaitable<Result<void>> LinkConnection::greet(PeerId expect) {
+Awaitable<Result<void>> LinkConnection::handshake(PeerId expect) {
     const auto self = shared_from_this();
     asio::co_spawn(executor(), [self]() { return self->timer_loop(); }, asio::detached);
     if (auto secured = co_await secure(); !secured) {
         finish(false);
         co_return secured.error();
     }
-    machine_.greet(expect, transport_->proven());
+    machine_.start_handshake(expect, transport_->proven());
     co_await flush_hello();
     if (auto heard = co_await hear_hello(); !heard) {
         finish(false);
@@ -235,8 +235,9 @@ void LinkConnection::carry_out(GoodbyeReceived& received) {
 
 void LinkConnection::carry_out(ProtocolBroken& broken) {
     ++context_->stats.malformed;
-    context_->warn_of_unknown(greeted() ? "a peer broke the link protocol" : "closed a connection that is not a link",
-                              remote(), broken.why);
+    context_->warn_of_unknown(
+        handshake_done() ? "a peer broke the link protocol" : "closed a connection that is not a link", remote(),
+        broken.why);
 }
 
 void LinkConnection::carry_out(PeerSilent&) {
@@ -279,8 +280,8 @@ void LinkConnection::close(wire::GoodbyeCode code, std::string message) {
     update();
 }
 
-void LinkConnection::retire() {
-    machine_.retire(steady_now());
+void LinkConnection::close_when_idle() {
+    machine_.close_when_idle(steady_now());
     update();
 }
 

@@ -1,8 +1,7 @@
 // LinkConnection: drives a link machine over a transport: it reads, writes, arms one timer, and carries out what the
 // machine reports.
-//
-// Life: greet() secures the transport and exchanges hellos; start() sets off the coroutines that read and write. When
-// the machine finishes, the transport is closed and the owner is told, once.
+// In order: handshake() secures the transport and exchanges hellos; start() sets off the coroutines that read and
+// write. When the machine finishes, the transport is closed and the owner is told, once.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
@@ -29,7 +28,7 @@ class LinkConnection : public std::enable_shared_from_this<LinkConnection> {
 
     // Secures the transport and exchanges hellos, within hello_timeout. `expect` is who the dialler means. On an error
     // the link is finished, and the other side was told why if it spoke our protocol.
-    Awaitable<Result<void>> greet(PeerId expect);
+    Awaitable<Result<void>> handshake(PeerId expect);
     void start();
 
     PeerId peer() const { return machine_.peer(); }
@@ -37,7 +36,7 @@ class LinkConnection : public std::enable_shared_from_this<LinkConnection> {
     Generation generation() const { return machine_.generation(); }
     // The key that the link is encrypted with; 0 on a plain one.
     KeyId key() const;
-    bool greeted() const { return machine_.greeted(); }
+    bool handshake_done() const { return machine_.handshake_done(); }
     Endpoint remote() const { return transport_->remote(); }
     boost::asio::any_io_executor executor() const { return transport_->executor(); }
     bool usable() const { return machine_.usable(); }
@@ -50,7 +49,7 @@ class LinkConnection : public std::enable_shared_from_this<LinkConnection> {
     // As of LinkMachine.
     Result<void> send_sync(ByteView message);
     void close(wire::GoodbyeCode code, std::string message);
-    void retire();
+    void close_when_idle();
     void finish(bool broken);
     void set_background_priority() { transport_->set_background_priority(); }
 

@@ -19,7 +19,7 @@ namespace exa::io::link {
 struct StreamReady {
     std::shared_ptr<StreamState> stream;
 };
-// The other side asks something. If nobody takes the stream, it is to be ended.
+// The other side opened a stream. If nobody takes it, it is to be ended.
 struct StreamOpened {
     std::shared_ptr<InboundState> stream;
     std::unique_ptr<wire::Open> open;

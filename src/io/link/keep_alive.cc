@@ -18,21 +18,21 @@ KeepAlive::KeepAlive(const LinkConfig& config, bool is_acceptor, TimePoint now)
       heard_(now),
       busy_(now) {}
 
-KeepAlive::Verdict KeepAlive::handle_timeout(TimePoint now, bool has_streams) {
-    if (now < next_look_) return Verdict::alive;
+KeepAlive::Status KeepAlive::handle_timeout(TimePoint now, bool has_streams) {
+    if (now < next_look_) return Status::alive;
     next_look_ = now + look_interval_;
     if (has_streams) {
         busy_ = now;
     } else if (now - busy_ >= idle_after_) {
-        return Verdict::idle;
+        return Status::idle;
     } else if (heard_ >= synced_) {
         pings_unanswered_ = 0;
-        return Verdict::alive;
+        return Status::alive;
     }
-    if (now - heard_ < ping_interval_) return Verdict::alive;
-    if (pings_unanswered_ >= pings_unanswered_max) return Verdict::silent;
+    if (now - heard_ < ping_interval_) return Status::alive;
+    if (pings_unanswered_ >= pings_unanswered_max) return Status::silent;
     ++pings_unanswered_;
-    return Verdict::ping;
+    return Status::ping;
 }
 
 }  // namespace exa::io::link

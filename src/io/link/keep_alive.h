@@ -1,6 +1,5 @@
 // KeepAlive: whether a link is still of use, and whether anybody is at its other end.
-//
-// A link is looked at once per interval. With open streams, or after a sync, silence is answered by pings; two pings
+// A link is checked once per interval. With open streams, or after a sync, silence is answered by pings; two pings
 // without a byte in return mean that the other side is gone. A link without streams is idle after a while; the acceptor
 // waits three times as long as the dialler, so that an idle close and a new request do not cross.
 #pragma once
@@ -14,7 +13,7 @@ namespace exa::io::link {
 
 class KeepAlive {
   public:
-    enum class Verdict : std::uint8_t { alive, ping, silent, idle };
+    enum class Status : std::uint8_t { alive, ping, silent, idle };
 
     KeepAlive(const LinkConfig& config, bool is_acceptor, TimePoint now);
 
@@ -30,7 +29,7 @@ class KeepAlive {
 
     TimePoint next_timeout() const { return next_look_; }
     // To be called once next_timeout() has passed; before that the link is alive.
-    Verdict handle_timeout(TimePoint now, bool has_streams);
+    Status handle_timeout(TimePoint now, bool has_streams);
 
   private:
     Duration ping_interval_;

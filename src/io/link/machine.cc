@@ -55,7 +55,7 @@ LinkMachine::LinkMachine(const LinkConfig& config, const LinkIdentity& self, Lin
 
 // The hello.
 
-void LinkMachine::greet(PeerId expect, const std::optional<PskIdentity>& proven) {
+void LinkMachine::start_handshake(PeerId expect, const std::optional<PskIdentity>& proven) {
     expect_ = expect;
     proven_ = proven;
     if (role_ == Role::dialler) send_hello();
@@ -88,7 +88,7 @@ Result<bool> LinkMachine::handle_hello(TimePoint now) {
         return error(errc::malformed, hello.error().message());
     }
     wire::GoodbyeCode code{};
-    if (const auto verdict = judge_hello(hello.value(), code); !verdict) {
+    if (const auto verdict = check_hello(hello.value(), code); !verdict) {
         refusal_ = verdict.error();
         goodbye_ = wire::encode_goodbye({code, refusal_->message()});
         return true;
@@ -96,13 +96,13 @@ Result<bool> LinkMachine::handle_hello(TimePoint now) {
     common_.peer = hello.value().peer;
     generation_ = hello.value().generation;
     if (role_ == Role::acceptor) send_hello();
-    greeted_ = true;
+    handshake_done_ = true;
     reader_.accept_all();
     keep_alive_ = KeepAlive(common_.config, role_ == Role::acceptor, now);
     return true;
 }
 
-Result<void> LinkMachine::judge_hello(const wire::Hello& hello, wire::GoodbyeCode& code) const {
+Result<void> LinkMachine::check_hello(const wire::Hello& hello, wire::GoodbyeCode& code) const {
     const bool is_acceptor = role_ == Role::acceptor;
     if (hello.cluster != self_.cluster) {
         code = wire::GoodbyeCode::wrong_cluster;
@@ -257,21 +257,21 @@ void LinkMachine::note_streams(TimePoint now) {
         return;
     }
     if (std::exchange(had_streams_, false)) keep_alive_.note_busy(now);
-    if (retiring_) retire(now);
+    if (closing_when_idle_) close_when_idle(now);
 }
 
 // The end.
 
 void LinkMachine::close(TimePoint now, wire::GoodbyeCode code, std::string message) {
     if (!usable()) return;
-    if (!greeted_) return finish(false);
+    if (!handshake_done_) return finish(false);
     goodbye_ = wire::encode_goodbye({code, std::move(message)});
     goodbye_deadline_ = now + goodbye_timeout;
     if (code == wire::GoodbyeCode::malformed) common_.lanes.clear();
 }
 
-void LinkMachine::retire(TimePoint now) {
-    retiring_ = true;
+void LinkMachine::close_when_idle(TimePoint now) {
+    closing_when_idle_ = true;
     if (streams() == 0) close(now, wire::GoodbyeCode::closing, "another key is in use");
 }
 
@@ -280,7 +280,7 @@ void LinkMachine::finish(bool broken) {
     outbound_.break_all();
     inbound_.break_all();
     common_.lanes.clear();
-    common_.events.push(LinkFinished{broken && greeted_});
+    common_.events.push(LinkFinished{broken && handshake_done_});
 }
 
 // Output.
@@ -302,26 +302,26 @@ std::vector<OutgoingFrame> LinkMachine::poll_transmit() {
 
 TimePoint LinkMachine::next_timeout() const {
     if (finished_) return time_never;
-    if (!greeted_) return hello_deadline_;
+    if (!handshake_done_) return hello_deadline_;
     return goodbye_ ? goodbye_deadline_ : keep_alive_.next_timeout();
 }
 
 void LinkMachine::handle_timeout(TimePoint now) {
     if (now < next_timeout()) return;
-    if (!greeted_) {
+    if (!handshake_done_) {
         hello_timed_out_ = true;
         return finish(false);
     }
     if (goodbye_) return finish(false);
     switch (keep_alive_.handle_timeout(now, streams() > 0)) {
-        case KeepAlive::Verdict::alive:
+        case KeepAlive::Status::alive:
             return;
-        case KeepAlive::Verdict::ping:
+        case KeepAlive::Status::ping:
             return common_.lanes.push_control(wire::encode_frame(FrameType::ping, 0, {}));
-        case KeepAlive::Verdict::silent:
+        case KeepAlive::Status::silent:
             common_.events.push(PeerSilent{});
             return finish(true);
-        case KeepAlive::Verdict::idle:
+        case KeepAlive::Status::idle:
             return close(now, wire::GoodbyeCode::closing, "idle");
     }
 }

@@ -1,15 +1,13 @@
-// LinkMachine: one connection between two peers as a machine without a socket or a clock, the same for dialler and
-// acceptor.
+// LinkMachine: one connection between two peers as a state machine without a socket or a clock, the same for dialler
+// and acceptor. The idea. Each end sends a hello and checks the other's (the handshake); then the dialler opens streams
+// (outbound_streams.h) and the acceptor answers them (inbound_streams.h). Frames wait in two lanes (lanes.h); a
+// keep-alive (keep_alive.h) pings a silent peer and closes an idle link. The end is a goodbye after everything that is
+// queued, or a broken connection; either way LinkFinished is the last event.
 //
-// The idea. Each end says hello and judges the other's; then the dialler opens streams (outbound_streams.h) and the
-// acceptor answers them (inbound_streams.h). Frames wait in two lanes (lanes.h); a keep-alive (keep_alive.h) pings a
-// silent peer and closes an idle link. The end is a goodbye after everything that is queued, or a broken connection;
-// either way LinkFinished is the last event.
-//
-// Driving it: greet() once, read into read_space(), report handle_received(), then handle_hello() until the hello is
-// judged, from then on handle_frame() until it has none. After every call: poll_event() until it is empty, write what
-// poll_transmit() gives and report handle_written(), and call handle_timeout() at next_timeout(). Whatever the other
-// side sends is an error that closes the link, never a failed check.
+// Driving it: start_handshake() once, read into read_space(), report handle_received(), then handle_hello() until the
+// hello is accepted or refused, from then on handle_frame() until it has none. After every call: poll_event() until it
+// is empty, write what poll_transmit() gives and report handle_written(), and call handle_timeout() at next_timeout().
+// Whatever the other side sends is an error that closes the link, never a failed check.
 #pragma once
 
 #include <cstddef>
@@ -50,10 +48,10 @@ class LinkMachine {
     LinkMachine(const LinkConfig& config, const LinkIdentity& self, LinkStats& stats, Role role, TimePoint now);
 
     Role role() const { return role_; }
-    // Who is at the other end, once greeted() holds.
+    // Who is at the other end, once handshake_done() holds.
     PeerId peer() const { return common_.peer; }
     Generation generation() const { return generation_; }
-    bool greeted() const { return greeted_; }
+    bool handshake_done() const { return handshake_done_; }
     // Why the other side's hello was refused; the goodbye that says so is in poll_transmit().
     const std::optional<Error>& refusal() const { return refusal_; }
     // It is finished because the hellos took too long.
@@ -68,9 +66,9 @@ class LinkMachine {
 
     // Queues the hello (acceptor: once the other side's is accepted). `expect` is who the dialler means, 0 whoever
     // listens; `proven` who has proven to be at the ends, if the transport knows.
-    void greet(PeerId expect, const std::optional<PskIdentity>& proven);
-    // Handles the hello if it is there. True once it is judged: greeted() or refusal(). On an error the link cannot go
-    // on; it is the caller's to finish().
+    void start_handshake(PeerId expect, const std::optional<PskIdentity>& proven);
+    // Handles the hello if it is there. True once it is accepted or refused: handshake_done() or refusal(). On an error
+    // the link cannot go on; it is the caller's to finish().
     Result<bool> handle_hello(TimePoint now);
 
     // Bytes that come. The space stays valid until handle_received() or handle_disconnected().
@@ -92,8 +90,8 @@ class LinkMachine {
     Result<void> send_sync(TimePoint now, ByteView message);
     // Sends what is queued, then the goodbye, then finishes; within a second in any case. Before the hello: at once.
     void close(TimePoint now, wire::GoodbyeCode code, std::string message);
-    // Closes as soon as no stream is open; the owner opens no more.
-    void retire(TimePoint now);
+    // Closes as soon as no stream is open; the caller opens no more.
+    void close_when_idle(TimePoint now);
     void finish(bool broken);
 
     // Output.
@@ -110,7 +108,7 @@ class LinkMachine {
 
   private:
     void send_hello();
-    Result<void> judge_hello(const wire::Hello& hello, wire::GoodbyeCode& code) const;
+    Result<void> check_hello(const wire::Hello& hello, wire::GoodbyeCode& code) const;
     Result<void> handle(const wire::FrameView& frame);
     bool begin_sinking(TimePoint now);
     void break_protocol(TimePoint now, const Error& why);
@@ -130,7 +128,7 @@ class LinkMachine {
     std::optional<Error> refusal_;
     const TimePoint hello_deadline_;
     Generation generation_;
-    bool greeted_ = false;
+    bool handshake_done_ = false;
     bool hello_timed_out_ = false;
 
     bool had_streams_ = false;
@@ -142,7 +140,7 @@ class LinkMachine {
     bool goodbye_sent_ = false;
     bool ignoring_ =
         false;  // the other side broke the protocol: what comes is read and dropped, so that the goodbye arrives
-    bool retiring_ = false;
+    bool closing_when_idle_ = false;
     bool finished_ = false;
 };
 

@@ -144,19 +144,19 @@ Awaitable<Result<std::shared_ptr<LinkConnection>>> LinkPool::State::connect_with
     auto link = std::make_shared<LinkConnection>(shared, shared->transport_to(std::move(*socket), expect, key),
                                                  LinkMachine::Role::dialler);
     all.insert(link);
-    if (auto greeted = co_await link->greet(expect); !greeted) co_return greeted.error();
+    if (auto handshake_done = co_await link->handshake(expect); !handshake_done) co_return handshake_done.error();
     co_return link;
 }
 
 void LinkPool::State::keys_changed() {
     for (const auto& link : std::set(all)) {
-        if (!link->greeted() || !link->usable()) continue;
+        if (!link->handshake_done() || !link->usable()) continue;
         const bool welcome = shared->is_welcome(link->key());
         if (welcome && link->key() == shared->keys->primary) continue;
         ++shared->stats.links_rekeyed;
         std::erase_if(links, [&](const auto& entry) { return entry.second == link; });
         if (welcome)
-            link->retire();
+            link->close_when_idle();
         else
             link->close(wire::GoodbyeCode::closing, "its key was removed");
     }

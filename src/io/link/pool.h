@@ -4,10 +4,10 @@
 // Peer links: one TCP connection between two peers that carries many streams, under TLS 1.3 in an encrypted cluster.
 //
 // The idea. The dialler opens streams, one a request; the acceptor answers each with head, data and end. Data spends
-// credit that the reading side grants as its consumer reads, so a slow client slows its own stream only. Frames that
-// steer (cancel, credit, ping, sync, end) are written before queued data, frames that are ready together leave in one
-// write, and what waits to be written is bounded. A link closes when it has had no stream for a while, and only the
-// dialler closes an idle one, so that a request and an idle close cannot cross.
+// credit that the reading side grants as its consumer reads, so a slow client slows its own stream only. Control frames
+// (cancel, credit, ping, sync, end) are written before queued data, frames that are ready together leave in one write,
+// and what waits to be written is bounded. A link closes when it has had no stream for a while, and only the dialler
+// closes an idle one, so that a request and an idle close cannot cross.
 //
 // Threading: a pool, a server and their streams belong to the one thread that runs their io_context.
 #pragma once

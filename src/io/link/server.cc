@@ -67,7 +67,7 @@ Awaitable<void> LinkServer::State::accept_loop() {
 
 Awaitable<void> LinkServer::State::serve(std::shared_ptr<LinkConnection> link) {
     const auto self = shared_from_this();
-    if (!co_await link->greet(PeerId{})) co_return;
+    if (!co_await link->handshake(PeerId{})) co_return;
     std::erase(greeting, link);
     if (closed) {
         link->finish(false);
@@ -88,7 +88,7 @@ void LinkServer::State::make_room() {
 
 void LinkServer::State::keys_changed() {
     for (const auto& link : std::set(links)) {
-        if (!link->greeted() || !link->usable() || shared->is_welcome(link->key())) continue;
+        if (!link->handshake_done() || !link->usable() || shared->is_welcome(link->key())) continue;
         ++shared->stats.links_rekeyed;
         link->close(wire::GoodbyeCode::closing, "its key was removed");
     }

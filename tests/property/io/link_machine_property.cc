@@ -53,7 +53,7 @@ struct Talk {
 // Two machines, the bytes between them, and writers that keep to has_room().
 class Storm {
   public:
-    explicit Storm(std::uint64_t seed) : rng_(seed), pair_(small_queues()) { pair_.greet(); }
+    explicit Storm(std::uint64_t seed) : rng_(seed), pair_(small_queues()) { pair_.start_handshake(); }
 
     void step() {
         switch (rng_.below(12)) {
@@ -300,7 +300,7 @@ BOOST_AUTO_TEST_CASE(no_bytes_from_outside_do_more_than_close_the_link) {
     BOOST_TEST(rc::check("hostile peers", [](std::uint64_t seed, bool to_dialler, bool damaged, bool sinks) {
         Rng rng(seed);
         MachinePair pair(small_queues());
-        pair.greet();
+        pair.start_handshake();
         std::vector<std::shared_ptr<OutboundState>> asked;
         if (to_dialler) {
             for (int i = 0; i < 3; ++i) {

@@ -51,10 +51,10 @@ struct LinkEnd {
         }
     }
     void handle_what_came(TimePoint now) {
-        if (!machine.greeted() && !machine.refusal() && !failure) {
+        if (!machine.handshake_done() && !machine.refusal() && !failure) {
             if (const auto judged = machine.handle_hello(now); !judged) failure = judged.error();
         }
-        while (machine.greeted() && machine.handle_frame(now)) continue;
+        while (machine.handshake_done() && machine.handle_frame(now)) continue;
         collect();
     }
     void collect() {
@@ -94,9 +94,9 @@ struct MachinePair {
         : dialler(config, peer_a, link::LinkMachine::Role::dialler, now),
           acceptor(config, peer_b, link::LinkMachine::Role::acceptor, now) {}
 
-    void greet() {
-        dialler.machine.greet(peer_b, std::nullopt);
-        acceptor.machine.greet(PeerId{}, std::nullopt);
+    void start_handshake() {
+        dialler.machine.start_handshake(peer_b, std::nullopt);
+        acceptor.machine.start_handshake(PeerId{}, std::nullopt);
         flush();
     }
     // Carries bytes both ways until neither end has any.

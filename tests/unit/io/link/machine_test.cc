@@ -37,8 +37,8 @@ wire::FrameType type_of(ByteView frames) {
     return static_cast<wire::FrameType>(frames[4]);
 }
 
-struct Greeted : MachinePair {
-    Greeted() { greet(); }
+struct Connected : MachinePair {
+    Connected() { start_handshake(); }
 };
 
 // Fixed space of an odd size.
@@ -60,10 +60,10 @@ BOOST_AUTO_TEST_SUITE(link_machine)
 
 BOOST_AUTO_TEST_CASE(hellos_tell_each_end_who_the_other_is) {
     MachinePair pair;
-    BOOST_TEST(!pair.dialler.machine.greeted());
-    pair.greet();
-    BOOST_TEST(pair.dialler.machine.greeted());
-    BOOST_TEST(pair.acceptor.machine.greeted());
+    BOOST_TEST(!pair.dialler.machine.handshake_done());
+    pair.start_handshake();
+    BOOST_TEST(pair.dialler.machine.handshake_done());
+    BOOST_TEST(pair.acceptor.machine.handshake_done());
     BOOST_TEST(pair.dialler.machine.peer() == MachinePair::peer_b);
     BOOST_TEST(pair.acceptor.machine.peer() == MachinePair::peer_a);
     BOOST_TEST(pair.acceptor.machine.generation() == Generation{1});
@@ -71,14 +71,14 @@ BOOST_AUTO_TEST_CASE(hellos_tell_each_end_who_the_other_is) {
 
 BOOST_AUTO_TEST_CASE(acceptor_says_nothing_before_it_has_judged_the_hello) {
     MachinePair pair;
-    pair.acceptor.machine.greet(PeerId{}, std::nullopt);
+    pair.acceptor.machine.start_handshake(PeerId{}, std::nullopt);
     BOOST_TEST(!pair.acceptor.machine.has_transmit());
 }
 
 BOOST_AUTO_TEST_CASE(dialler_that_means_another_peer_gets_a_goodbye_that_says_so) {
     MachinePair pair;
-    pair.dialler.machine.greet(PeerId{0xc}, std::nullopt);
-    pair.acceptor.machine.greet(PeerId{}, std::nullopt);
+    pair.dialler.machine.start_handshake(PeerId{0xc}, std::nullopt);
+    pair.acceptor.machine.start_handshake(PeerId{}, std::nullopt);
     pair.flush();
     BOOST_TEST_REQUIRE(pair.acceptor.machine.refusal().has_value());
     BOOST_TEST(pair.acceptor.machine.refusal()->code == io::errc::wrong_peer);
@@ -88,8 +88,8 @@ BOOST_AUTO_TEST_CASE(dialler_that_means_another_peer_gets_a_goodbye_that_says_so
 
 BOOST_AUTO_TEST_CASE(hello_must_match_what_the_transport_has_proven) {
     MachinePair pair;
-    pair.dialler.machine.greet(MachinePair::peer_b, std::nullopt);
-    pair.acceptor.machine.greet(PeerId{}, PskIdentity{KeyId{1}, PeerId{0xc}, MachinePair::peer_b});
+    pair.dialler.machine.start_handshake(MachinePair::peer_b, std::nullopt);
+    pair.acceptor.machine.start_handshake(PeerId{}, PskIdentity{KeyId{1}, PeerId{0xc}, MachinePair::peer_b});
     pair.flush();
     BOOST_TEST_REQUIRE(pair.acceptor.machine.refusal().has_value());
     BOOST_TEST(pair.acceptor.machine.refusal()->code == io::errc::wrong_peer);
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(hello_must_match_what_the_transport_has_proven) {
 BOOST_AUTO_TEST_CASE(link_without_a_hello_in_time_finishes) {
     MachinePair pair;
     auto& machine = pair.acceptor.machine;
-    machine.greet(PeerId{}, std::nullopt);
+    machine.start_handshake(PeerId{}, std::nullopt);
     BOOST_TEST(machine.next_timeout() == pair.now + LinkConfig{}.hello_timeout);
     machine.handle_timeout(machine.next_timeout() - Duration{1});
     BOOST_TEST(!machine.finished());
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(link_without_a_hello_in_time_finishes) {
     BOOST_TEST(machine.next_timeout() == time_never);
 }
 
-BOOST_FIXTURE_TEST_CASE(answer_travels_as_head_data_and_end, Greeted) {
+BOOST_FIXTURE_TEST_CASE(answer_travels_as_head_data_and_end, Connected) {
     const auto asked = open("question");
     flush();
     BOOST_TEST_REQUIRE(acceptor.inbound.size() == 1U);
@@ -132,7 +132,7 @@ BOOST_FIXTURE_TEST_CASE(answer_travels_as_head_data_and_end, Greeted) {
     BOOST_TEST(acceptor.stats.streams_now == 0U);
 }
 
-BOOST_FIXTURE_TEST_CASE(credit_comes_back_only_when_the_reader_reads, Greeted) {
+BOOST_FIXTURE_TEST_CASE(credit_comes_back_only_when_the_reader_reads, Connected) {
     const auto asked = open();
     flush();
     const auto& answering = acceptor.inbound[0];
@@ -152,7 +152,7 @@ BOOST_FIXTURE_TEST_CASE(credit_comes_back_only_when_the_reader_reads, Greeted) {
     BOOST_TEST(acceptor.count<StreamReady>() > 0U);
 }
 
-BOOST_FIXTURE_TEST_CASE(control_frames_leave_before_queued_data, Greeted) {
+BOOST_FIXTURE_TEST_CASE(control_frames_leave_before_queued_data, Connected) {
     open();
     flush();
     const auto& answering = acceptor.inbound[0];
@@ -167,7 +167,7 @@ BOOST_FIXTURE_TEST_CASE(control_frames_leave_before_queued_data, Greeted) {
     BOOST_TEST(acceptor.machine.has_transmit());
 }
 
-BOOST_FIXTURE_TEST_CASE(end_does_not_overtake_the_data_of_its_stream, Greeted) {
+BOOST_FIXTURE_TEST_CASE(end_does_not_overtake_the_data_of_its_stream, Connected) {
     const auto asked = open();
     flush();
     const auto& answering = acceptor.inbound[0];
@@ -182,7 +182,7 @@ BOOST_FIXTURE_TEST_CASE(end_does_not_overtake_the_data_of_its_stream, Greeted) {
     BOOST_TEST(frame_of<wire::End>(polled) != nullptr);
 }
 
-BOOST_FIXTURE_TEST_CASE(shared_bytes_are_sent_from_where_they_are, Greeted) {
+BOOST_FIXTURE_TEST_CASE(shared_bytes_are_sent_from_where_they_are, Connected) {
     const auto asked = open();
     flush();
     const auto owner = std::make_shared<const std::string>(100'000, 's');
@@ -195,7 +195,7 @@ BOOST_FIXTURE_TEST_CASE(shared_bytes_are_sent_from_where_they_are, Greeted) {
                   io::errc::too_large));
 }
 
-BOOST_FIXTURE_TEST_CASE(request_cancelled_before_it_left_is_never_sent, Greeted) {
+BOOST_FIXTURE_TEST_CASE(request_cancelled_before_it_left_is_never_sent, Connected) {
     const auto asked = open();
     dialler.machine.cancel(now, asked);
     flush();
@@ -204,7 +204,7 @@ BOOST_FIXTURE_TEST_CASE(request_cancelled_before_it_left_is_never_sent, Greeted)
     BOOST_TEST(acceptor.protocol_errors.empty());
 }
 
-BOOST_FIXTURE_TEST_CASE(cancel_reaches_the_acceptor_and_drops_what_it_queued, Greeted) {
+BOOST_FIXTURE_TEST_CASE(cancel_reaches_the_acceptor_and_drops_what_it_queued, Connected) {
     const auto asked = open();
     flush();
     const auto& answering = acceptor.inbound[0];
@@ -217,7 +217,7 @@ BOOST_FIXTURE_TEST_CASE(cancel_reaches_the_acceptor_and_drops_what_it_queued, Gr
     BOOST_TEST(is(acceptor.machine.push_end(now, answering, {}), io::errc::cancelled));
 }
 
-BOOST_FIXTURE_TEST_CASE(writer_that_was_told_to_wait_is_woken_once_there_is_room, Greeted) {
+BOOST_FIXTURE_TEST_CASE(writer_that_was_told_to_wait_is_woken_once_there_is_room, Connected) {
     open();
     flush();
     const auto& answering = acceptor.inbound[0];
@@ -231,7 +231,7 @@ BOOST_FIXTURE_TEST_CASE(writer_that_was_told_to_wait_is_woken_once_there_is_room
     BOOST_TEST(inbound.has_room(answering, false));
 }
 
-BOOST_FIXTURE_TEST_CASE(sink_gets_the_bytes_however_reads_cut_them, Greeted) {
+BOOST_FIXTURE_TEST_CASE(sink_gets_the_bytes_however_reads_cut_them, Connected) {
     for (const std::size_t cut : {1UL, 7UL, 1000UL, 100'000UL}) {
         const auto asked = open();
         const auto sink = std::make_shared<SmallSink>();
@@ -253,7 +253,7 @@ BOOST_FIXTURE_TEST_CASE(sink_gets_the_bytes_however_reads_cut_them, Greeted) {
     BOOST_TEST(dialler.protocol_errors.empty());
 }
 
-BOOST_FIXTURE_TEST_CASE(sink_that_refuses_ends_its_stream_only, Greeted) {
+BOOST_FIXTURE_TEST_CASE(sink_that_refuses_ends_its_stream_only, Connected) {
     const auto asked = open();
     const auto sink = std::make_shared<SmallSink>();
     sink->most = 2000;
@@ -274,7 +274,7 @@ BOOST_AUTO_TEST_CASE(streams_past_the_limits_are_answered_busy) {
     LinkConfig config;
     config.streams_max = 2;
     MachinePair pair(config);
-    pair.greet();
+    pair.start_handshake();
     const auto first = pair.open();
     const auto second = pair.open();
     BOOST_TEST(is(pair.dialler.machine.open({}), io::errc::too_many));
@@ -287,14 +287,14 @@ BOOST_AUTO_TEST_CASE(streams_past_the_limits_are_answered_busy) {
     BOOST_TEST(pair.acceptor.inbound.size() == 2U);
 }
 
-BOOST_FIXTURE_TEST_CASE(flood_of_pings_costs_one_pong, Greeted) {
+BOOST_FIXTURE_TEST_CASE(flood_of_pings_costs_one_pong, Connected) {
     const Bytes ping = wire::encode_frame(wire::FrameType::ping, 0, Bytes{1, 2, 3});
     for (int i = 0; i < 1000; ++i) acceptor.receive(now, ping);
     BOOST_TEST(acceptor.transmit() == wire::encode_frame(wire::FrameType::pong, 0, Bytes{1, 2, 3}));
     BOOST_TEST(!acceptor.machine.has_transmit());
 }
 
-BOOST_FIXTURE_TEST_CASE(sync_past_its_bound_is_refused_and_changes_nothing, Greeted) {
+BOOST_FIXTURE_TEST_CASE(sync_past_its_bound_is_refused_and_changes_nothing, Connected) {
     BOOST_TEST(is(dialler.machine.send_sync(now, Bytes(17'000'000)), io::errc::too_large));
     BOOST_TEST(dialler.machine.send_sync(now, Bytes(16'000'000)).has_value());
     BOOST_TEST(dialler.machine.send_sync(now, Bytes(16'000'000)).has_value());
@@ -303,7 +303,7 @@ BOOST_FIXTURE_TEST_CASE(sync_past_its_bound_is_refused_and_changes_nothing, Gree
     BOOST_TEST(acceptor.syncs.size() == 2U);
 }
 
-BOOST_FIXTURE_TEST_CASE(every_illegal_frame_of_a_dialler_closes_the_link, Greeted) {
+BOOST_FIXTURE_TEST_CASE(every_illegal_frame_of_a_dialler_closes_the_link, Connected) {
     const Bytes open_1 = wire::encode_open(1, {}).value();
     const std::vector<Bytes> illegal = {
         wire::encode_hello({.cluster = cluster_id("test"), .peer = peer_a, .generation = {}, .target = {}, .name = {}}),
@@ -322,7 +322,7 @@ BOOST_FIXTURE_TEST_CASE(every_illegal_frame_of_a_dialler_closes_the_link, Greete
         Bytes{0, 0, 0, 0, 8, 1, 0, 0, 0, 0, 0, 0},
     };
     for (std::size_t i = 0; i < illegal.size(); ++i) {
-        Greeted pair;
+        Connected pair;
         pair.acceptor.receive(pair.now, illegal[i]);
         BOOST_TEST(pair.acceptor.protocol_errors.size() == 1U, "frame " << i);
         BOOST_TEST(!pair.acceptor.machine.usable(), "frame " << i);
@@ -337,7 +337,7 @@ BOOST_FIXTURE_TEST_CASE(every_illegal_frame_of_a_dialler_closes_the_link, Greete
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(every_illegal_frame_of_an_acceptor_closes_the_link, Greeted) {
+BOOST_FIXTURE_TEST_CASE(every_illegal_frame_of_an_acceptor_closes_the_link, Connected) {
     const Bytes head = wire::encode_head(1, {});
     const Bytes data = wire::encode_data(1, {0, {}, std::string(200'000, 'x')});
     const std::vector<Bytes> illegal = {
@@ -353,7 +353,7 @@ BOOST_FIXTURE_TEST_CASE(every_illegal_frame_of_an_acceptor_closes_the_link, Gree
         wire::encode_credit(1, 1),
     };
     for (std::size_t i = 0; i < illegal.size(); ++i) {
-        Greeted pair;
+        Connected pair;
         const auto asked = pair.open();
         pair.flush();
         pair.dialler.receive(pair.now, illegal[i]);
@@ -364,7 +364,7 @@ BOOST_FIXTURE_TEST_CASE(every_illegal_frame_of_an_acceptor_closes_the_link, Gree
     for (const Bytes& for_sink :
          {wire::encode_data(1, {0, {1}, "x"}), wire::encode_data(1, {0, {1, 2}, std::string(500'000, 'x')}),
           wire::encode_frame(wire::FrameType::data, 1, Bytes{0, 0, 0})}) {
-        Greeted pair;
+        Connected pair;
         const auto asked = pair.open();
         asked->sink = sink;
         pair.flush();
@@ -373,7 +373,7 @@ BOOST_FIXTURE_TEST_CASE(every_illegal_frame_of_an_acceptor_closes_the_link, Gree
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(goodbye_follows_everything_that_is_queued, Greeted) {
+BOOST_FIXTURE_TEST_CASE(goodbye_follows_everything_that_is_queued, Connected) {
     const auto asked = open();
     flush();
     BOOST_TEST(
@@ -397,7 +397,7 @@ BOOST_FIXTURE_TEST_CASE(goodbye_follows_everything_that_is_queued, Greeted) {
     BOOST_TEST(acceptor.machine.finished());
 }
 
-BOOST_FIXTURE_TEST_CASE(broken_connection_tells_every_stream_and_then_the_owner, Greeted) {
+BOOST_FIXTURE_TEST_CASE(broken_connection_tells_every_stream_and_then_the_owner, Connected) {
     const auto asked = open();
     open();
     flush();
@@ -412,10 +412,10 @@ BOOST_FIXTURE_TEST_CASE(broken_connection_tells_every_stream_and_then_the_owner,
     BOOST_TEST(dialler.machine.streams() == 0U);
 }
 
-BOOST_FIXTURE_TEST_CASE(retired_link_closes_after_its_last_stream, Greeted) {
+BOOST_FIXTURE_TEST_CASE(retired_link_closes_after_its_last_stream, Connected) {
     const auto asked = open();
     flush();
-    dialler.machine.retire(now);
+    dialler.machine.close_when_idle(now);
     BOOST_TEST(dialler.machine.usable());
     BOOST_TEST(acceptor.machine.push_end(now, acceptor.inbound[0], {}).has_value());
     flush();
@@ -423,7 +423,7 @@ BOOST_FIXTURE_TEST_CASE(retired_link_closes_after_its_last_stream, Greeted) {
     BOOST_TEST(acceptor.machine.finished());
 }
 
-BOOST_FIXTURE_TEST_CASE(silent_peer_is_given_up_after_two_pings, Greeted) {
+BOOST_FIXTURE_TEST_CASE(silent_peer_is_given_up_after_two_pings, Connected) {
     open();
     flush();
     std::size_t pings = 0;
@@ -437,7 +437,7 @@ BOOST_FIXTURE_TEST_CASE(silent_peer_is_given_up_after_two_pings, Greeted) {
     BOOST_TEST(std::get<LinkFinished>(dialler.events.back()).broken);
 }
 
-BOOST_FIXTURE_TEST_CASE(peer_that_answers_pings_may_think_for_an_hour, Greeted) {
+BOOST_FIXTURE_TEST_CASE(peer_that_answers_pings_may_think_for_an_hour, Connected) {
     open();
     flush();
     for (const TimePoint end = now + std::chrono::hours(1); now < end;) {
@@ -450,8 +450,8 @@ BOOST_FIXTURE_TEST_CASE(peer_that_answers_pings_may_think_for_an_hour, Greeted) 
     BOOST_TEST(acceptor.machine.usable());
 }
 
-BOOST_FIXTURE_TEST_CASE(idle_link_is_closed_by_the_dialler, Greeted) {
-    const TimePoint greeted = now;
+BOOST_FIXTURE_TEST_CASE(idle_link_is_closed_by_the_dialler, Connected) {
+    const TimePoint began = now;
     while (!dialler.machine.finished()) {
         now = std::min(dialler.machine.next_timeout(), acceptor.machine.next_timeout());
         acceptor.machine.handle_timeout(now);
@@ -459,8 +459,8 @@ BOOST_FIXTURE_TEST_CASE(idle_link_is_closed_by_the_dialler, Greeted) {
         dialler.machine.handle_timeout(now);
         flush();
     }
-    BOOST_TEST(now - greeted >= LinkConfig{}.idle_timeout);
-    BOOST_TEST(now - greeted < LinkConfig{}.idle_timeout + seconds(10));
+    BOOST_TEST(now - began >= LinkConfig{}.idle_timeout);
+    BOOST_TEST(now - began < LinkConfig{}.idle_timeout + seconds(10));
     BOOST_TEST(!std::get<LinkFinished>(acceptor.events.back()).broken);
 }
 
