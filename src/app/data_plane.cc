@@ -98,7 +98,7 @@ struct DataPlane::State {
             // What was queued for links leaves with the next iteration, which does not wait for anything then.
             if (!ready.take_streams()) continue;
             run_ready();
-            std::this_thread::sleep_for(coalescer.rest(micros(begun - idle_since), micros(Clock::now() - begun)));
+            std::this_thread::sleep_for(coalescer.pause(micros(begun - idle_since), micros(Clock::now() - begun)));
         }
     }
 
@@ -148,10 +148,10 @@ struct DataPlane::State {
             http.on_outcome([this](const io::http::HttpOutcome& outcome) {
                 shared.access_log->write(gateway::access_line(outcome, shared.clock.wall()));
             });
-        links.on_broken([this](PeerId peer, Generation life) {
+        links.on_broken([this](PeerId peer, Generation generation) {
             dispatcher.handle_view(view.load()->routing);
             dispatcher.handle_peer_broken(shared.clock.now(), peer);
-            shared.on_link_broken(peer, life);
+            shared.on_link_broken(peer, generation);
         });
         links.on_sync([this](PeerId from, Bytes message) { shared.on_sync(from, std::move(message)); });
         link_server.on_open([this](std::shared_ptr<io::link::InboundStream> stream, wire::Open open) {
@@ -213,9 +213,9 @@ Endpoint DataPlane::link_endpoint() const {
     return state_->link_server.endpoint();
 }
 
-std::future<std::weak_ptr<const void>> DataPlane::close_epoch() {
+std::future<std::weak_ptr<const void>> DataPlane::watch_in_flight() {
     return asio::post(state_->context,
-                      asio::use_future([state = state_.get()] { return state->ingress.close_epoch(); }));
+                      asio::use_future([state = state_.get()] { return state->ingress.watch_in_flight(); }));
 }
 
 std::future<bool> DataPlane::drain_gateway(Duration deadline) {

@@ -47,7 +47,7 @@ struct DataPlaneShared {
     kv::KvReplicatorThread* kv = nullptr;             // null: this peer keeps no KV cache for others
     // Into the control strand; thread-safe.
     std::function<void(PeerId from, Bytes message)> on_sync;
-    std::function<void(PeerId peer, Generation life)> on_link_broken;
+    std::function<void(PeerId peer, Generation generation)> on_link_broken;
     gateway::GatewayDeps gateway;  // its `metrics` is the data plane's own
 };
 
@@ -72,7 +72,7 @@ class DataPlane {
     void stop();
 
     // Thread-safe. What it gives goes away when every request that this gateway has taken so far is answered.
-    std::future<std::weak_ptr<const void>> close_epoch();
+    std::future<std::weak_ptr<const void>> watch_in_flight();
     // After run(), thread-safe. Ready when the gateway has answered everything it was asked, or `deadline` has passed:
     // then it cuts, and the value is false.
     std::future<bool> drain_gateway(Duration deadline);

@@ -60,7 +60,7 @@ class Drainer {
             case DrainStep::announce:
                 deps_.control.set_peer_state(wire::PeerState::draining);
                 for (const auto& replica : *replicas_) replica->state = wire::ReplicaState::draining;
-                for (const auto& plane : deps_.planes) earlier_.push_back(plane->close_epoch().get());
+                for (const auto& plane : deps_.planes) earlier_.push_back(plane->watch_in_flight().get());
                 return;
             case DrainStep::stop_replicas:
                 deps_.log.warn("peer", "drain deadline reached: unfinished answers move to other replicas");

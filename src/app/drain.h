@@ -1,4 +1,4 @@
-// The last part of a peer's life, as node/drain.h decides it, carried out.
+// Carries out the drain that node/drain.h decides.
 #pragma once
 
 #include <cstdint>

@@ -88,7 +88,7 @@ void prepare_process() {
     setrlimit(RLIMIT_NOFILE, &files);
 }
 
-// Stops the replicas, whose events go to the data plane, before that is gone: however the peer's life ends.
+// Stops the replicas, whose events go to the data plane, before that is gone, however the peer ends.
 class ReplicaStop {
   public:
     explicit ReplicaStop(const replica::LocalReplicas& replicas) : replicas_(replicas) {}
@@ -297,38 +297,39 @@ Control Peer::make_control() {
 }
 
 DataPlaneShared Peer::make_shared_parts() {
-    return {.identity = base_.identity,
-            .router = config_.router,
-            .ingress = ingress_,
-            .http = config_.http_server,
-            .replicas = replicas_,
-            .view = view_,
-            .tokens = base_.tokens,
-            .authorizer = access_.authorizer(),
-            .cors = access_.cors(),
-            .clock = base_.clock,
-            .request_metrics = request_metrics_,
-            .stats = stats_,
-            .log = log_,
-            .stream_coalesce = config_.http.stream_coalesce,
-            .reuse_port = config_.http.threads > 1,
-            .sealing = base_.sealing,
-            .tls = access_.certificates() != nullptr ? access_.certificates()->serving() : nullptr,
-            .access_log = access_.access_log(),
-            .kv = replicator_.get(),
-            .on_sync = [this](PeerId from, Bytes message) { control_.handle_sync(from, std::move(message)); },
-            .on_link_broken = [this](PeerId peer, Generation life) { control_.handle_link_broken(peer, life); },
-            .gateway = {.status = [this] { return status(); },
-                        .metrics = {},
-                        .kv = &kv_admin_,
-                        .join = [this](std::vector<std::string> seeds) { control_.join(std::move(seeds)); },
-                        .leave = [this] { shutdown_.leave(); },
-                        .confirm_dead = [this] { control_.confirm_dead(); },
-                        .change_keys =
-                            [this](access::KeyCommand command) { return control_.change_keys(std::move(command)); },
-                        .config = [this] { return config::config_json(live_.now(), live_.inputs()); },
-                        .reload_config = [this](ReloadDone done) { reload_config(std::move(done)); },
-                        .drain_seconds = [this] { return drain_seconds(); }}};
+    return {
+        .identity = base_.identity,
+        .router = config_.router,
+        .ingress = ingress_,
+        .http = config_.http_server,
+        .replicas = replicas_,
+        .view = view_,
+        .tokens = base_.tokens,
+        .authorizer = access_.authorizer(),
+        .cors = access_.cors(),
+        .clock = base_.clock,
+        .request_metrics = request_metrics_,
+        .stats = stats_,
+        .log = log_,
+        .stream_coalesce = config_.http.stream_coalesce,
+        .reuse_port = config_.http.threads > 1,
+        .sealing = base_.sealing,
+        .tls = access_.certificates() != nullptr ? access_.certificates()->serving() : nullptr,
+        .access_log = access_.access_log(),
+        .kv = replicator_.get(),
+        .on_sync = [this](PeerId from, Bytes message) { control_.handle_sync(from, std::move(message)); },
+        .on_link_broken = [this](PeerId peer, Generation generation) { control_.handle_link_broken(peer, generation); },
+        .gateway = {.status = [this] { return status(); },
+                    .metrics = {},
+                    .kv = &kv_admin_,
+                    .join = [this](std::vector<std::string> seeds) { control_.join(std::move(seeds)); },
+                    .leave = [this] { shutdown_.leave(); },
+                    .confirm_dead = [this] { control_.confirm_dead(); },
+                    .change_keys =
+                        [this](access::KeyCommand command) { return control_.change_keys(std::move(command)); },
+                    .config = [this] { return config::config_json(live_.now(), live_.inputs()); },
+                    .reload_config = [this](ReloadDone done) { reload_config(std::move(done)); },
+                    .drain_seconds = [this] { return drain_seconds(); }}};
 }
 
 admin::PeerStatus Peer::status() const {

@@ -1,4 +1,4 @@
-// The life of one peer, from its configuration to its leaving.
+// One peer, from its configuration to its leaving.
 #pragma once
 
 #include <string_view>

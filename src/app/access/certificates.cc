@@ -71,7 +71,7 @@ Result<void> Certificates::use(const Texts& texts, WallTime now) {
 void Certificates::reload(WallTime now, const OnChange& on_change) {
     auto texts = read();
     if (!texts) {
-        // The pair that is in use is news again when it is back.
+        // The pair that is in use counts as new again when it is back.
         seen_ = {};
         fail(texts.error().detail);
         return;

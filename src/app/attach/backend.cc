@@ -20,13 +20,13 @@ AttachBackend::AttachBackend(const wire::ReplicaRecord& record, AttachServer ser
 std::shared_ptr<replica::ReplyReader> AttachBackend::open(const wire::Open& open,
                                                           const replica::ReplyContext& context) {
     const bool has_place = in_flight_->fetch_add(1) < in_flight_limit_;
-    AttachPlace place(in_flight_);
+    AttachPermit permit(in_flight_);
     const auto upstream = has_place && !stopped_.load() ? pool(context) : nullptr;
     if (!upstream) {
         ++context.stats->refused_busy;
         return replica::reply_of({wire::End{wire::EndCode::busy, "", load()}});
     }
-    auto reply = std::make_shared<AttachReply>(upstream, id_, std::move(place), context.stats, failures_);
+    auto reply = std::make_shared<AttachReply>(upstream, id_, std::move(permit), context.stats, failures_);
     std::string head = server_.request_head(open);
     std::string body;
     // One buffer is sent by a cheaper system call.

@@ -62,10 +62,10 @@ std::size_t whole_events(std::string_view text) {
     return 0;
 }
 
-AttachReply::AttachReply(std::shared_ptr<io::http::UpstreamPool> pool, ReplicaId replica, AttachPlace place,
+AttachReply::AttachReply(std::shared_ptr<io::http::UpstreamPool> pool, ReplicaId replica, AttachPermit permit,
                          std::shared_ptr<replica::ReceiverStats> stats, std::shared_ptr<FailureReporter> failures)
     : replica_(replica),
-      place_(std::move(place)),
+      permit_(std::move(permit)),
       stats_(std::move(stats)),
       failures_(std::move(failures)),
       call_(std::move(pool), *this) {}
@@ -115,7 +115,7 @@ void AttachReply::cancel() {
             failures_->handle_failure(now, fmt::format("no answer for {} s, request abandoned", silence.count()));
     }
     call_.cancel();
-    place_.reset();
+    permit_.reset();
     wake();
 }
 
@@ -155,14 +155,14 @@ bool AttachReply::on_body(std::string_view piece) {
 void AttachReply::on_end(Result<void> end) {
     end_ = end_of(end);
     report(end);
-    place_.reset();
+    permit_.reset();
     wake();
 }
 
 wire::End AttachReply::end_of(const Result<void>& end) const {
     wire::LoadReport load{.replica = replica_};
     // Without this one, which is over.
-    load.in_flight = place_->in_flight() - 1;
+    load.in_flight = permit_->in_flight() - 1;
     if (status_ == 429 || status_ == 503) {
         ++stats_->refused_busy;
         return {wire::EndCode::busy, fmt::format("the server answered {}", status_), load, retry_after_};

@@ -21,12 +21,12 @@
 namespace exa::app::attach {
 
 // A request that counts against a replica's limit, for as long as this lives.
-class AttachPlace {
+class AttachPermit {
   public:
-    explicit AttachPlace(std::shared_ptr<std::atomic<std::uint32_t>> in_flight) : in_flight_(std::move(in_flight)) {}
-    AttachPlace(AttachPlace&&) = default;
-    AttachPlace& operator=(AttachPlace&&) = delete;
-    ~AttachPlace() {
+    explicit AttachPermit(std::shared_ptr<std::atomic<std::uint32_t>> in_flight) : in_flight_(std::move(in_flight)) {}
+    AttachPermit(AttachPermit&&) = default;
+    AttachPermit& operator=(AttachPermit&&) = delete;
+    ~AttachPermit() {
         if (in_flight_) in_flight_->fetch_sub(1);
     }
 
@@ -38,7 +38,7 @@ class AttachPlace {
 
 class AttachReply final : public replica::ReplyReader, private io::http::UpstreamSink {
   public:
-    AttachReply(std::shared_ptr<io::http::UpstreamPool> pool, ReplicaId replica, AttachPlace place,
+    AttachReply(std::shared_ptr<io::http::UpstreamPool> pool, ReplicaId replica, AttachPermit permit,
                 std::shared_ptr<replica::ReceiverStats> stats, std::shared_ptr<FailureReporter> failures);
 
     // Once, before anything is read.
@@ -59,7 +59,7 @@ class AttachReply final : public replica::ReplyReader, private io::http::Upstrea
     void wake();
 
     const ReplicaId replica_;
-    std::optional<AttachPlace> place_;  // until the answer has come
+    std::optional<AttachPermit> permit_;  // until the answer has come
     const std::shared_ptr<replica::ReceiverStats> stats_;
     const std::shared_ptr<FailureReporter> failures_;
     std::function<void()> on_ready_;

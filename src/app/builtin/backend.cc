@@ -94,7 +94,7 @@ std::vector<SequenceGroup::Item> make_sequences(const ParsedGeneration& parsed, 
         request.sampling = make_sampling(options, choice == 0 ? open.seed : hash64(open.seed, choice));
         request.stop_tokens = stop_tokens;
         request.top_logprobs = options.logprobs;
-        items[choice].leader = choice - choice % options.n;
+        items[choice].first_of_prompt = choice - choice % options.n;
         // Logprobs of tokens that came from elsewhere are not known: an answer in one piece needs them.
         const bool resumes = choice < open.choices.size() && (options.stream || !options.logprobs);
         if (resumes) {
@@ -198,7 +198,7 @@ std::shared_ptr<replica::ReplyReader> BuiltinBackend::open_embeddings(const wire
     const auto scope = scopes_ ? std::optional(scopes_->of(open.tenant)) : std::nullopt;
     for (std::size_t i = 0; i < items.size(); ++i) {
         answer.prompt_tokens += static_cast<std::uint32_t>(parsed.inputs[i].size());
-        items[i].leader = i;
+        items[i].first_of_prompt = i;
         items[i].request.emplace();
         items[i].request->prompt = std::move(parsed.inputs[i]);
         items[i].request->embeds = true;

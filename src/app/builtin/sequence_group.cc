@@ -47,7 +47,7 @@ Result<void> SequenceGroup::wait_for_permit(const WaitOptions& wait_options) {
     EXA_TRY(host_->check_length(first));
     engine::WaitTerms terms;
     terms.tenant = wait_options.tenant;
-    terms.priority = wait_options.level;
+    terms.priority = wait_options.priority;
     terms.tokens = static_cast<std::uint32_t>(first.prompt.size()) + std::min(first.max_tokens, answer_tokens_expected);
     EXA_TRY(ticket_,
             host_->wait_for_permit(std::move(terms), wait_options.wait,
@@ -94,12 +94,12 @@ Result<void> SequenceGroup::submit(std::size_t index, Permit permit) {
 void SequenceGroup::submit_more() {
     while (next_ < items_.size() && running_ < running_max) {
         const std::size_t index = next_;
-        const std::size_t leader = items_[index].item.leader;
-        if (leader != index && !items_[leader].begun) break;
+        const std::size_t first_of_prompt = items_[index].item.first_of_prompt;
+        if (first_of_prompt != index && !items_[first_of_prompt].begun) break;
         Permit permit;
-        if (!spare_.empty()) {
-            permit = std::move(spare_.back());
-            spare_.pop_back();
+        if (!free_permits_.empty()) {
+            permit = std::move(free_permits_.back());
+            free_permits_.pop_back();
         } else if (auto taken = host_->take_permit()) {
             permit = std::move(taken).value();
         } else {
@@ -118,7 +118,7 @@ void SequenceGroup::submit_more() {
             alive->handler_(index, std::move(ended));
         });
     }
-    if (next_ == items_.size()) spare_.clear();
+    if (next_ == items_.size()) free_permits_.clear();
 }
 
 void SequenceGroup::skip_idle() {
@@ -131,7 +131,7 @@ void SequenceGroup::take(std::size_t index, std::vector<TokenEvent> events) {
     if (events.back().finish) {
         state.id.reset();
         --running_;
-        if (state.permit) spare_.push_back(std::exchange(state.permit, {}));
+        if (state.permit) free_permits_.push_back(std::exchange(state.permit, {}));
     }
     submit_more();
     if (handler_) handler_(index, std::move(events));
@@ -146,7 +146,7 @@ void SequenceGroup::cancel() {
     refused_ = nullptr;
     if (const auto ticket = std::exchange(ticket_, std::nullopt)) host_->leave_queue(*ticket);
     next_ = items_.size();
-    spare_.clear();
+    free_permits_.clear();
     for (std::size_t index = 0; index < items_.size(); ++index) cancel(index);
 }
 

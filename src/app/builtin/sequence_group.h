@@ -5,7 +5,7 @@
 // fills a replica. Those of one prompt begin when the first of them has begun its answer: then the prompt's pages are
 // there to share.
 //
-// Belongs to the executor of its mailbox, but for being told by the engine's thread.
+// Belongs to the executor of its mailbox; only events come from the engine's thread.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class SequenceGroup final : public shared::Recipient, public std::enable_shared_
     struct Item {
         // Nothing: it has ended elsewhere, or there is nothing to do.
         std::optional<engine::GenerateRequest> request;
-        std::size_t leader = 0;  // the first item of the same prompt, perhaps this one
+        std::size_t first_of_prompt = 0;  // the first item of the same prompt, perhaps this one
     };
     // The events of item `index`, in order; the last carries its finish.
     using Handler = std::function<void(std::size_t index, std::vector<engine::TokenEvent> events)>;
@@ -40,7 +40,7 @@ class SequenceGroup final : public shared::Recipient, public std::enable_shared_
     // On what terms the first waits for a permit, and how long at most; 0: not at all.
     struct WaitOptions {
         std::string tenant{};
-        std::uint32_t level = 1;
+        std::uint32_t priority = 1;
         Duration wait{0};
     };
 
@@ -87,7 +87,7 @@ class SequenceGroup final : public shared::Recipient, public std::enable_shared_
     std::optional<engine::WaitTicket> ticket_;  // while it waits
     std::size_t next_ = 0;                      // to be submitted
     std::size_t running_ = 0;
-    std::vector<Permit> spare_;  // of items that have ended
+    std::vector<Permit> free_permits_;  // of items that have ended
 };
 
 }  // namespace exa::app::builtin

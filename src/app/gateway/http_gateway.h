@@ -1,5 +1,5 @@
-// HttpGateway: the HTTP front end of a peer. It finds the route (app/access/routes.h) and asks who may; answers of
-// models are left to Ingress, everything else is answered here.
+// HttpGateway: the HTTP front end of a peer. It finds the route (app/access/routes.h) and checks who may use it.
+// Ingress answers what needs a model, this class everything else.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -86,7 +86,7 @@ class HttpGateway {
 // The value of `name` in a query string, percent-decoded, a plus being a space; empty when absent.
 std::string query_value(std::string_view query, std::string_view name);
 
-// What a question about a route says of the request beside its session and model: `meta` gets it.
+// What GET /exaserve/v1/route says of the request beside its session and model: `meta` gets it.
 openai::ApiResult<void> parse_route_query(std::string_view query, router::RequestMeta& meta);
 
 }  // namespace exa::app::gateway

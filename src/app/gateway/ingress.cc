@@ -117,7 +117,7 @@ void Ingress::handle(io::http::HttpRequest request, std::shared_ptr<io::http::Ht
     for (wire::HeaderField& field : passed.fields) open.headers.push_back(std::move(field));
     // From here on the scan's views are void.
     open.body = std::move(request.body);
-    const auto driver = std::make_shared<RequestDriver>(deps_, std::move(exchange), std::move(open), epoch_);
+    const auto driver = std::make_shared<RequestDriver>(deps_, std::move(exchange), std::move(open), in_flight_);
     requests_.push_back(*driver);
     if (!std::exchange(sweeping_, true)) sweep_later();
     if (warm_up) return driver->start_at(*warm_up, false);

@@ -44,8 +44,8 @@ class Ingress {
             io::link::LinkPool& links, Receiver& receiver, shared::ViewReader& view,
             const io::clock::SystemClock& clock, ReadyQueue& ready, const boost::asio::any_io_executor& executor);
 
-    // Goes away when every request that was handled before this call is answered; later ones are not waited for.
-    std::weak_ptr<const void> close_epoch() { return std::exchange(epoch_, std::make_shared<Epoch>()); }
+    // Expires when every request that was handled before this call is answered; later ones do not count.
+    std::weak_ptr<const void> watch_in_flight() { return std::exchange(in_flight_, std::make_shared<InFlight>()); }
     // Requests that ended in a 5xx, or broke in the middle.
     std::uint64_t failed() const { return deps_.failed; }
     // Of clients' headers, which no server sees.
@@ -58,7 +58,7 @@ class Ingress {
                 access::Caller caller);
 
   private:
-    struct Epoch {};
+    struct InFlight {};
     using Requests = boost::intrusive::list<RequestDriver, boost::intrusive::constant_time_size<false>>;
 
     void sweep_later();
@@ -66,7 +66,7 @@ class Ingress {
     RequestDeps deps_;
     const bool hash_only_;
     const std::string warm_up_secret_;
-    std::shared_ptr<const Epoch> epoch_ = std::make_shared<Epoch>();
+    std::shared_ptr<const InFlight> in_flight_ = std::make_shared<InFlight>();
     Requests requests_;  // under way
     boost::asio::steady_timer sweep_;
     bool sweeping_ = false;

@@ -1,5 +1,5 @@
 // ReadyQueue: what became ready in this iteration of a data-plane thread's event loop. Each is run once at its end, so
-// that all that one read of a link brought for an answer is taken in one go, and nobody runs in the middle of another.
+// that all that one read of a link brought for an answer is taken in one go, and none runs in the middle of another.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Receiver: the target's side of a request. What the ingress believed (model, version, tenant, state) is checked again
-// (gateway/receiver.h), then the replica's backend answers.
+// Receiver: the target's side of a request. The ingress chose by a view that may be stale: model, version, tenant and
+// state are checked again (gateway/receiver.h), then the replica's backend answers.
 #pragma once
 
 #include <atomic>
@@ -39,7 +39,7 @@ class Receiver {
     // A replica of this peer that would take a request for `model`.
     std::optional<ReplicaId> find_ready(std::string_view model, std::string_view tenant) const;
 
-    // Answers a request, or a question about KV, that came over a link.
+    // Answers a client's request, or one of another peer's KV exchange, that came over a link.
     void serve(wire::Open open, std::shared_ptr<io::link::InboundStream> stream);
 
     const replica::ReceiverStats& stats() const { return *context_.stats; }

@@ -11,7 +11,7 @@ using std::chrono::microseconds;
 namespace {
 
 std::int64_t rest_us(microseconds window, microseconds waited, microseconds took) {
-    return Coalescer(window).rest(waited, took) / microseconds(1);
+    return Coalescer(window).pause(waited, took) / microseconds(1);
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ struct Bench {
     std::shared_ptr<SequenceGroup> make(std::size_t count, std::size_t siblings, std::uint32_t max_tokens = 3) {
         std::vector<SequenceGroup::Item> items(count);
         for (std::size_t i = 0; i < count; ++i) {
-            items[i].leader = i - i % siblings;
+            items[i].first_of_prompt = i - i % siblings;
             items[i].request.emplace();
             items[i].request->prompt = {1};
             items[i].request->max_tokens = max_tokens;
