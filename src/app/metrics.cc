@@ -299,7 +299,7 @@ void add_kv(Families& families, const kv::KvStats& kv) {
                      kv.disk->expired);
     families.counter("kv_disk_unpersisted_total",
                      "KV segments evicted or expired from disk before the shared directory had them.",
-                     kv.disk->unsettled);
+                     kv.disk->unpersisted);
     families.counter("kv_disk_corrupt_total", "KV segments dropped from disk because they did not verify.",
                      kv.disk->corrupt);
     families.counter("kv_scrubbed_total", "KV segments that the scrubber has read from disk.", kv.scrubbed);

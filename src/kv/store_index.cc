@@ -425,7 +425,7 @@ bool StoreIndex::drop_oldest(WallTime now, std::uint32_t tenant, std::vector<Sto
 }
 
 void StoreIndex::drop(std::uint32_t node, std::vector<StoreEntry>& gone) {
-    if (nodes_[node].kind == SegmentKind::segment && !nodes_[node].persisted) ++gone_unsettled_;
+    if (nodes_[node].kind == SegmentKind::segment && !nodes_[node].persisted) ++gone_unpersisted_;
     gone.push_back(entry_of(nodes_[node]));
     remove(node);
 }

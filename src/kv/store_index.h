@@ -74,7 +74,7 @@ class StoreIndex {
     std::vector<StoreEntry> next_to_go(WallTime now, std::uint64_t lead_bytes, std::uint32_t lead_s,
                                        std::size_t count) const;
     // Segments that were evicted or expired before they were persisted elsewhere.
-    std::uint64_t evicted_unpersisted() const { return gone_unsettled_; }
+    std::uint64_t evicted_unpersisted() const { return gone_unpersisted_; }
 
     // Commands.
     void set_overhead(std::uint64_t bytes) { overhead_bytes_ = bytes; }
@@ -191,7 +191,7 @@ class StoreIndex {
     std::uint64_t entry_bytes_ = 0;
     std::uint64_t reserved_bytes_ = 0;
     std::uint64_t overhead_bytes_ = 0;
-    std::uint64_t gone_unsettled_ = 0;
+    std::uint64_t gone_unpersisted_ = 0;
     bool evicting_ = false;  // between the crossing of the high-water mark and the reaching of the low-water mark
 };
 

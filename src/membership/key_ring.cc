@@ -62,13 +62,13 @@ void KeyRing::add_first(std::span<const ClusterKey> keys) {
         state_.primary = keys.front().id;
         state_.primary_stamp = first_stamp;
     }
-    settle();
+    derive();
 }
 
 bool KeyRing::add(const ClusterKey& key) {
     if (find(key.id) != nullptr) return false;
     put({key.id, next_stamp(), key.secret});
-    settle();
+    derive();
     return true;
 }
 
@@ -76,14 +76,14 @@ bool KeyRing::use(KeyId id) {
     if (find(id) == nullptr || primary_ == id) return false;
     state_.primary_stamp = next_stamp();
     state_.primary = id;
-    settle();
+    derive();
     return true;
 }
 
 bool KeyRing::remove(KeyId id) {
     if (find(id) == nullptr) return false;
     put({id, next_stamp(), std::nullopt});
-    settle();
+    derive();
     return true;
 }
 
@@ -102,11 +102,11 @@ bool KeyRing::merge(const Crypto& crypto, const wire::Keys& other) {
         state_.primary = other.primary;
         state_.primary_stamp = other.primary_stamp;
     }
-    settle();
+    derive();
     return state_ != before;
 }
 
-void KeyRing::settle() {
+void KeyRing::derive() {
     keep_latest(state_.entries, true, wire::keys_held_max);
     keep_latest(state_.entries, false, wire::keys_removed_max);
     installed_.clear();

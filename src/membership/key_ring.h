@@ -64,8 +64,8 @@ class KeyRing {
     std::uint64_t next_stamp() const;
     bool merge_entry(const wire::KeyEntry& other);
     void put(const wire::KeyEntry& entry);
-    // What follows from state_, and its bounds.
-    void settle();
+    // Bounds state_, and sets what follows from it.
+    void derive();
 
     wire::Keys state_;
     std::vector<ClusterKey> installed_;

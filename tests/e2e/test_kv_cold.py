@@ -87,7 +87,7 @@ def test_a_chat_that_has_left_every_disk_goes_on_from_the_shared_directory(tmp_p
         for first, port in enumerate(ports):
             age_out(cluster.peers[first:] + cluster.peers[:first], port, on_disk[first:] + on_disk[:first])
         stats = [peer.admin("kv") for peer in cluster.peers]
-        assert all(one["disk"]["unsettled"] == 0 for one in stats), stats
+        assert all(one["disk"]["unpersisted"] == 0 for one in stats), stats
         # Each segment was on two or three disks, and is in the directory once.
         written = sum(one["cold"]["written"] for one in stats)
         assert written == len(files(cold)) >= chat.usages[-1]["prompt_tokens"] // 64

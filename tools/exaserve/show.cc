@@ -267,7 +267,7 @@ std::string cold_text(const json::value& cold, const json::value& disk) {
                               " sooner computed, " + text(cold, "refused") + " not asked for, " +
                               text(cold, "corrupt") + " that did not verify") +
            line("  written", text(cold, "written") + " segments, " + human_bytes(number(cold, "written_bytes")) + ", " +
-                                 text(cold, "present") + " were there, " + text(disk, "unsettled") +
+                                 text(cold, "present") + " were there, " + text(disk, "unpersisted") +
                                  " left the disk unwritten; " + text(cold, "evicted") + " removed for room") +
            line("  errors",
                 text(cold, "errors") + (text(cold, "trouble").empty() ? "" : ", the last: " + text(cold, "trouble")));

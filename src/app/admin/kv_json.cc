@@ -19,7 +19,7 @@ json::value disk_json(const io::store::StoreStats& disk) {
                         {"refused", disk.refused},
                         {"evicted", disk.evicted},
                         {"expired", disk.expired},
-                        {"unsettled", disk.unsettled},
+                        {"unpersisted", disk.unpersisted},
                         {"corrupt", disk.corrupt},
                         {"errors", disk.disk_errors},
                         {"leases", disk.leases}};
@@ -51,7 +51,7 @@ json::value cold_json(const io::cold::ColdStats& cold) {
                         {"files", cold.files},
                         {"bytes", cold.bytes},
                         {"share_bytes", cold.share_bytes},
-                        {"looks", cold.looks},
+                        {"lookups", cold.lookups},
                         {"found", cold.found},
                         {"declined", cold.declined},
                         {"reads", cold.reads},

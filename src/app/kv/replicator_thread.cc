@@ -289,7 +289,7 @@ struct KvReplicatorThread::State final : KvOffers, std::enable_shared_from_this<
     }
 
     void carry_out(const Exchange::Acked&) {}
-    void carry_out(const Exchange::Surplus& surplus) { deps.service.settle(surplus.item); }
+    void carry_out(const Exchange::Surplus& surplus) { deps.service.drop_surplus(surplus.item); }
 
     void carry_out(Exchange::LookupCold look) {
         const auto done = [self = shared_from_this(), id = look.id](std::vector<std::uint32_t> sizes) {

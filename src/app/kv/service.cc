@@ -106,7 +106,7 @@ KvStats KvService::stats() const {
     return stats;
 }
 
-void KvService::settle(const exa::kv::Item& item) {
+void KvService::drop_surplus(const exa::kv::Item& item) {
     values_.with([&](KvValues& values) { values.handle_acked(item); });
     if (disk_) post([this, item] { disk_->erase_version(item.key, item.stamp); });
 }

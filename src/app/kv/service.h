@@ -110,7 +110,7 @@ class KvService {
 
     // The owners of this version of a value have it or a later one, and this peer is none of them: its disk need not
     // keep it.
-    void settle(const exa::kv::Item& item);
+    void drop_surplus(const exa::kv::Item& item);
     // A stamp that another peer has given.
     void observe(std::uint64_t stamp);
 
@@ -148,7 +148,7 @@ class KvService {
             return service_.disk_->next_to_go(service_.wall_(), count);
         }
         exa::kv::SealedSegment peek(const exa::kv::SegmentKey& key) override { return service_.disk_->peek(key); }
-        void settle(const exa::kv::SegmentKey& key) override { service_.disk_->settle(key); }
+        void mark_persisted(const exa::kv::SegmentKey& key) override { service_.disk_->mark_persisted(key); }
 
       private:
         KvService& service_;

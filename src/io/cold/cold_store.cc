@@ -31,7 +31,7 @@ kv::ColdGcConfig gc_config(const ColdConfig& config) {
 }  // namespace
 
 // Shared with every thread, which may hang in `files` and outlive the store: what does not belong to the state is
-// touched only under `life`, before `ended`.
+// touched only under `life`, before `ended`. Many members, by the thread or lock that guards them.
 struct ColdStore::State {
     State(const ColdConfig& given, PeerId self, std::unique_ptr<ColdFiles> at, const kv::SegmentSealer& with,
           ColdClock times, Log& to)
@@ -43,7 +43,7 @@ struct ColdStore::State {
           log(to),
           cost(given.readers) {}
 
-    struct Look {
+    struct Lookup {
         std::vector<kv::SegmentKey> keys;
         kv::FetchTerms terms;
         Sizes done;
@@ -91,14 +91,14 @@ struct ColdStore::State {
         if (ended) return;
         const std::lock_guard lock(mutex);
         const bool is_off = breaker.is_open() || is_stalled();
-        if (std::exchange(told_off, is_off) != is_off) {
+        if (std::exchange(told.off, is_off) != is_off) {
             if (is_off)
                 log.warn("cold", "the shared directory fails: it is closed off until it answers",
                          {{"reason", stats.trouble}});
             else
                 log.info("cold", "the shared directory answers again");
         }
-        if (std::exchange(told_full, full_until.has_value()) || !full_until) return;
+        if (std::exchange(told.full, full_until.has_value()) || !full_until) return;
         log.warn("cold", "the shared directory takes no more: nothing is written there for a while",
                  {{"reason", stats.trouble}});
     }
@@ -127,8 +127,8 @@ struct ColdStore::State {
         {
             const std::lock_guard lock(mutex);
             if (!is_stalled()) return;
-            for (Look& look : looks) looks_given_up.emplace_back(std::move(look.done), look.keys.size());
-            looks.clear();
+            for (Lookup& look : lookups) looks_given_up.emplace_back(std::move(look.done), look.keys.size());
+            lookups.clear();
             queue.clear();
             for (auto at = reads.begin(); at != reads.end();) {
                 std::ranges::move(at->second.waiting, std::back_inserter(reads_given_up));
@@ -145,7 +145,7 @@ struct ColdStore::State {
         kv::SegmentKey key;
         {
             std::unique_lock lock(mutex);
-            queue_filled.wait(lock, [this] { return is_stopping || !queue.empty(); });
+            signals.queue_filled.wait(lock, [this] { return is_stopping || !queue.empty(); });
             if (is_stopping) return false;
             key = queue.front();
             queue.pop_front();
@@ -187,13 +187,13 @@ struct ColdStore::State {
     }
 
     bool run_looker() {
-        Look look;
+        Lookup look;
         {
             std::unique_lock lock(mutex);
-            looks_filled.wait(lock, [this] { return is_stopping || !looks.empty(); });
+            signals.lookups_filled.wait(lock, [this] { return is_stopping || !lookups.empty(); });
             if (is_stopping) return false;
-            look = std::move(looks.front());
-            looks.pop_front();
+            look = std::move(lookups.front());
+            lookups.pop_front();
         }
         std::vector<std::uint32_t> sizes(look.keys.size());
         std::size_t found = 0;
@@ -209,7 +209,7 @@ struct ColdStore::State {
             const std::uint64_t before = queue.size() * sizes.front();
             const std::size_t worth = cost.worth(clock.now(), look.terms, found, sizes.front(), before);
             std::ranges::fill(std::span(sizes).subspan(worth), 0u);
-            stats.looks += look.keys.size();
+            stats.lookups += look.keys.size();
             stats.found += found;
             stats.declined += found - worth;
         }
@@ -220,9 +220,9 @@ struct ColdStore::State {
     bool run_writer() {
         {
             std::unique_lock lock(mutex);
-            if (writer_rests) stop_called.wait_for(lock, config.write_pause, [this] { return is_stopping; });
+            if (writer_pauses) signals.stop_called.wait_for(lock, config.write_pause, [this] { return is_stopping; });
             if (is_stopping) return false;
-            writer_rests = true;
+            writer_pauses = true;
             if (full_until && clock.now() < *full_until) return true;
         }
         std::vector<kv::SegmentKey> keys;
@@ -237,7 +237,7 @@ struct ColdStore::State {
             ColdResult result;
             if (segment) result = call([&] { return files->publish(key, segment->view(), config.durably); });
             if (result.outcome == ColdOutcome::full || result.outcome == ColdOutcome::failed) return true;
-            with_source([&](AgingSegments& source) { source.settle(key); });
+            with_source([&](AgingSegments& source) { source.mark_persisted(key); });
             if (!segment) continue;
             const std::lock_guard lock(mutex);
             full_until.reset();
@@ -249,7 +249,7 @@ struct ColdStore::State {
             stats.written_bytes += segment->size();
             written_since += segment->size();
         }
-        writer_rests = keys.size() < batch_max;
+        writer_pauses = keys.size() < batch_max;
         return true;
     }
 
@@ -275,9 +275,9 @@ struct ColdStore::State {
             std::unique_lock lock(mutex);
             const auto due = [&] { return is_stopping || new_peers.has_value(); };
             if (gc.next_timeout() == time_never)
-                gc_due.wait(lock, due);
+                signals.gc_due.wait(lock, due);
             else
-                gc_due.wait_for(lock, gc.next_timeout() - clock.now(), due);
+                signals.gc_due.wait_for(lock, gc.next_timeout() - clock.now(), due);
             if (is_stopping) return false;
             peers = std::exchange(new_peers, std::nullopt);
             gc.handle_written(std::exchange(written_since, 0));
@@ -310,11 +310,11 @@ struct ColdStore::State {
     const ColdConfig config;
     const std::unique_ptr<ColdFiles> files;
     const ColdClock clock;
-    kv::ColdGc gc;             // of its thread
-    bool is_checked = false;   // of that thread, too
-    bool writer_rests = true;  // of the writer
+    kv::ColdGc gc;              // of its thread
+    bool is_checked = false;    // of that thread, too
+    bool writer_pauses = true;  // of the writer
 
-    std::shared_mutex life;
+    std::shared_mutex life;  // of the store
     bool ended = false;
     const kv::SegmentSealer& sealer;
     Log& log;
@@ -324,22 +324,27 @@ struct ColdStore::State {
     mutable std::mutex mutex;  // all below
     bool is_stopping = false;
     std::size_t threads = 0;  // that have not ended
-    std::condition_variable thread_ended;
-    std::condition_variable stop_called;
-    std::condition_variable queue_filled;
-    std::condition_variable looks_filled;
-    std::condition_variable gc_due;
+    // Signals between the threads.
+    struct {
+        std::condition_variable thread_ended;
+        std::condition_variable stop_called;
+        std::condition_variable queue_filled;
+        std::condition_variable lookups_filled;
+        std::condition_variable gc_due;
+    } signals;
     std::deque<kv::SegmentKey> queue;  // to be read; each has an entry in `reads`
     std::map<kv::SegmentKey, Read> reads;
-    std::deque<Look> looks;
+    std::deque<Lookup> lookups;
     std::multiset<TimePoint> running;  // when each call under way began
     Breaker breaker;
     kv::FetchCost cost;
     std::optional<std::vector<PeerId>> new_peers;
     std::optional<TimePoint> full_until;
     std::uint64_t written_since = 0;  // that `gc` has not heard of
-    bool told_off = false;
-    bool told_full = false;
+    struct {
+        bool off = false;
+        bool full = false;
+    } told;  // what the log says
     ColdStats stats;
 };
 
@@ -353,7 +358,7 @@ ColdStore::ColdStore(const ColdConfig& config, PeerId self, std::unique_ptr<Cold
             }
             const std::lock_guard lock(state->mutex);
             --state->threads;
-            state->thread_ended.notify_all();
+            state->signals.thread_ended.notify_all();
         });
     };
     const std::lock_guard lock(state_->mutex);
@@ -372,11 +377,11 @@ void ColdStore::stop() {
     {
         std::unique_lock lock(state_->mutex);
         if (std::exchange(state_->is_stopping, true)) return;
-        for (std::condition_variable* one :
-             {&state_->stop_called, &state_->queue_filled, &state_->looks_filled, &state_->gc_due})
+        for (std::condition_variable* one : {&state_->signals.stop_called, &state_->signals.queue_filled,
+                                             &state_->signals.lookups_filled, &state_->signals.gc_due})
             one->notify_all();
-        all_ended =
-            state_->thread_ended.wait_for(lock, state_->config.stop_timeout, [this] { return state_->threads == 0; });
+        all_ended = state_->signals.thread_ended.wait_for(lock, state_->config.stop_timeout,
+                                                          [this] { return state_->threads == 0; });
     }
     {
         const std::unique_lock life(state_->life);
@@ -402,15 +407,15 @@ void ColdStore::begin_writing(AgingSegments& from) {
 void ColdStore::set_peers(std::vector<PeerId> peers) {
     const std::lock_guard lock(state_->mutex);
     state_->new_peers = std::move(peers);
-    state_->gc_due.notify_all();
+    state_->signals.gc_due.notify_all();
 }
 
 void ColdStore::look(std::vector<kv::SegmentKey> keys, const kv::FetchTerms& terms, Sizes done) {
     {
         const std::lock_guard lock(state_->mutex);
-        if (state_->looks.size() < state_->config.waiting_max && state_->allows()) {
-            state_->looks.push_back({std::move(keys), terms, std::move(done)});
-            state_->looks_filled.notify_one();
+        if (state_->lookups.size() < state_->config.waiting_max && state_->allows()) {
+            state_->lookups.push_back({std::move(keys), terms, std::move(done)});
+            state_->signals.lookups_filled.notify_one();
             return;
         }
         state_->stats.refused += keys.size();
@@ -430,7 +435,7 @@ void ColdStore::read(const kv::SegmentKey& key, Done done) {
         if (state_->queue.size() < state_->config.waiting_max && state_->allows()) {
             state_->reads[key].waiting.push_back(std::move(done));
             state_->queue.push_back(key);
-            state_->queue_filled.notify_one();
+            state_->signals.queue_filled.notify_one();
             return;
         }
         ++state_->stats.refused;

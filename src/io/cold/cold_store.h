@@ -56,7 +56,7 @@ struct ColdStats {
     std::uint64_t files = 0;
     std::uint64_t bytes = 0;
     std::uint64_t share_bytes = 0;
-    std::uint64_t looks = 0;     // segments that were looked for
+    std::uint64_t lookups = 0;   // segments that were looked for
     std::uint64_t found = 0;     // of these
     std::uint64_t declined = 0;  // of those found: sooner computed than read
     std::uint64_t reads = 0;     // good ones
@@ -81,8 +81,8 @@ class AgingSegments {
     virtual std::vector<kv::SegmentKey> next_to_go(std::size_t count) = 0;
     // Null: it has gone.
     virtual kv::SealedSegment peek(const kv::SegmentKey& key) = 0;
-    // It needs no place any more; next_to_go() does not name it again.
-    virtual void settle(const kv::SegmentKey& key) = 0;
+    // It needs no copy in the cold tier any more; next_to_go() does not name it again.
+    virtual void mark_persisted(const kv::SegmentKey& key) = 0;
 };
 
 class ColdStore {

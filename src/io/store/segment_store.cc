@@ -98,7 +98,7 @@ class DiskStore final : public SegmentStore {
     std::vector<StoredInfo> list(const std::optional<kv::SegmentKey>& after, std::size_t limit) const override;
     std::vector<kv::SegmentKey> next_to_go(WallTime now, std::size_t limit) const override;
     kv::SealedSegment peek(const kv::SegmentKey& key) override;
-    void settle(const kv::SegmentKey& key) override;
+    void mark_persisted(const kv::SegmentKey& key) override;
     void set_quota(std::uint64_t tenant, std::uint64_t bytes) override;
     std::uint64_t tenant_bytes(std::uint64_t tenant) const override;
     void maintain(WallTime now) override;
@@ -414,7 +414,7 @@ kv::SealedSegment DiskStore::peek(const kv::SegmentKey& key) {
     return segment;
 }
 
-void DiskStore::settle(const kv::SegmentKey& key) {
+void DiskStore::mark_persisted(const kv::SegmentKey& key) {
     const std::lock_guard lock(mutex_);
     index_.mark_persisted(key);
 }
@@ -516,7 +516,7 @@ StoreStats DiskStore::stats() const {
     stats.physical_bytes = index_.physical_bytes();
     stats.capacity_bytes = config_.capacity_bytes;
     stats.leases = index_.leases();
-    stats.unsettled = index_.evicted_unpersisted();
+    stats.unpersisted = index_.evicted_unpersisted();
     return stats;
 }
 

@@ -65,8 +65,9 @@ struct StoreStats {
     std::uint64_t refused = 0;
     std::uint64_t evicted = 0;
     std::uint64_t expired = 0;
-    std::uint64_t unsettled = 0;  // of the evicted and expired: segments that went before they were settled
-    std::uint64_t corrupt = 0;    // entries dropped because they did not verify
+    std::uint64_t unpersisted =
+        0;                      // of the evicted and expired: segments that went before they were persisted elsewhere
+    std::uint64_t corrupt = 0;  // entries dropped because they did not verify
     std::uint64_t disk_errors = 0;
     std::uint64_t leases = 0;  // that hold now
 };
@@ -114,13 +115,13 @@ class SegmentStore {
     // Up to `limit` entries after `after` in the order of keys (of all, without it): pages for repair and for people.
     virtual std::vector<StoredInfo> list(const std::optional<kv::SegmentKey>& after, std::size_t limit) const = 0;
 
-    // Segments that go next, for room or because nobody used them, and are not settled: up to `limit`, in the order in
-    // which they go.
+    // Segments that go next, for room or because nobody used them, and are not persisted elsewhere: up to `limit`, in
+    // the order in which they go.
     virtual std::vector<kv::SegmentKey> next_to_go(WallTime now, std::size_t limit) const = 0;
     // As get(), but neither used nor counted by that.
     virtual kv::SealedSegment peek(const kv::SegmentKey& key) = 0;
     // It is kept elsewhere too: next_to_go() does not name it any more.
-    virtual void settle(const kv::SegmentKey& key) = 0;
+    virtual void mark_persisted(const kv::SegmentKey& key) = 0;
 
     // Bytes on the disk that a tenant may use; 0: the configured default. What is over goes at the next put or
     // maintain.

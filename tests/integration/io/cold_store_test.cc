@@ -146,7 +146,7 @@ class FakeAging final : public AgingSegments {
             if (key_of(n) == key) return n == gone ? nullptr : segment(n, 1000);
         return nullptr;
     }
-    void settle(const kv::SegmentKey& key) override {
+    void mark_persisted(const kv::SegmentKey& key) override {
         const std::lock_guard lock(mutex_);
         std::erase_if(waiting_, [&](std::uint64_t n) { return key_of(n) == key; });
         changed_.notify_all();

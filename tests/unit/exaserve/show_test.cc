@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(the_kv_cache_is_shown_by_tier) {
     const std::string text = kv_text(reply(R"({"enabled":true,"memory":{"segments":2,"bytes":3145728},
         "queue":{"segments":0,"bytes":0},"finished":5,"dropped":1,"refused":0,"loads":4,"misses":3,
         "hits":{"memory":6,"disk":7,"peers":0,"cold":21},"disk":{"segments":9,"physical_bytes":2048,"capacity_bytes":1073741824,
-        "evicted":1,"expired":2,"unsettled":22,"corrupt":3,"errors":0},"cold":{"closed_off":false,"full":true,
+        "evicted":1,"expired":2,"unpersisted":22,"corrupt":3,"errors":0},"cold":{"closed_off":false,"full":true,
         "trouble":"No space left on device","files":23,"bytes":2048,"share_bytes":4096,"reads":24,"read_bytes":1024,
         "bytes_per_s":1048576,"declined":25,"refused":26,"corrupt":27,"written":28,"written_bytes":512,"present":29,
         "evicted":30,"errors":31},"peers":{"converged":false,"waiting":11,"held":12,"refused":0,

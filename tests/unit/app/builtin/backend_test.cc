@@ -92,7 +92,7 @@ struct Bench {
     }
 
     // Waits until the engine has given all permits back: a reader may have its answer a moment earlier.
-    void settle() {
+    void mark_persisted() {
         while (backend->load().in_flight > 0) context.poll();
     }
 
@@ -171,7 +171,7 @@ std::string body_of(Bench& bench, wire::Open open) {
     BOOST_TEST(std::get<wire::Head>(bench.next(*reply)).status == 200);
     std::string body;
     for (const wire::Data& piece : bench.rest(*reply).first) body += piece.bytes;
-    bench.settle();
+    bench.mark_persisted();
     return body;
 }
 
@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(a_slow_reader_gets_large_pieces_cut_to_a_bound) {
     Bench bench;
     const auto reply = bench.open(completion(1000, true));
     // The engine has long been done when somebody reads.
-    bench.settle();
+    bench.mark_persisted();
     bench.context.poll();
     BOOST_TEST(std::holds_alternative<wire::Head>(bench.next(*reply)));
     const auto [pieces, end] = bench.rest(*reply);
@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(a_resumed_stream_begins_behind_the_tokens_it_was_given) {
     for (const wire::Data& piece : bench.rest(*whole).first)
         tokens.insert(tokens.end(), piece.tokens.begin(), piece.tokens.end());
     BOOST_TEST_REQUIRE(tokens.size() == 6U);
-    bench.settle();
+    bench.mark_persisted();
 
     wire::Open again = completion(6, true);
     again.resumed = true;
@@ -246,7 +246,7 @@ BOOST_AUTO_TEST_CASE(a_full_replica_is_an_end_without_a_head_and_cancel_makes_ro
     first->cancel();
     BOOST_TEST(first->poll()->error().code == io::errc::cancelled);
     BOOST_TEST(bench.stats->cancelled == 1U);
-    bench.settle();
+    bench.mark_persisted();
     const auto third = bench.open(completion(1, true));
     BOOST_TEST(std::holds_alternative<wire::Head>(bench.next(*third)));
 }
@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_CASE(a_full_replica_is_an_end_without_a_head_and_cancel_makes_ro
 BOOST_AUTO_TEST_CASE(a_reply_that_is_dropped_frees_its_permit) {
     Bench bench(null_engine(std::chrono::seconds(1)));
     bench.open(completion(4000, true)).reset();
-    bench.settle();
+    bench.mark_persisted();
     BOOST_TEST(bench.stats->cancelled == 1U);
 }
 
@@ -303,7 +303,7 @@ BOOST_AUTO_TEST_CASE(choices_stream_beside_one_another_through_one_permit) {
     }
     BOOST_TEST(pieces.back().bytes.ends_with("data: [DONE]\n\n"));
     BOOST_TEST(bench.stats->completion_tokens == tokens);
-    bench.settle();
+    bench.mark_persisted();
 }
 
 BOOST_AUTO_TEST_CASE(the_first_choice_is_what_one_alone_would_be) {
@@ -331,7 +331,7 @@ BOOST_AUTO_TEST_CASE(choices_go_on_wherever_their_stream_was_cut) {
         for (std::size_t cut = 0; cut <= pieces.size(); cut += 3) {
             Got got;
             for (std::size_t i = 0; i < cut; ++i) got.add(pieces[i]);
-            bench.settle();
+            bench.mark_persisted();
             wire::Open again = several(more);
             again.resumed = true;
             if (!got.tokens.empty()) again.choices = got.tokens;
@@ -356,7 +356,7 @@ BOOST_AUTO_TEST_CASE(an_answer_in_one_piece_goes_on_too_but_for_logprobs) {
         bench.next(*reply);
         const auto pieces = bench.rest(*reply).first;
         const std::string whole = pieces.back().bytes;
-        bench.settle();
+        bench.mark_persisted();
         const std::uint64_t made = bench.stats->completion_tokens;
         for (std::size_t cut = 1; cut < pieces.size(); cut += 5) {
             Got got;
@@ -386,7 +386,7 @@ BOOST_AUTO_TEST_CASE(an_event_that_fits_no_frame_is_an_error_of_its_stream_alone
     BOOST_TEST_REQUIRE(pieces.size() == 1U);
     BOOST_TEST(pieces[0].bytes.starts_with("event: error\n"));
     BOOST_TEST(end.code == wire::EndCode::ok);
-    bench.settle();
+    bench.mark_persisted();
 }
 
 BOOST_AUTO_TEST_CASE(more_resumed_choices_than_were_asked_for_are_left_alone) {
@@ -424,7 +424,7 @@ BOOST_AUTO_TEST_CASE(a_response_is_one_choice_of_another_shape) {
     BOOST_TEST(pieces.back().bytes.find("event: response.incomplete\n") != std::string::npos);
 
     // All tokens are there: so is the end.
-    bench.settle();
+    bench.mark_persisted();
     open.resumed = true;
     open.choices.front().clear();
     for (const wire::Data& piece : pieces)
@@ -455,7 +455,7 @@ BOOST_AUTO_TEST_CASE(embeddings_are_unit_vectors_of_their_own_inputs) {
     BOOST_TEST(std::abs(squares - 1) < 1e-5);
     BOOST_TEST(vectors(R"([[65,66],[67]])").size() == 2U);
     BOOST_TEST(bench.stats->prompt_tokens > 0U);
-    bench.settle();
+    bench.mark_persisted();
 }
 
 BOOST_AUTO_TEST_CASE(embeddings_that_take_long_show_that_they_go_on) {

@@ -120,7 +120,7 @@ class FakeDisk final : public io::store::SegmentStore {
         return {aging_.begin(), aging_.begin() + static_cast<std::ptrdiff_t>(std::min(limit, aging_.size()))};
     }
     exa::kv::SealedSegment peek(const exa::kv::SegmentKey& key) override { return get({}, key); }
-    void settle(const exa::kv::SegmentKey& key) override {
+    void mark_persisted(const exa::kv::SegmentKey& key) override {
         const std::lock_guard lock(mutex_);
         std::erase(aging_, key);
         changed_.notify_all();
