@@ -40,6 +40,11 @@ class Families {
         add(std::move(labels), static_cast<double>(value));
     }
 
+    void gauge(std::string name, std::string help, std::uint64_t value) {
+        begin(std::move(name), std::move(help), MetricType::Gauge);
+        add({}, static_cast<double>(value));
+    }
+
     std::string text() const { return prometheus::TextSerializer().Serialize(families_); }
 
   private:
@@ -235,14 +240,67 @@ void add_values(Families& families, const kv::KvValuesStats& values) {
                      values.unsure);
 }
 
+void add_cold(Families& families, const io::cold::ColdStats& cold) {
+    families.gauge("kv_cold_circuit_open", "1 while the shared directory is left alone because it fails or hangs.",
+                   cold.is_closed_off ? 1 : 0);
+    families.gauge("kv_cold_full", "1 while nothing is written to the shared directory because it is full.",
+                   cold.is_full ? 1 : 0);
+    families.gauge("kv_cold_files", "KV segments in the part of the shared directory that this peer maintains.",
+                   cold.files);
+    families.gauge("kv_cold_bytes",
+                   "Bytes of KV segments in the part of the shared directory that this peer maintains.", cold.bytes);
+    families.gauge("kv_cold_share_bytes",
+                   "Most bytes that this peer's part of the shared directory may take; 0 is no bound.",
+                   cold.share_bytes);
+    families.gauge("kv_cold_bytes_per_second", "Recent read speed of the shared directory.", cold.bytes_per_s);
+    families.counter("kv_cold_reads_total",
+                     "KV segments read from the shared directory, including those for other peers.", cold.reads);
+    families.counter("kv_cold_read_bytes_total", "Bytes of KV segments read from the shared directory.",
+                     cold.read_bytes);
+    families.counter("kv_cold_declined_total",
+                     "KV segments in the shared directory that were faster to compute than to read.", cold.declined);
+    families.counter("kv_cold_written_total", "KV segments written to the shared directory before they left the disk.",
+                     cold.written);
+    families.counter("kv_cold_written_bytes_total", "Bytes of KV segments written to the shared directory.",
+                     cold.written_bytes);
+    families.counter("kv_cold_present_total",
+                     "KV segments not written to the shared directory because another peer had written them.",
+                     cold.present);
+    families.counter("kv_cold_evicted_total", "KV segments removed from the shared directory to make room.",
+                     cold.evicted);
+    families.counter("kv_cold_refused_total",
+                     "Requests not sent to the shared directory because its circuit was open or its queue full.",
+                     cold.refused);
+    families.counter("kv_cold_corrupt_total",
+                     "KV segments removed from the shared directory because they did not verify.", cold.corrupt);
+    families.counter("kv_cold_errors_total", "I/O errors of the shared directory.", cold.errors);
+}
+
+void add_disk(Families& families, const kv::KvStats& kv, const io::store::StoreStats& disk) {
+    families.gauge("kv_disk_segments", "KV segments on this peer's disk.", disk.entries);
+    families.gauge("kv_disk_bytes", "Disk bytes that the KV directory takes.", disk.physical_bytes);
+    families.gauge("kv_disk_capacity_bytes", "Most disk bytes that the KV directory may take.", disk.capacity_bytes);
+    families.counter("kv_disk_evicted_total", "KV segments evicted from disk to make room.", disk.evicted);
+    families.counter("kv_disk_expired_total", "KV segments removed from disk because nothing used them for too long.",
+                     disk.expired);
+    families.counter("kv_disk_unpersisted_total",
+                     "KV segments evicted or expired from disk before the shared directory had them.",
+                     disk.unpersisted);
+    families.counter("kv_disk_corrupt_total", "KV segments dropped from disk because they did not verify.",
+                     disk.corrupt);
+    families.counter("kv_scrubbed_total", "KV segments that the scrubber has read from disk.", kv.scrubbed);
+    families.counter("kv_scrub_rounds_total", "Completed scrubs of the whole disk.", kv.scrub_rounds);
+    families.counter("kv_recovered_total",
+                     "KV segments that were corrupt on disk and have been fetched again from peers.",
+                     kv.peers ? kv.peers->recovered : 0);
+    families.counter("kv_disk_errors_total", "I/O errors of the KV disk.", disk.disk_errors);
+}
+
 void add_kv(Families& families, const kv::KvStats& kv) {
-    const auto gauge = [&](std::string name, std::string help, std::uint64_t value) {
-        families.begin(std::move(name), std::move(help), MetricType::Gauge);
-        families.add({}, static_cast<double>(value));
-    };
-    gauge("kv_memory_bytes", "Bytes of KV segments in the peer's memory, outside its replicas.", kv.memory_bytes);
-    gauge("kv_queued_segments", "KV segments waiting to be stored.", kv.queued_segments);
-    gauge("kv_queued_bytes", "Bytes of KV segments waiting to be stored.", kv.queued_bytes);
+    families.gauge("kv_memory_bytes", "Bytes of KV segments in the peer's memory, outside its replicas.",
+                   kv.memory_bytes);
+    families.gauge("kv_queued_segments", "KV segments waiting to be stored.", kv.queued_segments);
+    families.gauge("kv_queued_bytes", "Bytes of KV segments waiting to be stored.", kv.queued_bytes);
     families.counter("kv_finished_total", "KV segments that replicas handed over to be stored.", kv.finished);
     families.counter("kv_dropped_total", "KV segments dropped because the queue to the disk was full.", kv.dropped);
     families.counter("kv_refused_total", "KV segments refused because the disk or the tenant's quota was full.",
@@ -254,60 +312,9 @@ void add_kv(Families& families, const kv::KvStats& kv) {
     families.add({{"tier", "disk"}}, static_cast<double>(kv.hits_disk));
     families.add({{"tier", "peers"}}, static_cast<double>(kv.hits_peers));
     families.add({{"tier", "cold"}}, static_cast<double>(kv.hits_cold));
-    if (kv.cold) {
-        const io::cold::ColdStats& cold = *kv.cold;
-        gauge("kv_cold_circuit_open", "1 while the shared directory is left alone because it fails or hangs.",
-              cold.is_closed_off ? 1 : 0);
-        gauge("kv_cold_full", "1 while nothing is written to the shared directory because it is full.",
-              cold.is_full ? 1 : 0);
-        gauge("kv_cold_files", "KV segments in the part of the shared directory that this peer maintains.", cold.files);
-        gauge("kv_cold_bytes", "Bytes of KV segments in the part of the shared directory that this peer maintains.",
-              cold.bytes);
-        gauge("kv_cold_share_bytes",
-              "Most bytes that this peer's part of the shared directory may take; 0 is no bound.", cold.share_bytes);
-        gauge("kv_cold_bytes_per_second", "Recent read speed of the shared directory.", cold.bytes_per_s);
-        families.counter("kv_cold_reads_total",
-                         "KV segments read from the shared directory, including those for other peers.", cold.reads);
-        families.counter("kv_cold_read_bytes_total", "Bytes of KV segments read from the shared directory.",
-                         cold.read_bytes);
-        families.counter("kv_cold_declined_total",
-                         "KV segments in the shared directory that were faster to compute than to read.",
-                         cold.declined);
-        families.counter("kv_cold_written_total",
-                         "KV segments written to the shared directory before they left the disk.", cold.written);
-        families.counter("kv_cold_written_bytes_total", "Bytes of KV segments written to the shared directory.",
-                         cold.written_bytes);
-        families.counter("kv_cold_present_total",
-                         "KV segments not written to the shared directory because another peer had written them.",
-                         cold.present);
-        families.counter("kv_cold_evicted_total", "KV segments removed from the shared directory to make room.",
-                         cold.evicted);
-        families.counter("kv_cold_refused_total",
-                         "Requests not sent to the shared directory because its circuit was open or its queue full.",
-                         cold.refused);
-        families.counter("kv_cold_corrupt_total",
-                         "KV segments removed from the shared directory because they did not verify.", cold.corrupt);
-        families.counter("kv_cold_errors_total", "I/O errors of the shared directory.", cold.errors);
-    }
+    if (kv.cold) add_cold(families, *kv.cold);
     if (kv.values) add_values(families, *kv.values);
-    if (!kv.disk) return;
-    gauge("kv_disk_segments", "KV segments on this peer's disk.", kv.disk->entries);
-    gauge("kv_disk_bytes", "Disk bytes that the KV directory takes.", kv.disk->physical_bytes);
-    gauge("kv_disk_capacity_bytes", "Most disk bytes that the KV directory may take.", kv.disk->capacity_bytes);
-    families.counter("kv_disk_evicted_total", "KV segments evicted from disk to make room.", kv.disk->evicted);
-    families.counter("kv_disk_expired_total", "KV segments removed from disk because nothing used them for too long.",
-                     kv.disk->expired);
-    families.counter("kv_disk_unpersisted_total",
-                     "KV segments evicted or expired from disk before the shared directory had them.",
-                     kv.disk->unpersisted);
-    families.counter("kv_disk_corrupt_total", "KV segments dropped from disk because they did not verify.",
-                     kv.disk->corrupt);
-    families.counter("kv_scrubbed_total", "KV segments that the scrubber has read from disk.", kv.scrubbed);
-    families.counter("kv_scrub_rounds_total", "Completed scrubs of the whole disk.", kv.scrub_rounds);
-    families.counter("kv_recovered_total",
-                     "KV segments that were corrupt on disk and have been fetched again from peers.",
-                     kv.peers ? kv.peers->recovered : 0);
-    families.counter("kv_disk_errors_total", "I/O errors of the KV disk.", kv.disk->disk_errors);
+    if (kv.disk) add_disk(families, kv, *kv.disk);
 }
 
 void add_http(const Threads& threads) {

@@ -177,7 +177,8 @@ Result<std::shared_ptr<replica::LocalReplicas>> start_replicas(const config::Pee
     return replicas;
 }
 
-// What of a peer runs. Members end in the reverse order, each while what it refers to is there.
+// What of a peer runs. Many members, because their order is the order in which a peer starts; they end in the reverse
+// order, each while what it refers to is there.
 class Peer {
   public:
     Peer(const config::PeerConfig& config, config::LiveConfig& live, ShutdownSignal& shutdown,

@@ -147,6 +147,37 @@ bool looks_like_host_and_port(std::string_view text) {
     return errc == std::errc{} && end == digits.data() + digits.size() && port != 0;
 }
 
+// How many replicas there are, and how many are ready: of all models, and of each.
+struct ReplicaCounts {
+    std::size_t all = 0;
+    std::size_t ready = 0;
+
+    void add(bool is_ready) {
+        ++all;
+        ready += is_ready;
+    }
+};
+
+struct ClusterCounts {
+    std::array<std::size_t, 5> peers{};  // by liveness
+    ReplicaCounts replicas;
+    std::map<std::string, ReplicaCounts> by_model;
+};
+
+ClusterCounts count(const membership::View& view) {
+    ClusterCounts counts;
+    for (const auto& member : view.members) {
+        ++counts.peers[static_cast<std::size_t>(member->liveness)];
+        if (!is_present(member->liveness)) continue;
+        for (const wire::ReplicaRecord& replica : member->record->replicas) {
+            const bool is_ready = replica.state == ReplicaState::ready;
+            counts.replicas.add(is_ready);
+            counts.by_model[replica.model].add(is_ready);
+        }
+    }
+    return counts;
+}
+
 }  // namespace
 
 json::value members_json(TimePoint now, const PeerStatus& facts, const membership::View& view) {
@@ -161,29 +192,14 @@ json::value members_json(TimePoint now, const PeerStatus& facts, const membershi
 }
 
 json::value status_json(const PeerStatus& facts, const membership::View& view) {
-    std::array<std::size_t, 5> peers{};
-    std::size_t replicas = 0;
-    std::size_t ready = 0;
-    std::map<std::string, std::pair<std::size_t, std::size_t>> by_model;
-    for (const auto& member : view.members) {
-        ++peers[static_cast<std::size_t>(member->liveness)];
-        if (!is_present(member->liveness)) continue;
-        for (const wire::ReplicaRecord& replica : member->record->replicas) {
-            const bool is_ready = replica.state == ReplicaState::ready;
-            ++replicas;
-            ready += is_ready;
-            auto& [of_model, ready_of_model] = by_model[replica.model];
-            ++of_model;
-            ready_of_model += is_ready;
-        }
-    }
+    const ClusterCounts counts = count(view);
     json::array models;
-    for (const auto& [model, counts] : by_model)
+    for (const auto& [model, replicas] : counts.by_model)
         models.push_back(
-            json::object{{"model", valid_utf8(model)}, {"replicas", counts.first}, {"replicas_ready", counts.second}});
+            json::object{{"model", valid_utf8(model)}, {"replicas", replicas.all}, {"replicas_ready", replicas.ready}});
     json::object peer_counts;
     for (const Liveness liveness : {Liveness::alive, Liveness::suspect, Liveness::dead, Liveness::lost, Liveness::left})
-        peer_counts[name_of(liveness)] = peers[static_cast<std::size_t>(liveness)];
+        peer_counts[name_of(liveness)] = counts.peers[static_cast<std::size_t>(liveness)];
 
     json::array alarms;
     if (view.alarms.losses_held) alarms.emplace_back("losses_held");
@@ -195,8 +211,8 @@ json::value status_json(const PeerStatus& facts, const membership::View& view) {
         {"uptime_seconds", seconds(facts.uptime)},
         {"view", view.number},
         {"peers", std::move(peer_counts)},
-        {"replicas", replicas},
-        {"replicas_ready", ready},
+        {"replicas", counts.replicas.all},
+        {"replicas_ready", counts.replicas.ready},
         {"models", std::move(models)},
         {"requests",
          {{"total", facts.requests}, {"failed", facts.requests_failed}, {"in_flight", facts.requests_in_flight}}},
