@@ -15,7 +15,7 @@ void PacketChecker::after_stranger(const Peer& peer, Origin origin, bool taken) 
     // Behind encryption damage and replays are known for what they are; without it only what a replay says can be
     // judged.
     const bool replayed = origin == Origin::replayed;
-    const bool refused = origin == Origin::outsider || context_.scenario.cluster.sealed;
+    const bool refused = origin == Origin::outsider || context_.scenario.cluster.encrypted;
     if (refused && (taken || after != *before_))
         violate(replayed ? "S2" : "S1",
                 fmt::format("a datagram that is {} {} peer {}", replayed ? "a replay" : "no member's",

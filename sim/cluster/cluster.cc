@@ -293,7 +293,7 @@ void Cluster::take_datagram(Peer& peer, TimePoint local, const Event& event) {
 void Cluster::measure(Peer& peer) {
     if (peer.is_draining()) continue_drain(peer);
     // The disk was full when the ring changed.
-    if (config_.sealed && !(peer.node->keys() == peer.node->stored_keys())) keep_keys(peer);
+    if (config_.encrypted && !(peer.node->keys() == peer.node->stored_keys())) keep_keys(peer);
     std::vector<wire::LoadReport> loads;
     loads.reserve(peer.replicas.size());
     for (const Replica& replica : peer.replicas) loads.push_back(replica.load());
@@ -352,7 +352,7 @@ ClusterKey Cluster::key_file_for(Peer& peer) {
 
 bool Cluster::order_keys(Host host, KeyStep step) {
     Peer& peer = peers_[host];
-    if (!config_.sealed || !peer.is_up()) return false;
+    if (!config_.encrypted || !peer.is_up()) return false;
     const TimePoint local = local_now(peer);
     const std::vector<KeyId> newest = peer.node->keys().newest_first();
     const std::uint64_t before = peer.node->keys().hash();
@@ -402,7 +402,7 @@ void Cluster::arm(Peer& peer) {
 void Cluster::send_datagram(Host from, const Endpoint& to, Bytes bytes) {
     const Host target = host_of(to);
     if (target >= peers_.size()) return;
-    EXA_CHECK(wire::is_sealed(bytes) == config_.sealed);
+    EXA_CHECK(wire::is_sealed(bytes) == config_.encrypted);
     if (filter_ && !filter_(from, target, false, bytes)) return;
     inject(from, target, std::move(bytes), Origin::member);
 }
@@ -502,7 +502,7 @@ void Cluster::start(Peer& peer) {
         push(now_ + config_.restart_delay, EventKind::boot, peer.host);
         return;
     }
-    if (config_.sealed) {
+    if (config_.encrypted) {
         auto keys = load_keys(crypto_, peer.disk, key_file_for(peer));
         if (!keys) {
             ++boots_refused_;

@@ -30,7 +30,7 @@ struct ClusterConfig {
     // Models that there are; a host's slots serve them in turn, and each life of it begins with the next one.
     std::uint32_t models = 1;
     std::uint32_t rack_size = 25;
-    bool sealed = false;      // gossip is sealed for real; links are taken for safe
+    bool encrypted = false;   // gossip really is; links are taken for safe
     std::uint32_t seeds = 3;  // the first hosts are everybody's seeds
     Duration measure_period = std::chrono::seconds{1};
     Duration rejoin_period = std::chrono::seconds{10};
@@ -132,8 +132,8 @@ class Cluster {
     void set_input_cost(Host host, Duration cost);
     void jump_clock(Host host, Duration by);
     void set_drift(Host host, std::int64_t ppm);
-    // An operator's order about the keys of a sealed cluster, at that peer: a fresh key, the newest one is to be used,
-    // the oldest one is to go. False when it was refused.
+    // An operator's command about the keys of an encrypted cluster, at that peer: a fresh key, the newest one is to be
+    // used, the oldest one is to go. False when it was refused.
     enum class KeyStep : std::uint8_t { add, use, remove };
     bool order_keys(Host host, KeyStep step);
     // Puts bytes of no peer's making on the network.

@@ -1,4 +1,4 @@
-// The key ring of a sealed peer as its disk keeps it (src/app/access/key_store.h does the same with real files).
+// The key ring of an encrypted peer as its disk keeps it (src/app/access/key_store.h does the same with real files).
 #pragma once
 
 #include <optional>

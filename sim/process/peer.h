@@ -37,7 +37,7 @@ struct Peer {
     bool had_left = false;  // the life before left by its own word
     PeerId id;
     Generation generation;
-    membership::KeyRing keys;          // of a sealed cluster, as this life found it
+    membership::KeyRing keys;          // of an encrypted cluster, as this life found it
     std::unique_ptr<node::Node> node;  // null until its identity is on the disk
     std::unique_ptr<router::Dispatcher> dispatcher;
     std::vector<Replica> replicas;

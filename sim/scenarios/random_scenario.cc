@@ -144,7 +144,7 @@ std::string random_scenario(std::uint64_t number, RandomMix mix) {
     const bool large = peers > 64;
     const double duration = large ? writer.between(60, 150) : writer.between(120, 600);
     const bool load = writer.chance(large ? 0.15 : 0.4);
-    const bool sealed = writer.chance(0.25);
+    const bool encrypted = writer.chance(0.25);
     const bool kv = writer.chance(large ? 0.1 : 0.35) || !all;
     std::string text = fmt::format(
         "about = \"Random scenario {}{}\"\nduration_s = {:.3f}\n"
@@ -152,9 +152,9 @@ std::string random_scenario(std::uint64_t number, RandomMix mix) {
         "\"B1\", \"S1\", "
         "\"S2\", \"K1\", \"K2\", \"K3\", \"K4\", \"K5\", \"K6\", \"no-false-deaths\"]\n"
         "\n[cluster]\npeers = {}\nreplicas = {}\nrack_size = {}\nstart_spread_s = {:.3f}\nmodels = {}\n"
-        "sealed = {}\n",
+        "encrypted = {}\n",
         number, all ? "" : " of KV", duration, peers, writer.below(5), 1 + writer.below(16), writer.between(0, 5),
-        writer.chance(0.2) ? 2 : 1, sealed);
+        writer.chance(0.2) ? 2 : 1, encrypted);
     // In a lossy or slow network updates come late, and few observers probe seldom.
     text += fmt::format("\n[bounds]\ndetect_s = 40\nsettle_s = {}\n", kv ? 400 : 120);
     text += writer.net();
@@ -174,7 +174,7 @@ std::string random_scenario(std::uint64_t number, RandomMix mix) {
     }
     if (all && kv && writer.chance(0.5))
         text += writer.fault(writer.chance(0.5) ? "kv_rot" : "kv_misdirect", peers, duration);
-    if (!sealed) return text;
+    if (!encrypted) return text;
     // Damage is harmless only where a seal notices it.
     for (const std::string_view kind : {"key_add", "key_use", "key_remove", "corrupt"})
         text += writer.fault(kind, peers, duration);

@@ -189,7 +189,7 @@ Result<void> read_cluster(const toml::table& table, Scenario& scenario) {
     reader.integer("replicas", cluster.replicas, 0, 64);
     reader.integer("models", cluster.models, 1, 64);
     reader.integer("rack_size", cluster.rack_size, 1, 16384);
-    reader.flag("sealed", cluster.sealed);
+    reader.flag("encrypted", cluster.encrypted);
     reader.integer("seeds", cluster.seeds, 1, 64);
     reader.time("start_spread_s", scenario.start_spread, s);
     reader.time("drain_s", cluster.drain.limit, s, 0.01);

@@ -41,7 +41,7 @@ enum class FaultKind : std::uint8_t {
     name_steal,    // starts again under the name of another; for_s: until its own
     load,          // `factor` times the clients' rate
     disconnect,    // clients go away in the middle
-    key_add,       // of a sealed cluster, by an operator at each of the chosen: one more key,
+    key_add,       // of an encrypted cluster, by an operator at each of the chosen: one more key,
     key_use,       // the newest one is primary,
     key_remove,    // the oldest one goes; what would cut peers off is refused
     kv_rot,        // `chance`: which share of the stored segments change a bit

@@ -44,7 +44,7 @@ PlannedPeer plan_peer(const UpOptions& options, std::uint32_t index) {
         {"drain_seconds", std::to_string(options.drain_seconds)},
     };
     if (!seeds.empty()) keys.emplace_back("seeds", seeds);
-    if (options.sealed) keys.emplace_back("security.cluster_key_file", key_file(options));
+    if (options.encrypted) keys.emplace_back("security.cluster_key_file", key_file(options));
     if (!options.model.empty()) keys.emplace_back("model.path", options.model);
     if (!options.model_name.empty()) keys.emplace_back("model.name", options.model_name);
     for (const auto& [key, value] : options.settings) {

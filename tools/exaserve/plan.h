@@ -23,15 +23,15 @@ struct UpOptions {
     std::string ready_file;  // made when every replica is ready; empty: none
     std::uint32_t wait_seconds = 300;
     std::uint32_t drain_seconds = 10;
-    std::string admin_key;  // to ask the peers how they are, where the settings have API keys; empty: none
-    bool sealed = false;    // with the key in key_file()
-    bool follow = false;    // copy the peers' logs to standard error
+    std::string admin_key;   // to ask the peers how they are, where the settings have API keys; empty: none
+    bool encrypted = false;  // with the key in key_file()
+    bool follow = false;     // copy the peers' logs to standard error
     bool json = false;
     // Keys of the configuration for every peer, over what the plan says.
     std::vector<std::pair<std::string, std::string>> settings;
 };
 
-// Where the key of a sealed cluster is kept.
+// Where the key of an encrypted cluster is kept.
 inline std::string key_file(const UpOptions& options) {
     return options.run_dir + "/cluster.key";
 }

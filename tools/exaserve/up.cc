@@ -136,7 +136,7 @@ int Cluster::start() {
         const auto log_size = size_or_zero(plan.log_file);
         members_.push_back({std::move(plan), std::nullopt, std::move(client), log_size});
     }
-    if (options_.sealed)
+    if (options_.encrypted)
         if (const auto made = make_key_file(key_file(options_)); !made) return fail(made.error());
     for (std::size_t i = 0; i < members_.size() && !stop_asked_; ++i) {
         Member& member = members_[i];
@@ -364,7 +364,7 @@ void describe(CLI::App& command, UpOptions& options) {
         ->expected(1)
         ->take_all();
     add_admin_key(command, options.admin_key);
-    command.add_flag("--encrypted", options.sealed,
+    command.add_flag("--encrypted", options.encrypted,
                      "Encrypt gossip and links with RUN_DIR/cluster.key, which is created if it is missing");
     command.add_flag("--follow", options.follow,
                      "Copy the peers' logs to standard error, each line with its peer's name");

@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(every_planned_flag_is_a_key_of_the_configuration) {
     auto full = options();
     full.model = "m.gguf";
     full.model_name = "m";
-    full.sealed = true;
+    full.encrypted = true;
     const auto peers = plan_peers(full).value();
     for (const std::string& argument : peers[0].arguments) {
         if (argument == "peer") continue;

@@ -15,9 +15,9 @@ using std::chrono::seconds;
 
 namespace {
 
-Scenario with_fault(const std::string& fault, bool sealed = false) {
+Scenario with_fault(const std::string& fault, bool encrypted = false) {
     const std::string text = fmt::format(
-        "watch = []\n[cluster]\npeers = 6\nreplicas = 1\nsealed = {}\n[[fault]]\nat_s = 5\n{}\n", sealed, fault);
+        "watch = []\n[cluster]\npeers = 6\nreplicas = 1\nencrypted = {}\n[[fault]]\nat_s = 5\n{}\n", encrypted, fault);
     auto parsed = parse_scenario("test", text, {});
     BOOST_REQUIRE_MESSAGE(parsed.has_value(), fault);
     return std::move(parsed).value();
@@ -25,7 +25,7 @@ Scenario with_fault(const std::string& fault, bool sealed = false) {
 
 // A cluster with one fault from its fifth second on.
 struct World {
-    explicit World(const std::string& fault, bool sealed = false) : scenario(with_fault(fault, sealed)) {
+    explicit World(const std::string& fault, bool encrypted = false) : scenario(with_fault(fault, encrypted)) {
         cluster.watch(&oracles);
         cluster.on_handled(
             [this](Host from, const Peer& to, const Bytes& bytes) { injector.remember(from, to, bytes); });
