@@ -11,13 +11,13 @@ namespace exa::app {
 
 Result<void> check_encryption(const config::PeerConfig& config, const membership::KeyRing& ring,
                               const Addresses& listen) {
-    if (config.security.allow_plaintext && ring.is_sealed())
+    if (config.security.allow_plaintext && !ring.empty())
         return error(shared::errc::usage,
                      fmt::format("security.allow_plaintext: this peer has keys ({}); remove them to leave the "
                                  "encrypted cluster",
                                  config.security.cluster_key_file.empty() ? config.data_dir + "/keys"
                                                                           : "security.cluster_key_file"));
-    if (ring.is_sealed() || config.security.allow_plaintext) return success();
+    if (!ring.empty() || config.security.allow_plaintext) return success();
     for (const auto& [key, endpoint] : {std::pair("listen.gossip", listen.gossip), {"listen.link", listen.link}})
         if (!shared::is_loopback(endpoint))
             return error(shared::errc::usage,

@@ -209,8 +209,8 @@ struct Control::State {
     std::shared_ptr<const shared::SealView> seal_view() const {
         auto view = std::make_shared<shared::SealView>();
         const membership::KeyRing& ring = node->keys();
-        view->sealed = node->seal().is_sealed();
-        view->primary = ring.is_sealed() ? ring.primary()->id : KeyId{};
+        view->sealed = node->seal().encrypts();
+        view->primary = !ring.empty() ? ring.primary()->id : KeyId{};
         view->installed = ring.newest_first();
         view->stored = ring == node->stored_keys();
         view->alarms = node->seal().alarms(deps.clock.now());
@@ -321,12 +321,13 @@ struct Control::State {
             asio::steady_timer pause(context, resolve_again);
             co_await pause.async_wait(asio::as_tuple(asio::use_awaitable));
             if (joined) co_return;
-            // Peers of a sealed cluster answer nobody who holds none of their keys, so silence is all that shows here.
+            // Peers of an encrypted cluster answer nobody who holds none of their keys, so silence is all that shows
+            // here.
             deps.log.warn("membership",
-                          node->keys().is_sealed() ? "no seed has answered: it is down, of a cluster with another "
-                                                     "name, or holds none of the keys of this peer"
-                                                   : "no seed has answered: it is down, of a cluster with another "
-                                                     "name, or its cluster is sealed and this peer has no key",
+                          !node->keys().empty() ? "no seed has answered: it is down, of a cluster with another "
+                                                  "name, or holds none of the keys of this peer"
+                                                : "no seed has answered: it is down, of a cluster with another "
+                                                  "name, or its cluster is encrypted and this peer has no key",
                           {{"seeds", std::to_string(seeds.size())}});
         }
     }

@@ -28,7 +28,8 @@ struct ControlDeps {
     Log& log;
     // The node must not serve: another process has its identity or its name. Called once, on the strand.
     std::function<void(std::string why)> on_refused;
-    // Of a sealed cluster: where changes of the key ring are kept, and who derives from them. Both outlive this object.
+    // Of an encrypted cluster: where changes of the key ring are kept, and who derives from them. Both outlive this
+    // object.
     const access::KeyStore& keys;
     const Crypto& crypto;
     // Called on the strand with the keys as they are now, at each change.

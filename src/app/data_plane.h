@@ -41,7 +41,7 @@ struct DataPlaneShared {
     Log& log;
     Duration stream_coalesce{0};                      // of Coalescer
     bool reuse_port = false;                          // more than one thread
-    io::link::LinkSealing sealing;                    // as it is at the start
+    io::link::LinkEncryption encryption;              // as it is at the start
     std::shared_ptr<const io::tls::TlsSettings> tls;  // of the gateway, as it is at the start; null: plain HTTP
     gateway::AccessLog* access_log = nullptr;         // null: none
     kv::KvReplicatorThread* kv = nullptr;             // null: this peer keeps no KV cache for others

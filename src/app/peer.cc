@@ -314,7 +314,7 @@ DataPlaneShared Peer::make_shared_parts() {
         .log = log_,
         .stream_coalesce = config_.http.stream_coalesce,
         .reuse_port = config_.http.threads > 1,
-        .sealing = base_.sealing,
+        .encryption = base_.encryption,
         .tls = access_.certificates() != nullptr ? access_.certificates()->serving() : nullptr,
         .access_log = access_.access_log(),
         .kv = replicator_.get(),

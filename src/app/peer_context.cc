@@ -62,8 +62,8 @@ Result<std::unique_ptr<const PeerContext>> PeerContext::open(const config::PeerC
     base->resp = resp;
     EXA_TRY(base->keys, base->key_store.load(config.security.cluster_key_file));
     EXA_TRY(check_encryption(config, base->keys, listen));
-    base->sealing = {&base->crypto,
-                     base->keys.is_sealed() ? std::make_shared<const LinkKeys>(base->keys.link_keys()) : nullptr};
+    base->encryption = {&base->crypto,
+                        !base->keys.empty() ? std::make_shared<const LinkKeys>(base->keys.link_keys()) : nullptr};
     return std::unique_ptr<const PeerContext>(std::move(base));
 }
 

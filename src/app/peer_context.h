@@ -41,7 +41,7 @@ struct PeerContext {
     const router::SessionTokens tokens;
     const exa::kv::SegmentSealer sealer;
     const io::link::LinkIdentity identity;
-    io::link::LinkSealing sealing;
+    io::link::LinkEncryption encryption;
 };
 
 }  // namespace exa::app

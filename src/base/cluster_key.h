@@ -1,4 +1,4 @@
-// ClusterKey: a secret that the peers of a sealed cluster share, and the number by which they speak of it.
+// ClusterKey: a secret that the peers of an encrypted cluster share, and the number by which they speak of it.
 //
 // Nothing is ever encrypted with it directly: gossip and links derive keys of their own from it (HKDF, with labels that
 // differ), so that one secret serves both.

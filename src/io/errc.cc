@@ -30,7 +30,7 @@ const char* message_of(errc code) {
             return "another peer listens there";
         case errc::malformed:
             return "the other side broke the protocol";
-        case errc::wrong_seal:
+        case errc::encryption_mismatch:
             return "one end of the link encrypts and the other does not";
         case errc::wrong_key:
             return "the other end does not hold the key";

@@ -1,4 +1,4 @@
-// KeyRing: the keys of a sealed cluster as a state that peers merge.
+// KeyRing: the keys of an encrypted cluster as a state that peers merge.
 //
 // Each key is installed or removed, by the change with the highest stamp; so is which key is primary (what everybody
 // seals with). A stamp is one more than every stamp that the changing peer had seen (Lamport 1978). Merging in any
@@ -40,7 +40,7 @@ class KeyRing {
     // False when nothing changed. `crypto` checks that ids are their secrets'.
     bool merge(const Crypto& crypto, const wire::Keys& other);
 
-    bool is_sealed() const { return !installed_.empty(); }
+    bool empty() const { return installed_.empty(); }
     // Sorted by id.
     const std::vector<ClusterKey>& installed() const { return installed_; }
     // Nothing when it is not installed.

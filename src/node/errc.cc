@@ -8,8 +8,8 @@ namespace {
 
 const char* message_of(errc code) {
     switch (code) {
-        case errc::not_sealed:
-            return "the cluster is not sealed; a first key takes a restart with security.cluster_key_file";
+        case errc::not_encrypted:
+            return "the cluster is not encrypted; a first key takes a restart with security.cluster_key_file";
         case errc::unknown_key:
             return "no such key is installed";
         case errc::in_use:

@@ -6,11 +6,11 @@
 namespace exa::node {
 
 enum class errc {
-    not_sealed = 1,  // there are no keys, and a running cluster cannot be given its first one
-    unknown_key,     // no key of this id is installed
-    in_use,          // the key that this peer seals with, which is all that keeps it in touch
-    too_many_keys,   // KeyRing::installed_max are installed
-    would_cut_off    // peers that are named would not understand, or not be understood, any more
+    not_encrypted = 1,  // there are no keys, and a running cluster cannot be given its first one
+    unknown_key,        // no key of this id is installed
+    in_use,             // the key that this peer seals with, which is all that keeps it in touch
+    too_many_keys,      // KeyRing::installed_max are installed
+    would_cut_off       // peers that are named would not understand, or not be understood, any more
 };
 
 std::error_code make_error_code(errc code);

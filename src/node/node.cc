@@ -17,7 +17,7 @@ constexpr std::size_t events_max = 65'536;
 wire::PeerRecord with_keys(wire::PeerRecord record, const membership::KeyRing& ring) {
     record.keys.clear();
     for (const ClusterKey& key : ring.installed()) record.keys.push_back(key.id);
-    record.primary_key = ring.is_sealed() ? ring.primary()->id : KeyId{};
+    record.primary_key = !ring.empty() ? ring.primary()->id : KeyId{};
     return record;
 }
 
@@ -32,11 +32,11 @@ Result<std::string> objection(Result<void> checked, bool insist) {
 
 Node::Node(const Config& config, const wire::PeerRecord& self, std::uint64_t seed, TimePoint now)
     : membership_(config.membership, config.cluster, with_keys(self, config.keys), seed, now, config.states),
-      seal_(config.keys.is_sealed() ? config.crypto : nullptr, config.cluster, self.id, self.generation,
+      seal_(!config.keys.empty() ? config.crypto : nullptr, config.cluster, self.id, self.generation,
             membership_.instance()),
       stored_(config.keys),
       rings_(config.rings) {
-    if (!config.keys.is_sealed()) return;
+    if (config.keys.empty()) return;
     EXA_CHECK(config.crypto != nullptr);
     membership_.start_keys(*config.crypto, config.keys);
     seal_.set_keys(config.keys, stored_);

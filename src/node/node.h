@@ -29,8 +29,8 @@ namespace exa::node {
 struct Config {
     ClusterId cluster;
     membership::Config membership;
-    // The key ring as it is stored. With any key in it the cluster is sealed, as long as the node runs; then `crypto`
-    // is needed, and outlives the node.
+    // The key ring as it is stored. With any key in it the cluster is encrypted, as long as the node runs; then
+    // `crypto` is needed, and outlives the node.
     membership::KeyRing keys{};
     const Crypto* crypto = nullptr;
     // Where the nodes of one process share their rings; null: this one keeps its own.

@@ -42,14 +42,14 @@ bool is_older(const KeyRing& ring, KeyId id, KeyId than) {
 }  // namespace
 
 Result<void> check_add(const KeyRing& ring) {
-    if (!ring.is_sealed()) return error(errc::not_sealed);
+    if (ring.empty()) return error(errc::not_encrypted);
     if (ring.installed().size() >= KeyRing::installed_max)
         return error(errc::too_many_keys, std::to_string(ring.installed().size()) + " keys");
     return success();
 }
 
 Result<void> check_use(const View& view, const KeyRing& ring, KeyId id) {
-    if (!ring.is_sealed()) return error(errc::not_sealed);
+    if (ring.empty()) return error(errc::not_encrypted);
     if (ring.find(id) == nullptr) return error(errc::unknown_key, to_string(id));
     const std::string without =
         names_of(view, [&](const Member& member) { return member.liveness != Liveness::lost && !holds(member, id); });
@@ -58,12 +58,12 @@ Result<void> check_use(const View& view, const KeyRing& ring, KeyId id) {
 }
 
 Result<void> check_remove(const View& view, const KeyRing& ring, KeyId id) {
-    if (!ring.is_sealed()) return error(errc::not_sealed);
+    if (ring.empty()) return error(errc::not_encrypted);
     if (ring.find(id) == nullptr) return error(errc::unknown_key, to_string(id));
     const KeyId primary = ring.primary()->id;
     if (primary == id) return error(errc::in_use, to_string(id));
-    const std::string sealing = names_of(view, [&](const Member& member) { return member.record->primary_key == id; });
-    if (!sealing.empty()) return error(errc::would_cut_off, "still sealed with by " + sealing);
+    const std::string users = names_of(view, [&](const Member& member) { return member.record->primary_key == id; });
+    if (!users.empty()) return error(errc::would_cut_off, "still in use by " + users);
     const std::string without = names_of(view, [&](const Member& member) { return !holds(member, primary); });
     if (!without.empty())
         return error(errc::would_cut_off, "the primary key " + to_string(primary) + " is not held by " + without);

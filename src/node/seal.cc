@@ -33,7 +33,7 @@ Seal::Seal(const Crypto* crypto, ClusterId cluster, PeerId self, Generation gene
 }
 
 void Seal::set_keys(const membership::KeyRing& ring, const membership::KeyRing& stored) {
-    EXA_CHECK(is_sealed());
+    EXA_CHECK(encrypts());
     keys_ = ring.installed();
     opener_->set_keys(keys_);
     const ClusterKey* const told = stored.primary();
@@ -44,7 +44,7 @@ void Seal::set_keys(const membership::KeyRing& ring, const membership::KeyRing& 
 
 Result<ByteView> Seal::open(TimePoint now, const Endpoint& from, ByteView bytes) {
     const bool sealed = wire::is_sealed(bytes);
-    if (!is_sealed()) {
+    if (!encrypts()) {
         if (!sealed) return bytes;
         ++counters_.sealed;
         raise(now, EventKind::heard_encrypted, from, {});
@@ -91,7 +91,7 @@ const ClusterKey& Seal::choose(PeerId to) {
 }
 
 std::optional<Bytes> Seal::seal(PeerId to, Bytes plain) {
-    if (!is_sealed()) return plain;
+    if (!encrypts()) return plain;
     // Without any key, which only insisting on a removal on two sides at once can bring about, nothing leaves.
     auto sealed =
         primary_ == KeyId{} ? Result<Bytes>(error(wire::errc::unknown_key)) : sealer_->seal(choose(to), plain);

@@ -1,11 +1,11 @@
-// Seal: what leaves a node of a sealed cluster is sealed, and what comes in is opened, before membership sees it.
+// Seal: what leaves a node of an encrypted cluster is sealed, and what comes in is opened, before membership sees it.
 //
 // Which key. Normally the primary. A peer that last spoke under another key of ours may not hold the primary yet, or
 // not any more: with it the two take turns until it follows. Strangers (seeds) get every key in turn, the primary most:
 // who slept through a rotation finds its way back in with any key that is still installed.
 //
-// A node without keys lets plain packets through and drops sealed ones; a sealed node does the opposite. Nothing that
-// is dropped is answered or changes anything but counters and alarms.
+// A node without keys lets plain packets through and drops sealed ones; an encrypted node does the opposite. Nothing
+// that is dropped is answered or changes anything but counters and alarms.
 #pragma once
 
 #include <array>
@@ -52,12 +52,12 @@ class Seal {
     // `crypto` outlives it; null: not sealed.
     Seal(const Crypto* crypto, ClusterId cluster, PeerId self, Generation generation, std::uint32_t life);
 
-    bool is_sealed() const { return sealer_.has_value(); }
+    bool encrypts() const { return sealer_.has_value(); }
 
     // All installed keys of `ring` open from now on. `stored`, which is on the disk, says what is sealed with.
     void set_keys(const membership::KeyRing& ring, const membership::KeyRing& stored);
 
-    // The plain packet: `bytes` itself in a cluster that is not sealed, else valid until the next call.
+    // The plain packet: `bytes` itself in a cluster that is not encrypted, else valid until the next call.
     Result<ByteView> open(TimePoint now, const Endpoint& from, ByteView bytes);
     // `to`: who is meant, 0 for whoever is there. Nothing when it cannot be sealed: then it must not leave.
     std::optional<Bytes> seal(PeerId to, Bytes plain);

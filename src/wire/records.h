@@ -49,7 +49,7 @@ struct PeerRecord {
     Endpoint http;    // TCP, advertised
     std::string region;
     std::string rack;
-    // What it holds on its disk, sorted, and seals with; nothing and 0 in a cluster that is not sealed.
+    // What it holds on its disk, sorted, and seals with; nothing and 0 in a cluster that is not encrypted.
     std::vector<KeyId> keys;
     KeyId primary_key;
     std::uint16_t kv_gib = 0;             // KV cache that it keeps for the cluster: its weight as an owner; 0: none

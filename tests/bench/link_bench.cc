@@ -58,15 +58,15 @@ io::link::LinkIdentity identity(PeerId peer) {
     return {cluster_id("bench"), peer, Generation{1}, "bench"};
 }
 
-io::link::LinkSealing sealing(bool sealed) {
-    return sealed ? io::link::LinkSealing{&crypto, std::make_shared<const LinkKeys>(cluster_keys)}
-                  : io::link::LinkSealing{};
+io::link::LinkEncryption encryption(bool sealed) {
+    return sealed ? io::link::LinkEncryption{&crypto, std::make_shared<const LinkKeys>(cluster_keys)}
+                  : io::link::LinkEncryption{};
 }
 
 // A server on a thread of its own that answers each request with as many bytes as its body says.
 class Answerer {
   public:
-    explicit Answerer(bool sealed) : server_(context_, {}, identity(peer_b), log_, sealing(sealed)) {
+    explicit Answerer(bool sealed) : server_(context_, {}, identity(peer_b), log_, encryption(sealed)) {
         server_.on_open([this](std::shared_ptr<io::link::InboundStream> stream, wire::Open open) {
             asio::co_spawn(context_, answer(std::move(stream), std::stoull(open.body)), asio::detached);
         });
@@ -134,7 +134,7 @@ Bulk measure_bulk(bool sealed, int streams, std::uint64_t bytes) {
     const Answerer server(sealed);
     NullLog log;
     asio::io_context context{1};
-    io::link::LinkPool pool(context, {}, identity(peer_a), log, sealing(sealed));
+    io::link::LinkPool pool(context, {}, identity(peer_a), log, encryption(sealed));
     run(context, [&]() -> io::Awaitable<void> { co_await fetch(pool, server.endpoint(), 1'000'000); });
     const double cpu = process_cpu_s();
     const auto began = std::chrono::steady_clock::now();
@@ -233,12 +233,12 @@ Handshake measure_handshake(int rounds) {
 double measure_memory(bool sealed, int links) {
     NullLog log;
     asio::io_context context{1};
-    io::link::LinkServer server(context, {}, identity(peer_b), log, sealing(sealed));
+    io::link::LinkServer server(context, {}, identity(peer_b), log, encryption(sealed));
     server.on_open([](const std::shared_ptr<io::link::InboundStream>& stream, const wire::Open&) {
         EXA_CHECK(stream->push_end({}).has_value());
     });
     EXA_CHECK(server.bind(*parse_endpoint("0.0.0.0:0")).has_value());
-    io::link::LinkPool pool(context, {}, identity(peer_a), log, sealing(sealed));
+    io::link::LinkPool pool(context, {}, identity(peer_a), log, encryption(sealed));
     // Every address of the loopback network is another endpoint, so another link.
     const auto visit = [&](int number) {
         Endpoint to = *parse_endpoint("127.0.0.1:1");

@@ -16,8 +16,9 @@ class KeyStore {
     KeyStore(const shared::DataDir& directory, const Crypto& crypto) : directory_(directory), crypto_(crypto) {}
 
     // The stored ring with the keys of `key_file` (empty: none) that it does not know yet; a ring that is empty means
-    // that the cluster is not sealed. What was new is stored before this returns. Errors: usage (the operator's file,
-    // named), data_dir. A damaged ring is an error: to start without its keys, or with old ones, is for the operator.
+    // that the cluster is not encrypted. What was new is stored before this returns. Errors: usage (the operator's
+    // file, named), data_dir. A damaged ring is an error: to start without its keys, or with old ones, is for the
+    // operator.
     Result<membership::KeyRing> load(const std::string& key_file) const;
 
     // On the disk when this returns. data_dir: the ring of before is still there.

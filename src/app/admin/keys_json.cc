@@ -34,7 +34,7 @@ json::array ids_json(const std::vector<KeyId>& ids) {
 
 json::object key_json(KeyId id, const shared::ControlView& view) {
     std::size_t held = 0;
-    std::size_t sealing = 0;
+    std::size_t primaries = 0;
     json::array missing;
     for (const auto& member : view.members->members) {
         if (member->liveness == Liveness::left) continue;
@@ -42,13 +42,13 @@ json::object key_json(KeyId id, const shared::ControlView& view) {
             ++held;
         else
             missing.push_back(json::value(valid_utf8(member->record->name)));
-        sealing += member->record->primary_key == id ? 1 : 0;
+        primaries += member->record->primary_key == id ? 1 : 0;
     }
     return {{"id", to_string(id)},
             {"primary", id == view.seal->primary},
             {"held_by", held},
             {"missing_on", std::move(missing)},
-            {"used_by", sealing}};
+            {"used_by", primaries}};
 }
 
 openai::ApiResult<access::KeyCommand> parse_add(const openai::Fields& fields) {

@@ -97,7 +97,7 @@ struct KvReplicatorThread::State final : KvOffers, std::enable_shared_from_this<
           holdings(deps.service),
           config(config_of(config, deps.service)),
           replicator(deps.identity.peer, holdings, this->config),
-          links(context, {}, deps.identity, deps.log, deps.sealing) {}
+          links(context, {}, deps.identity, deps.log, deps.encryption) {}
 
     static node::KvReplicatorConfig config_of(node::KvReplicatorConfig config, const KvService& service) {
         config.exchange.chain.has_cold = service.cold() != nullptr;

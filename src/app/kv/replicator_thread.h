@@ -22,7 +22,7 @@ namespace exa::app::kv {
 
 struct KvReplicatorDeps {
     io::link::LinkIdentity identity;
-    io::link::LinkSealing sealing;  // as it is at the start
+    io::link::LinkEncryption encryption;  // as it is at the start
     // All outlive the thread.
     KvService& service;
     const exa::kv::SegmentSealer& sealer;

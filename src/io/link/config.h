@@ -23,7 +23,7 @@ struct LinkIdentity {
 };
 
 // What the links of an encrypted cluster are made with. Without keys links are plain TCP.
-struct LinkSealing {
+struct LinkEncryption {
     const Crypto* crypto = nullptr;  // outlives every link; needed as soon as there are keys
     std::shared_ptr<const LinkKeys> keys;
 };
@@ -61,13 +61,13 @@ struct LinkStats {
     std::uint64_t links_now = 0;
     std::uint64_t streams_now = 0;
     std::uint64_t links_opened = 0;
-    std::uint64_t links_broken = 0;   // after the hello, without a goodbye
-    std::uint64_t links_refused = 0;  // wrong cluster, version or target, too many, and the two below
-    std::uint64_t refused_seal = 0;   // plaintext to an encrypted peer, or the reverse
-    std::uint64_t refused_key = 0;    // encrypted with a key that this peer, or the one dialled, does not hold
-    std::uint64_t greetings_cut = 0;  // closed before their hello because more came than may wait
-    std::uint64_t links_rekeyed = 0;  // closed or retired because keys changed
-    std::uint64_t malformed = 0;      // bytes that are not our protocol, or break it
+    std::uint64_t links_broken = 0;        // after the hello, without a goodbye
+    std::uint64_t links_refused = 0;       // wrong cluster, version or target, too many, and the two below
+    std::uint64_t refused_encryption = 0;  // plaintext to an encrypted peer, or the reverse
+    std::uint64_t refused_key = 0;         // encrypted with a key that this peer, or the one dialled, does not hold
+    std::uint64_t greetings_cut = 0;       // closed before their hello because more came than may wait
+    std::uint64_t links_rekeyed = 0;       // closed or retired because keys changed
+    std::uint64_t malformed = 0;           // bytes that are not our protocol, or break it
     std::uint64_t dials_failed = 0;
     std::uint64_t streams_opened = 0;
     std::uint64_t streams_cancelled = 0;

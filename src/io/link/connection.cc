@@ -76,18 +76,18 @@ Awaitable<Result<void>> LinkConnection::secure() {
 }
 
 Awaitable<Result<void>> LinkConnection::hear_hello() {
-    const bool is_sealed = context_->is_sealed();
+    const bool is_encrypted = context_->is_encrypted();
     for (bool first = true;; first = false) {
         const auto space = machine_.read_space();
         const auto done = co_await transport_->read_some(space.first);
         if (done.code) {
             const bool late = machine_.hello_timed_out();
-            const bool unanswered = first && machine_.role() == LinkMachine::Role::dialler && !late && !is_sealed;
+            const bool unanswered = first && machine_.role() == LinkMachine::Role::dialler && !late && !is_encrypted;
             const char* const hint = unanswered ? " (closed without an answer: is that peer's cluster encrypted?)" : "";
             co_return error(late ? errc::timed_out : errc::broken, "hello of " + to_string(remote()) + hint);
         }
-        if (first && !is_sealed && looks_like_tls(space.first.first(done.bytes))) {
-            const Error why = error(errc::wrong_seal, "the other end encrypts: this peer has no key");
+        if (first && !is_encrypted && looks_like_tls(space.first.first(done.bytes))) {
+            const Error why = error(errc::encryption_mismatch, "the other end encrypts: this peer has no key");
             context_->count_refusal(why);
             context_->warn_of_unknown("refused a link", remote(), why);
             co_return why;

@@ -11,7 +11,7 @@ namespace exa::io::link {
 namespace asio = boost::asio;
 using Clock = std::chrono::steady_clock;
 
-LinkContext::LinkContext(LinkConfig settings, LinkIdentity self, Log& sink, LinkSealing with)
+LinkContext::LinkContext(LinkConfig settings, LinkIdentity self, Log& sink, LinkEncryption with)
     : config(std::move(settings)),
       identity(std::move(self)),
       log(sink),
@@ -23,7 +23,7 @@ LinkContext::LinkContext(LinkConfig settings, LinkIdentity self, Log& sink, Link
 void LinkContext::set_keys(std::shared_ptr<const LinkKeys> next) {
     if (!next) return;
     keys = std::move(next);
-    if (!keys->is_sealed() || tls) return;
+    if (keys->empty() || tls) return;
     EXA_CHECK(crypto != nullptr);
     tls = std::make_shared<const TlsContext>();
 }
@@ -38,7 +38,7 @@ Result<Digest> LinkContext::find_psk(const PskIdentity& claimed) const {
 }
 
 std::unique_ptr<Transport> LinkContext::transport_to(asio::ip::tcp::socket socket, PeerId acceptor, KeyId key) const {
-    if (!is_sealed()) return make_tcp_transport(std::move(socket));
+    if (!is_encrypted()) return make_tcp_transport(std::move(socket));
     const ClusterKey* const held = keys->find(key);
     EXA_CHECK(held != nullptr);
     const PskIdentity claimed{key, identity.peer, acceptor};
@@ -48,7 +48,7 @@ std::unique_ptr<Transport> LinkContext::transport_to(asio::ip::tcp::socket socke
 }
 
 std::unique_ptr<Transport> LinkContext::transport_from(asio::ip::tcp::socket socket) const {
-    if (!is_sealed()) return make_tcp_transport(std::move(socket));
+    if (!is_encrypted()) return make_tcp_transport(std::move(socket));
     // The context outlives its links, and a link its transport.
     auto find = [this](const PskIdentity& claimed) { return find_psk(claimed); };
     return make_tls_transport(std::move(socket), TlsSession::accept(tls, find), config.rekey_records);
@@ -56,9 +56,9 @@ std::unique_ptr<Transport> LinkContext::transport_from(asio::ip::tcp::socket soc
 
 void LinkContext::count_refusal(const Error& why) {
     if (why.code == errc::malformed) ++stats.malformed;
-    if (why.code == errc::wrong_seal) ++stats.refused_seal;
+    if (why.code == errc::encryption_mismatch) ++stats.refused_encryption;
     if (why.code == errc::wrong_key) ++stats.refused_key;
-    if (why.code == errc::wrong_seal || why.code == errc::wrong_key || why.code == errc::wrong_peer)
+    if (why.code == errc::encryption_mismatch || why.code == errc::wrong_key || why.code == errc::wrong_peer)
         ++stats.links_refused;
 }
 

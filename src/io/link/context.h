@@ -27,15 +27,15 @@ class InboundStream;
 
 // Outlives its links. The owner clears the handlers when it goes.
 struct LinkContext {
-    LinkContext(LinkConfig settings, LinkIdentity self, Log& sink, LinkSealing with);
+    LinkContext(LinkConfig settings, LinkIdentity self, Log& sink, LinkEncryption with);
 
-    // From now on. Whoever was sealed stays so: without any key it makes no link.
+    // From now on. Whoever encrypts goes on to: without any key it makes no link.
     void set_keys(std::shared_ptr<const LinkKeys> next);
-    bool is_sealed() const { return tls != nullptr; }
+    bool is_encrypted() const { return tls != nullptr; }
     // A link made with `key`, or with none, may live on.
-    bool is_welcome(KeyId key) const { return is_sealed() ? keys->find(key) != nullptr : key == KeyId{}; }
+    bool is_welcome(KeyId key) const { return is_encrypted() ? keys->find(key) != nullptr : key == KeyId{}; }
 
-    // `key` names one of the keys on a sealed peer.
+    // `key` names one of the keys on an encrypted peer.
     std::unique_ptr<Transport> transport_to(boost::asio::ip::tcp::socket socket, PeerId acceptor, KeyId key) const;
     std::unique_ptr<Transport> transport_from(boost::asio::ip::tcp::socket socket) const;
 
@@ -48,7 +48,7 @@ struct LinkContext {
     LinkIdentity identity;
     Log& log;
     const Crypto* const crypto;
-    std::shared_ptr<const TlsContext> tls;  // of a sealed peer
+    std::shared_ptr<const TlsContext> tls;  // of an encrypted peer
     std::shared_ptr<const LinkKeys> keys;   // never null; as they are now
     LinkStats stats;
     std::function<void(std::shared_ptr<InboundStream>, wire::Open)> on_open;

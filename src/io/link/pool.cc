@@ -38,9 +38,9 @@ bool is_our_own(const boost::system::error_code& code) {
 }  // namespace
 
 struct LinkPool::State : std::enable_shared_from_this<LinkPool::State> {
-    State(asio::io_context& context, LinkConfig config, LinkIdentity identity, Log& log, LinkSealing sealing)
+    State(asio::io_context& context, LinkConfig config, LinkIdentity identity, Log& log, LinkEncryption encryption)
         : io(context),
-          shared(std::make_shared<LinkContext>(std::move(config), std::move(identity), log, std::move(sealing))) {}
+          shared(std::make_shared<LinkContext>(std::move(config), std::move(identity), log, std::move(encryption))) {}
 
     Awaitable<Result<std::shared_ptr<LinkConnection>>> obtain(Endpoint to, PeerId expect);
     Awaitable<void> dial(Endpoint to, PeerId expect, std::shared_ptr<Dial> dial);
@@ -102,7 +102,7 @@ Awaitable<void> LinkPool::State::dial(Endpoint to, PeerId expect, std::shared_pt
 
 // The primary first; then, while keys rotate, each of the others that the other side may still have in its place.
 Awaitable<Result<std::shared_ptr<LinkConnection>>> LinkPool::State::connect(Endpoint to, PeerId expect) {
-    if (!shared->is_sealed()) co_return co_await connect_with(to, expect, KeyId{});
+    if (!shared->is_encrypted()) co_return co_await connect_with(to, expect, KeyId{});
     if (expect == PeerId{})
         co_return error(errc::wrong_peer, "an encrypted link needs the id of the peer that it is made to");
     const auto keys = shared->keys;
@@ -117,7 +117,7 @@ Awaitable<Result<std::shared_ptr<LinkConnection>>> LinkPool::State::connect(Endp
         failure = link.error();
         if (failure.code != errc::wrong_key) break;
     }
-    if (failure.code == errc::wrong_key || failure.code == errc::wrong_seal || failure.code == errc::malformed)
+    if (failure.code == errc::wrong_key || failure.code == errc::encryption_mismatch || failure.code == errc::malformed)
         shared->warn_of_unknown("cannot make an encrypted link", to, failure);
     co_return failure;
 }
@@ -168,8 +168,9 @@ void LinkPool::State::finished(const std::shared_ptr<LinkConnection>& link, bool
     if (broken && on_broken) on_broken(link->peer(), link->generation());
 }
 
-LinkPool::LinkPool(asio::io_context& context, LinkConfig config, LinkIdentity identity, Log& log, LinkSealing sealing)
-    : state_(std::make_shared<State>(context, std::move(config), std::move(identity), log, std::move(sealing))) {
+LinkPool::LinkPool(asio::io_context& context, LinkConfig config, LinkIdentity identity, Log& log,
+                   LinkEncryption encryption)
+    : state_(std::make_shared<State>(context, std::move(config), std::move(identity), log, std::move(encryption))) {
     state_->shared->on_finished = [state = std::weak_ptr<State>(state_)](const auto& link, bool broken) {
         if (const auto alive = state.lock()) alive->finished(link, broken);
     };

@@ -34,15 +34,15 @@ class LinkPool {
     using SyncHandler = std::function<void(PeerId from, Bytes message)>;
 
     LinkPool(boost::asio::io_context& context, LinkConfig config, LinkIdentity identity, Log& log,
-             LinkSealing sealing = {});
+             LinkEncryption encryption = {});
     ~LinkPool();
     LinkPool(const LinkPool&) = delete;
     LinkPool& operator=(const LinkPool&) = delete;
 
     // Opens a stream to `expect` at `to`; PeerId 0 takes whoever listens, on plain links only. Errors: connect_failed,
-    // timed_out, wrong_cluster, wrong_version, wrong_peer, wrong_seal, wrong_key (the other side holds none of this
-    // one's), malformed, too_large, too_many, system (out of descriptors or memory here), broken, closed. Except for
-    // broken, nothing of the request was sent.
+    // timed_out, wrong_cluster, wrong_version, wrong_peer, encryption_mismatch, wrong_key (the other side holds none of
+    // this one's), malformed, too_large, too_many, system (out of descriptors or memory here), broken, closed. Except
+    // for broken, nothing of the request was sent.
     Awaitable<Result<std::shared_ptr<OutboundStream>>> open(Endpoint to, PeerId expect, wire::Open open);
 
     // As open(), now or not at all: nothing when a link must be made first, or the one there is has no room.

@@ -20,9 +20,9 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 
 struct LinkServer::State : std::enable_shared_from_this<LinkServer::State> {
-    State(asio::io_context& context, LinkConfig config, LinkIdentity identity, Log& log, LinkSealing sealing)
+    State(asio::io_context& context, LinkConfig config, LinkIdentity identity, Log& log, LinkEncryption encryption)
         : io(context),
-          shared(std::make_shared<LinkContext>(std::move(config), std::move(identity), log, std::move(sealing))) {}
+          shared(std::make_shared<LinkContext>(std::move(config), std::move(identity), log, std::move(encryption))) {}
 
     Awaitable<void> accept_loop();
     Awaitable<void> serve(std::shared_ptr<LinkConnection> link);
@@ -101,8 +101,8 @@ void LinkServer::State::finished(const std::shared_ptr<LinkConnection>& link) {
 }
 
 LinkServer::LinkServer(asio::io_context& context, LinkConfig config, LinkIdentity identity, Log& log,
-                       LinkSealing sealing)
-    : state_(std::make_shared<State>(context, std::move(config), std::move(identity), log, std::move(sealing))) {
+                       LinkEncryption encryption)
+    : state_(std::make_shared<State>(context, std::move(config), std::move(identity), log, std::move(encryption))) {
     state_->shared->on_finished = [state = std::weak_ptr<State>(state_)](const auto& link, bool) {
         if (const auto alive = state.lock()) alive->finished(link);
     };

@@ -22,7 +22,7 @@ class LinkServer {
     using SyncHandler = std::function<void(PeerId from, Endpoint from_address, Bytes message)>;
 
     LinkServer(boost::asio::io_context& context, LinkConfig config, LinkIdentity identity, Log& log,
-               LinkSealing sealing = {});
+               LinkEncryption encryption = {});
     ~LinkServer();
     LinkServer(const LinkServer&) = delete;
     LinkServer& operator=(const LinkServer&) = delete;

@@ -208,7 +208,8 @@ Result<void> TlsSession::Engine::judge_first_bytes() {
     if (first_seen || wire.in.empty()) return success();
     first_seen = true;
     const ByteView first = wire.in;
-    if (looks_like_plain_hello(first)) return error(errc::wrong_seal, "the other end does not encrypt: it has no key");
+    if (looks_like_plain_hello(first))
+        return error(errc::encryption_mismatch, "the other end does not encrypt: it has no key");
     if (find && first[0] != tls_handshake_record) return error(errc::malformed, "neither TLS nor a link");
     return success();
 }

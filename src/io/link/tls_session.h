@@ -59,7 +59,7 @@ class TlsSession {
 
     // True when both ends have proven themselves, false while more bytes are needed. Errors, after which only
     // take_output() has a meaning (what is to be told to the other side, often nothing): wrong_key, wrong_peer (either
-    // end's opinion), wrong_seal (the other side speaks the plain protocol), malformed.
+    // end's opinion), encryption_mismatch (the other side speaks the plain protocol), malformed.
     Result<bool> handshake();
     // Set by a handshake that ended well: which key, and who is at the ends.
     const std::optional<PskIdentity>& identity() const;

@@ -61,22 +61,22 @@ struct Fixture {
     asio::io_context io{1};
     exa::NullLog log;
     LinkConfig config;
-    LinkSealing sealing;
+    LinkEncryption encryption;
     std::optional<LinkServer> server;
     std::optional<LinkPool> pool;
 
     void seal(bool yes) {
         const exa::LinkKeys keys{exa::KeyId{1}, {{exa::KeyId{1}, {1}}}};
-        if (yes) sealing = {&openssl, std::make_shared<const exa::LinkKeys>(keys)};
+        if (yes) encryption = {&openssl, std::make_shared<const exa::LinkKeys>(keys)};
     }
 
     void start(Answer answer) {
-        server.emplace(io, config, identity(peer_b), log, sealing);
+        server.emplace(io, config, identity(peer_b), log, encryption);
         server->on_open([this, answer = std::move(answer)](std::shared_ptr<InboundStream> stream, wire::Open open) {
             asio::co_spawn(io, answer(std::move(stream), std::move(open)), asio::detached);
         });
         BOOST_TEST_REQUIRE(server->bind(any_port).has_value());
-        pool.emplace(io, config, identity(peer_a), log, sealing);
+        pool.emplace(io, config, identity(peer_a), log, encryption);
     }
     Awaitable<std::shared_ptr<OutboundStream>> open(std::string body = {}) {
         auto stream = co_await pool->open(server->endpoint(), peer_b, request(std::move(body)));
@@ -293,7 +293,7 @@ BOOST_DATA_TEST_CASE(nobody_listening_and_nobody_answering_are_told_apart, plain
     seal(sealed);
     config.connect_timeout = milliseconds(200);
     config.hello_timeout = milliseconds(50);
-    pool.emplace(io, config, identity(peer_a), log, sealing);
+    pool.emplace(io, config, identity(peer_a), log, encryption);
     tcp::acceptor mute(io, to_asio_tcp(any_port));
     const Endpoint silent = from_asio(mute.local_endpoint());
     tcp::acceptor brief(io, to_asio_tcp(any_port));
@@ -401,7 +401,7 @@ BOOST_DATA_TEST_CASE(stream_limits_are_answered_busy, plain_and_sealed, sealed) 
         co_return;
     });
     LinkConfig generous;
-    LinkPool eager(io, generous, identity(peer_a), log, sealing);
+    LinkPool eager(io, generous, identity(peer_a), log, encryption);
     drive(io, [&]() -> Awaitable<void> {
         auto first = co_await open();
         auto second = co_await open();
@@ -419,7 +419,7 @@ BOOST_DATA_TEST_CASE(stream_limits_are_answered_busy, plain_and_sealed, sealed) 
 
 BOOST_AUTO_TEST_CASE(taken_port_is_named) {
     start(echo);
-    LinkServer other(io, config, identity(peer_a), log, sealing);
+    LinkServer other(io, config, identity(peer_a), log, encryption);
     const auto taken = other.bind(server->endpoint());
     BOOST_TEST(is(taken, errc::port_taken));
     BOOST_TEST(taken.error().message().find(to_string(server->endpoint())) != std::string::npos);

@@ -52,8 +52,8 @@ BOOST_AUTO_TEST_CASE(each_start_is_a_new_life_of_the_same_peer) {
         BOOST_TEST(base.value()->identity.peer == id);
         BOOST_TEST(base.value()->identity.generation == Generation{life});
         BOOST_TEST(base.value()->identity.name == "here");
-        BOOST_TEST(!base.value()->keys.is_sealed());
-        BOOST_TEST(base.value()->sealing.keys == nullptr);
+        BOOST_TEST(base.value()->keys.empty());
+        BOOST_TEST(base.value()->encryption.keys == nullptr);
     }
 }
 
@@ -70,9 +70,9 @@ BOOST_AUTO_TEST_CASE(cluster_key_seals_the_peer_and_stays_when_its_file_is_gone)
     KeySecret secret;
     secret.fill(7);
     config.security.cluster_key_file = scratch.write("cluster.key", membership::format_key(secret));
-    BOOST_TEST(PeerContext::open(config).value()->sealing.keys != nullptr);
+    BOOST_TEST(PeerContext::open(config).value()->encryption.keys != nullptr);
     config.security.cluster_key_file.clear();
-    BOOST_TEST(PeerContext::open(config).value()->keys.is_sealed());
+    BOOST_TEST(!PeerContext::open(config).value()->keys.empty());
     // Who has keys does not go without them by a word in a file.
     config.security.allow_plaintext = true;
     BOOST_TEST(says(refusal(config), "security.allow_plaintext"));

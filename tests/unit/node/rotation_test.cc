@@ -58,9 +58,9 @@ BOOST_AUTO_TEST_SUITE(rotation)
 
 BOOST_AUTO_TEST_CASE(a_cluster_without_keys_takes_none) {
     const View nobody;
-    refused(node::check_add({}), errc::not_sealed, "");
-    refused(node::check_use(nobody, {}, key(1).id), errc::not_sealed, "");
-    refused(node::check_remove(nobody, {}, key(1).id), errc::not_sealed, "");
+    refused(node::check_add({}), errc::not_encrypted, "");
+    refused(node::check_use(nobody, {}, key(1).id), errc::not_encrypted, "");
+    refused(node::check_remove(nobody, {}, key(1).id), errc::not_encrypted, "");
 }
 
 BOOST_AUTO_TEST_CASE(more_keys_than_a_rotation_needs_are_refused) {

@@ -61,9 +61,9 @@ io::link::LinkIdentity identity(PeerId peer) {
     return {cluster_id("bench"), peer, Generation{1}, "bench"};
 }
 
-io::link::LinkSealing sealing(const std::string& how) {
-    return how == "sealed" ? io::link::LinkSealing{&crypto, std::make_shared<const LinkKeys>(cluster_keys)}
-                           : io::link::LinkSealing{};
+io::link::LinkEncryption encryption(const std::string& how) {
+    return how == "sealed" ? io::link::LinkEncryption{&crypto, std::make_shared<const LinkKeys>(cluster_keys)}
+                           : io::link::LinkEncryption{};
 }
 
 std::shared_ptr<const membership::Member> member(PeerId id, Endpoint link, std::uint16_t kv_gib) {
@@ -103,12 +103,13 @@ void serve(const std::string& tier, const std::string& how, std::size_t bytes, s
         if (service.put(head, std::move(buffer)) != io::store::PutOutcome::stored) fail("a segment was not stored");
     }
     app::shared::SharedView view;
-    app::kv::KvReplicatorThread replicator({identity(server_id), sealing(how), service, sealer, view, clock_, no_log});
+    app::kv::KvReplicatorThread replicator(
+        {identity(server_id), encryption(how), service, sealer, view, clock_, no_log});
     asio::io_context context{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO};
     app::gateway::ReadyQueue ready;
     app::gateway::Receiver serving(std::make_shared<app::replica::LocalReplicas>(), &replicator, ready,
                                    context.get_executor());
-    io::link::LinkServer server(context, {}, identity(server_id), no_log, sealing(how));
+    io::link::LinkServer server(context, {}, identity(server_id), no_log, encryption(how));
     server.on_open([&](std::shared_ptr<io::link::InboundStream> stream, wire::Open open) {
         serving.serve(std::move(open), std::move(stream));
     });
@@ -149,7 +150,8 @@ void fetch(const std::string& port, const std::string& how, std::size_t bytes, s
     now->members = std::move(members);
     app::shared::SharedView view;
     view.store(std::move(now));
-    app::kv::KvReplicatorThread replicator({identity(client_id), sealing(how), service, sealer, view, clock_, no_log});
+    app::kv::KvReplicatorThread replicator(
+        {identity(client_id), encryption(how), service, sealer, view, clock_, no_log});
     replicator.run();
     std::vector<double> rates;
     const double cpu_before = cpu_s();

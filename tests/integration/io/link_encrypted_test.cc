@@ -88,7 +88,7 @@ struct Fixture {
     std::vector<std::shared_ptr<InboundStream>> kept;  // those that asked to be
 
     void start_server(std::shared_ptr<const LinkKeys> with) {
-        server.emplace(io, config, identity(peer_b), at_server, LinkSealing{&openssl, std::move(with)});
+        server.emplace(io, config, identity(peer_b), at_server, LinkEncryption{&openssl, std::move(with)});
         server->on_open([this](std::shared_ptr<InboundStream> stream, wire::Open open) {
             if (open.body == "keep") {
                 kept.push_back(std::move(stream));
@@ -105,7 +105,7 @@ struct Fixture {
         BOOST_TEST_REQUIRE(server->bind(any_port).has_value());
     }
     void start_pool(std::shared_ptr<const LinkKeys> with, PeerId who = peer_a) {
-        pool.emplace(io, config, identity(who), at_pool, LinkSealing{&openssl, std::move(with)});
+        pool.emplace(io, config, identity(who), at_pool, LinkEncryption{&openssl, std::move(with)});
     }
     Awaitable<Result<std::shared_ptr<OutboundStream>>> open(std::string body, PeerId expect = peer_b) {
         wire::Open request;
@@ -142,7 +142,7 @@ std::string client_hello() {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(link_sealed, Fixture)
+BOOST_FIXTURE_TEST_SUITE(link_encrypted, Fixture)
 
 BOOST_AUTO_TEST_CASE(plain_link_to_a_sealed_peer_gets_no_answer) {
     start_server(only_1);
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(plain_link_to_a_sealed_peer_gets_no_answer) {
         co_await client.connect(server->endpoint());
         co_await client.send(std::string(exa::as_text(hello_of(peer_a))));
         BOOST_TEST(co_await client.read_to_end() == "");
-        BOOST_TEST(server->stats().refused_seal == 1);
+        BOOST_TEST(server->stats().refused_encryption == 1);
         BOOST_TEST(server->stats().links_refused == 1);
         BOOST_TEST(at_server.says("the other end does not encrypt"));
         co_await nobody_is_left();
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(plain_link_to_a_sealed_peer_gets_no_answer) {
         const auto refused = co_await open("secret");
         BOOST_TEST(is(refused, errc::broken));
         BOOST_TEST(refused.error().message().find("is that peer's cluster encrypted?") != std::string::npos);
-        BOOST_TEST(server->stats().refused_seal == 2);
+        BOOST_TEST(server->stats().refused_encryption == 2);
         BOOST_TEST(server->stats().links_opened == 0);
     });
 }
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(sealed_link_to_a_plain_peer_gets_no_answer) {
         const auto refused = co_await open("secret");
         BOOST_TEST(is(refused, errc::broken));
         BOOST_TEST(refused.error().message().find("does the other end encrypt, too?") != std::string::npos);
-        BOOST_TEST(server->stats().refused_seal == 1);
+        BOOST_TEST(server->stats().refused_encryption == 1);
         BOOST_TEST(server->stats().malformed == 0);
         BOOST_TEST(at_server.says("the other end encrypts"));
         BOOST_TEST(server->stats().bytes_sent == 0);
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(another_cluster_with_the_same_key_is_refused) {
     start_server(only_1);
     auto foreign = identity(peer_a);
     foreign.cluster = exa::cluster_id("another");
-    pool.emplace(io, config, foreign, at_pool, LinkSealing{&openssl, only_1});
+    pool.emplace(io, config, foreign, at_pool, LinkEncryption{&openssl, only_1});
     drive(io, [&]() -> Awaitable<void> {
         BOOST_TEST(is(co_await open("secret"), errc::wrong_key));
         BOOST_TEST(server->stats().refused_key == 1);
@@ -468,7 +468,7 @@ BOOST_AUTO_TEST_CASE(peer_that_is_given_keys_drops_plain_links_and_never_makes_o
         server->set_keys(none);
         pool->set_keys(only_1);
         BOOST_TEST(is(co_await open("sealed"), errc::wrong_key));
-        BOOST_TEST(server->stats().refused_seal == 1);
+        BOOST_TEST(server->stats().refused_encryption == 1);
     });
 }
 
