@@ -243,7 +243,7 @@ std::unique_ptr<kv::KvReplicatorThread> make_replicator(const PeerContext& base,
                                                         const shared::SharedView& view, Log& log) {
     if (kv == nullptr) return nullptr;
     auto replicator = std::make_unique<kv::KvReplicatorThread>(kv::KvReplicatorDeps{.identity = base.identity,
-                                                                                    .sealing = base.sealing,
+                                                                                    .encryption = base.encryption,
                                                                                     .service = *kv,
                                                                                     .sealer = base.sealer,
                                                                                     .view = view,
@@ -294,7 +294,7 @@ Control Peer::make_control() {
                             for (const auto& plane : planes_) plane->set_keys(keys);
                             if (replicator_) replicator_->set_keys(keys);
                         },
-                    .first_keys = base_.sealing.keys});
+                    .first_keys = base_.encryption.keys});
 }
 
 DataPlaneShared Peer::make_shared_parts() {
@@ -401,7 +401,7 @@ void Peer::run() {
                {"gossip", to_string(advertise_.gossip)},
                {"link", to_string(advertise_.link)},
                {"rack", config_.rack},
-               {"encrypted", base_.keys.is_sealed() ? "with key " + to_string(base_.keys.primary()->id) : "no"},
+               {"encrypted", !base_.keys.empty() ? "with key " + to_string(base_.keys.primary()->id) : "no"},
                {"api_keys", access_.keys() != nullptr ? config_.security.api_keys_file : "no"}});
     start_warm_up();
     shutdown_.maintain([this](bool hangup) {
