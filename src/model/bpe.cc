@@ -56,17 +56,17 @@ Result<Bpe> Bpe::make(const Gguf& gguf, const Vocabulary& vocabulary) {
     return out;
 }
 
-void Bpe::encode(std::string_view text, const Vocabulary& vocabulary, std::vector<TokenId>& out) const {
+void Bpe::encode(std::string_view text, const Vocabulary& vocabulary, std::size_t tokens_max,
+                 std::vector<TokenId>& out) const {
     std::vector<Symbol> symbols;
-    for (const std::string_view word : split_words(pretokenizer_, text)) {
-        if (whole_words_first_) {
-            if (const auto token = vocabulary.find(to_byte_text(word))) {
-                out.push_back(*token);
-                continue;
-            }
-        }
-        encode_word(word, symbols, out);
-    }
+    split_words(pretokenizer_, text, [&](std::string_view word) {
+        const auto whole = whole_words_first_ ? vocabulary.find(to_byte_text(word)) : std::nullopt;
+        if (whole)
+            out.push_back(*whole);
+        else
+            encode_word(word, symbols, out);
+        return out.size() <= tokens_max;
+    });
 }
 
 void Bpe::encode_word(std::string_view word, std::vector<Symbol>& symbols, std::vector<TokenId>& out) const {

@@ -24,10 +24,11 @@ class Bpe {
 
     Pretokenizer pretokenizer() const { return pretokenizer_; }
 
-    // Appends the tokens of `text`, any bytes. A byte the vocabulary has no token for is left out, and its neighbours
-    // do not join across it (llama.cpp's way; Hugging Face's tokenizers let them). `vocabulary` is the one given to
-    // make().
-    void encode(std::string_view text, const Vocabulary& vocabulary, std::vector<TokenId>& out) const;
+    // Appends the tokens of `text`, any bytes, word by word until `out` has more than `tokens_max`. A byte the
+    // vocabulary has no token for is left out, and its neighbours do not join across it (llama.cpp's way; Hugging
+    // Face's tokenizers let them). `vocabulary` is the one given to make().
+    void encode(std::string_view text, const Vocabulary& vocabulary, std::size_t tokens_max,
+                std::vector<TokenId>& out) const;
 
   private:
     Bpe() = default;

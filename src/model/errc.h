@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <system_error>
 
 namespace exa::model {
@@ -22,6 +23,9 @@ enum class errc : std::uint8_t {
 };
 
 std::error_code make_error_code(errc code);
+
+// Where to turn with a file that is good, but not for the built-in engine.
+inline constexpr std::string_view other_engine = "llama.cpp's server can: attach one (docs/attach.md)";
 
 }  // namespace exa::model
 

@@ -57,6 +57,54 @@ Error failure(errc code, std::uint64_t offset, const std::string& what) {
     return error(code, "offset " + hex(offset) + ": " + what);
 }
 
+// Types of ggml that nothing here computes with, by their number; empty for a number that is none.
+std::string_view foreign_type(std::uint32_t number) {
+    switch (number) {
+        case 10:
+            return "Q2_K";
+        case 11:
+            return "Q3_K";
+        case 15:
+            return "Q8_K";
+        case 16:
+            return "IQ2_XXS";
+        case 17:
+            return "IQ2_XS";
+        case 18:
+            return "IQ3_XXS";
+        case 19:
+            return "IQ1_S";
+        case 20:
+            return "IQ4_NL";
+        case 21:
+            return "IQ3_S";
+        case 22:
+            return "IQ2_S";
+        case 23:
+            return "IQ4_XS";
+        case 24:
+            return "I8";
+        case 25:
+            return "I16";
+        case 26:
+            return "I32";
+        case 27:
+            return "I64";
+        case 28:
+            return "F64";
+        case 29:
+            return "IQ1_M";
+        case 34:
+            return "TQ1_0";
+        case 35:
+            return "TQ2_0";
+        case 39:
+            return "MXFP4";
+        default:
+            return {};
+    }
+}
+
 // Walks bytes that were checked before.
 std::string_view take_string(ByteView& rest) {
     const auto size = static_cast<std::size_t>(load<std::uint64_t>(rest.data()));
@@ -135,6 +183,7 @@ class Gguf::Parser {
     Result<Gguf> run() {
         EXA_TRY(auto counts, read_preamble());
         EXA_TRY(read_entries(counts.entries));
+        EXA_TRY(refuse_parts());
         EXA_TRY(auto alignment, read_alignment());
         EXA_TRY(read_tensor_infos(counts.tensors));
         EXA_TRY(place_tensors(alignment));
@@ -188,6 +237,8 @@ class Gguf::Parser {
             return failure(errc::gguf_invalid, 0, "magic: not 'GGUF'");
         EXA_TRY(read<std::uint32_t>("magic"));
         EXA_TRY(auto version, read<std::uint32_t>("version"));
+        if (const std::uint32_t swapped = __builtin_bswap32(version); swapped >= version_min && swapped <= version_max)
+            return failure(errc::gguf_unsupported, 4, "a big-endian file: convert it to little endian");
         if (version < version_min || version > version_max)
             return failure(errc::gguf_unsupported, 4,
                            "version " + std::to_string(version) + ": known are " + std::to_string(version_min) +
@@ -278,6 +329,17 @@ class Gguf::Parser {
         return success();
     }
 
+    // Of a model that was split into several files.
+    Result<void> refuse_parts() const {
+        const std::uint64_t parts = out_.get_uint("split.count").value_or(1);
+        if (parts <= 1) return success();
+        const std::uint64_t part = out_.get_uint("split.no").value_or(0) + 1;
+        return failure(errc::gguf_unsupported, offset_of(out_.entry("split.count")->key),
+                       "part " + std::to_string(part) + " of a model in " + std::to_string(parts) +
+                           " files, which the built-in engine does not join: 'llama-gguf-split --merge' does, and " +
+                           std::string(other_engine));
+    }
+
     Result<std::uint64_t> read_alignment() {
         constexpr std::string_view key = "general.alignment";
         const Entry* const entry = out_.entry(key);
@@ -317,6 +379,10 @@ class Gguf::Parser {
         EXA_TRY(auto type, read<std::uint32_t>(what));
         tensor.type = static_cast<TensorType>(type);
         const auto block = block_shape(tensor.type);
+        if (!block && !foreign_type(type).empty())
+            return failure(errc::gguf_unsupported, at_ - 4,
+                           what + ": tensor type " + std::string(foreign_type(type)) +
+                               ", which the built-in engine does not compute with; " + std::string(other_engine));
         if (!block) return failure(errc::gguf_unsupported, at_ - 4, what + ": tensor type " + std::to_string(type));
         EXA_TRY(info.offset, read<std::uint64_t>(what));
 
@@ -338,6 +404,7 @@ class Gguf::Parser {
         if (infos_.empty()) return success();
         const std::uint64_t base = (at_ + alignment - 1) / alignment * alignment;
         const std::uint64_t room = file_.size() > base ? file_.size() - base : 0;
+        std::uint64_t next = 0;
         for (std::size_t i = 0; i < infos_.size(); ++i) {
             const Info& info = infos_[i];
             Tensor& tensor = out_.tensors_[i];
@@ -350,6 +417,11 @@ class Gguf::Parser {
                 return failure(errc::gguf_truncated, info.at,
                                what + ": " + std::to_string(info.bytes) + " bytes of data at " + hex(info.offset) +
                                    ", the file has " + std::to_string(room));
+            if (info.offset != next)
+                return failure(errc::gguf_invalid, info.at,
+                               what + ": data offset " + hex(info.offset) + ", where the tensors before it end is " +
+                                   hex(next) + ": tensors overlap, changed places or leave a gap");
+            next = (info.offset + info.bytes + alignment - 1) / alignment * alignment;
             tensor.data = file_.subspan(base + info.offset, info.bytes);
         }
         return success();
@@ -435,6 +507,11 @@ std::optional<std::string_view> Gguf::get_string(std::string_view key) const {
     if (found == nullptr || found->kind != Kind::string) return std::nullopt;
     ByteView rest = found->payload;
     return take_string(rest);
+}
+
+std::optional<std::uint64_t> Gguf::array_size(std::string_view key) const {
+    const Entry* const found = array(key);
+    return found != nullptr ? std::optional(found->count) : std::nullopt;
 }
 
 std::optional<std::vector<std::string_view>> Gguf::get_strings(std::string_view key) const {

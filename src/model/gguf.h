@@ -1,7 +1,9 @@
 // Gguf: the metadata and tensors of a GGUF file (versions 2 and 3, little endian), borrowed from its bytes.
 // The file is untrusted: every count and length is checked against the bytes that are left before anything is
 // allocated or read, so memory use is a small multiple of the header whatever it claims. Layout: magic, version,
-// counts, key-values, tensor infos, padding to general.alignment, tensor data. Specification: ggml's docs/gguf.md.
+// counts, key-values, tensor infos, padding to general.alignment, tensor data, in the order of the infos and each
+// tensor's at the next multiple of the alignment. A file laid out otherwise is refused: tensors that overlap or changed
+// places would answer nonsense in good health. Specification: ggml's docs/gguf.md.
 #pragma once
 
 #include <cstdint>
@@ -71,6 +73,8 @@ class Gguf {
     std::optional<bool> get_bool(std::string_view key) const;
     std::optional<std::string_view> get_string(std::string_view key) const;  // any bytes; borrowed from the file
 
+    // How many elements the array has; nothing for what is none.
+    std::optional<std::uint64_t> array_size(std::string_view key) const;
     std::optional<std::vector<std::string_view>> get_strings(std::string_view key) const;
     std::optional<std::vector<float>> get_floats(std::string_view key) const;
     std::optional<std::vector<std::int64_t>> get_ints(std::string_view key) const;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <optional>
 
 #include "model/errc.h"
 
@@ -14,20 +16,22 @@ constexpr std::uint64_t layers_max = 1024;
 constexpr std::uint64_t dimension_max = 1U << 20;
 constexpr std::uint64_t heads_max = 1024;
 constexpr std::uint64_t head_dim_max = 1024;
+constexpr std::uint64_t context_min = 2;  // a token of a prompt and one of its answer
 constexpr std::uint64_t context_max = 1U << 24;
 
 class Metadata {
   public:
     Metadata(const Gguf& gguf, std::string prefix) : gguf_(gguf), prefix_(std::move(prefix)) {}
 
-    Result<std::uint32_t> count(const std::string& name, std::uint64_t max) const {
-        const auto value = gguf_.get_uint(prefix_ + name);
+    Result<std::uint32_t> count(const std::string& name, std::uint64_t max, std::uint64_t min = 1) const {
+        EXA_TRY(const auto value, number(name));
         if (!value) return error(errc::metadata_missing, prefix_ + name);
-        return bounded(name, *value, max);
+        return bounded(name, *value, min, max);
     }
 
     Result<std::uint32_t> count_or(const std::string& name, std::uint64_t fallback, std::uint64_t max) const {
-        return bounded(name, gguf_.get_uint(prefix_ + name).value_or(fallback), max);
+        EXA_TRY(const auto value, number(name));
+        return bounded(name, value.value_or(fallback), 1, max);
     }
 
     Result<double> positive_or(const std::string& name, double fallback) const {
@@ -42,10 +46,28 @@ class Metadata {
     }
 
   private:
-    Result<std::uint32_t> bounded(const std::string& name, std::uint64_t value, std::uint64_t max) const {
-        if (value >= 1 && value <= max) return static_cast<std::uint32_t>(value);
-        return error(errc::metadata_missing,
-                     prefix_ + name + " = " + std::to_string(value) + ", 1 .. " + std::to_string(max));
+    // A number, or a list of one number for each layer if they are all the same.
+    Result<std::optional<std::uint64_t>> number(const std::string& name) const {
+        const std::string key = prefix_ + name;
+        if (!gguf_.has(key)) return std::optional<std::uint64_t>();
+        if (const auto value = gguf_.get_uint(key)) return value;
+        if (!gguf_.array_size(key)) return error(errc::metadata_missing, key + ": not an unsigned integer");
+        const auto list = gguf_.get_ints(key);
+        if (!list || list->empty() || list->front() < 0)
+            return error(errc::metadata_missing, key + ": not unsigned integers");
+        if (std::ranges::count(*list, list->front()) != std::ssize(*list))
+            return error(errc::architecture_unsupported, key +
+                                                             " differs from layer to layer, which the built-in engine "
+                                                             "does not compute; " +
+                                                             std::string(other_engine));
+        return std::optional(static_cast<std::uint64_t>(list->front()));
+    }
+
+    Result<std::uint32_t> bounded(const std::string& name, std::uint64_t value, std::uint64_t min,
+                                  std::uint64_t max) const {
+        if (value >= min && value <= max) return static_cast<std::uint32_t>(value);
+        return error(errc::metadata_missing, prefix_ + name + " = " + std::to_string(value) + ", " +
+                                                 std::to_string(min) + " .. " + std::to_string(max));
     }
 
     const Gguf& gguf_;
@@ -62,7 +84,8 @@ Result<void> read_rope(const Metadata& metadata, LlamaShape& shape) {
     } else if (scaling == "none") {
         EXA_TRY(shape.rope_scale, metadata.positive_or("rope.scale_linear", 1.0));
     } else {
-        return error(errc::architecture_unsupported, "rope.scaling.type = " + scaling + ", none or linear");
+        return error(errc::architecture_unsupported,
+                     "rope.scaling.type = " + scaling.substr(0, 32) + ", none or linear; " + std::string(other_engine));
     }
     return success();
 }
@@ -73,15 +96,19 @@ Result<LlamaShape> read_llama_shape(const Gguf& gguf) {
     LlamaShape shape;
     shape.architecture = gguf.get_string("general.architecture").value_or("");
     if (shape.architecture != "llama" && shape.architecture != "qwen2")
-        return error(errc::architecture_unsupported,
-                     "general.architecture = '" + shape.architecture.substr(0, 32) + "', llama or qwen2");
+        return error(errc::architecture_unsupported, "general.architecture = '" + shape.architecture.substr(0, 32) +
+                                                         "', llama or qwen2; " + std::string(other_engine));
     shape.rope_interleaved = shape.architecture == "llama";
 
     const Metadata metadata(gguf, shape.architecture + ".");
+    if (const auto experts = gguf.get_uint(shape.architecture + ".expert_count"); experts.value_or(0) > 0)
+        return error(errc::architecture_unsupported, shape.architecture +
+                                                         ".expert_count = " + std::to_string(*experts) +
+                                                         ", a mixture of experts; " + std::string(other_engine));
     EXA_TRY(shape.layers, metadata.count("block_count", layers_max));
     EXA_TRY(shape.d, metadata.count("embedding_length", dimension_max));
     EXA_TRY(shape.ff, metadata.count("feed_forward_length", dimension_max));
-    EXA_TRY(shape.context, metadata.count("context_length", context_max));
+    EXA_TRY(shape.context, metadata.count("context_length", context_max, context_min));
     EXA_TRY(shape.heads, metadata.count("attention.head_count", heads_max));
     EXA_TRY(shape.kv_heads, metadata.count_or("attention.head_count_kv", shape.heads, shape.heads));
     if (shape.heads % shape.kv_heads != 0)
@@ -104,6 +131,10 @@ Result<LlamaShape> read_llama_shape(const Gguf& gguf) {
     if (embedding->shape[1] > dimension_max * 4)
         return error(errc::tensor_mismatch, "token_embd.weight has " + std::to_string(embedding->shape[1]) + " rows");
     shape.vocab = static_cast<std::uint32_t>(embedding->shape[1]);
+    const auto tokens = gguf.array_size("tokenizer.ggml.tokens");
+    if (tokens && *tokens != shape.vocab)
+        return error(errc::tensor_mismatch, "token_embd.weight has " + std::to_string(shape.vocab) +
+                                                " rows for a vocabulary of " + std::to_string(*tokens) + " tokens");
     return shape;
 }
 

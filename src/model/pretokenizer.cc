@@ -94,27 +94,30 @@ std::size_t first_word_llama(std::string_view text, std::size_t digits_max) {
     return last_line_end != std::string_view::npos ? last_line_end + 1 : white_space(text);
 }
 
+using Take = std::function<bool(std::string_view)>;
+
+// Whether all of it was taken.
 template <class FirstWord>
-void split(std::string_view text, FirstWord first_word, std::vector<std::string_view>& words) {
+bool split(std::string_view text, FirstWord first_word, const Take& take) {
     while (!text.empty()) {
         const std::size_t size = first_word(text);
-        words.push_back(text.substr(0, size));
+        if (!take(text.substr(0, size))) return false;
         text.remove_prefix(size);
     }
+    return true;
 }
 
-void split_smollm(std::string_view text, std::vector<std::string_view>& words) {
+void split_smollm(std::string_view text, const Take& take) {
     std::size_t begin = 0;
     for (std::size_t at = 0; at < text.size();) {
         const Character c = character_at(text, at);
         if (c.kind == CharClass::number) {
-            split(text.substr(begin, at - begin), first_word_gpt2, words);
-            words.push_back(text.substr(at, c.size));
+            if (!split(text.substr(begin, at - begin), first_word_gpt2, take) || !take(text.substr(at, c.size))) return;
             begin = at + c.size;
         }
         at += c.size;
     }
-    split(text.substr(begin), first_word_gpt2, words);
+    split(text.substr(begin), first_word_gpt2, take);
 }
 
 }  // namespace
@@ -142,23 +145,21 @@ std::optional<Pretokenizer> parse_pretokenizer(std::string_view name) {
     return at->second;
 }
 
-std::vector<std::string_view> split_words(Pretokenizer kind, std::string_view text) {
-    std::vector<std::string_view> words;
+void split_words(Pretokenizer kind, std::string_view text, const Take& take) {
     switch (kind) {
         case Pretokenizer::gpt2:
-            split(text, first_word_gpt2, words);
+            split(text, first_word_gpt2, take);
             break;
         case Pretokenizer::smollm:
-            split_smollm(text, words);
+            split_smollm(text, take);
             break;
         case Pretokenizer::llama_bpe:
-            split(text, [](std::string_view rest) { return first_word_llama(rest, 3); }, words);
+            split(text, [](std::string_view rest) { return first_word_llama(rest, 3); }, take);
             break;
         case Pretokenizer::qwen2:
-            split(text, [](std::string_view rest) { return first_word_llama(rest, 1); }, words);
+            split(text, [](std::string_view rest) { return first_word_llama(rest, 1); }, take);
             break;
     }
-    return words;
 }
 
 }  // namespace exa::model

@@ -5,9 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 namespace exa::model {
 
@@ -26,7 +26,8 @@ enum class Pretokenizer : std::uint8_t {
 // By the value of tokenizer.ggml.pre; nothing for a name we do not know.
 std::optional<Pretokenizer> parse_pretokenizer(std::string_view name);
 
-// The words of `text`, in order, none empty: joined they are `text`. Linear in its size.
-std::vector<std::string_view> split_words(Pretokenizer kind, std::string_view text);
+// Calls `take` with the words of `text`, in order, none empty, until it returns false: joined they are `text`. Linear
+// in its size.
+void split_words(Pretokenizer kind, std::string_view text, const std::function<bool(std::string_view)>& take);
 
 }  // namespace exa::model

@@ -25,6 +25,18 @@ std::string to_pieces(std::string_view text, bool space_first) {
     return out;
 }
 
+// Where the first space behind something else stands, from `at` on; the text's end if there is none.
+std::size_t next_word(std::string_view pieces, std::size_t at) {
+    bool in_word = false;
+    while (at < pieces.size()) {
+        const bool is_space = pieces.substr(at).starts_with(space_piece);
+        if (is_space && in_word) return at;
+        in_word = in_word || !is_space;
+        at += is_space ? space_piece.size() : 1;
+    }
+    return at;
+}
+
 }  // namespace
 
 Result<Spm> Spm::make(const Gguf& gguf, const Vocabulary& vocabulary) {
@@ -34,15 +46,28 @@ Result<Spm> Spm::make(const Gguf& gguf, const Vocabulary& vocabulary) {
     out.space_prefix_ = gguf.get_bool("tokenizer.ggml.add_space_prefix").value_or(true);
     for (TokenId token = 0; token < vocabulary.size(); ++token)
         if (const auto byte = byte_of(vocabulary, token)) out.bytes_[static_cast<std::uint8_t>(*byte)] = token;
+    for (TokenId token = 0; token < vocabulary.size() && out.pieces_end_at_words_; ++token) {
+        const std::string_view text = vocabulary.text(token);
+        if (vocabulary.find(text)) out.pieces_end_at_words_ = next_word(text, 0) == text.size();
+    }
     return out;
 }
 
-void Spm::encode(std::string_view text, bool starts, const Vocabulary& vocabulary, std::vector<TokenId>& out) const {
+void Spm::encode(std::string_view text, bool starts, const Vocabulary& vocabulary, std::size_t tokens_max,
+                 std::vector<TokenId>& out) const {
     const std::string whole = to_pieces(text, starts && space_prefix_);
+    for (std::size_t at = 0; at < whole.size() && out.size() <= tokens_max;) {
+        const std::size_t end = pieces_end_at_words_ ? next_word(whole, at) : whole.size();
+        encode_stretch(std::string_view(whole).substr(at, end - at), vocabulary, out);
+        at = end;
+    }
+}
+
+void Spm::encode_stretch(std::string_view whole, const Vocabulary& vocabulary, std::vector<TokenId>& out) const {
     std::vector<Symbol> symbols;
     symbols.reserve(whole.size());
     for (std::uint32_t at = 0; at < whole.size();) {
-        const std::uint32_t size = first_code_point(std::string_view(whole).substr(at)).size;
+        const std::uint32_t size = first_code_point(whole.substr(at)).size;
         Symbol symbol{.begin = at, .size = size, .token = {}};
         symbol.token = vocabulary.find(symbol.text(whole));
         symbols.push_back(symbol);
@@ -52,7 +77,7 @@ void Spm::encode(std::string_view text, bool starts, const Vocabulary& vocabular
     merge_symbols(symbols, [&](const Symbol& left, const Symbol& right) -> std::optional<Join> {
         const std::size_t size = std::size_t{left.size} + right.size;
         if (size > longest) return std::nullopt;
-        const auto token = vocabulary.find(std::string_view(whole).substr(left.begin, size));
+        const auto token = vocabulary.find(whole.substr(left.begin, size));
         if (!token) return std::nullopt;
         return Join{-vocabulary.score(*token), *token};
     });

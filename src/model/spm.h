@@ -21,8 +21,10 @@ class Spm {
     static Result<Spm> make(const Gguf& gguf, const Vocabulary& vocabulary);
 
     // Appends the tokens of `text`, any bytes, with one space put in front when the file wants that and `starts` (the
-    // text follows nothing or a special token). `vocabulary` is the one given to make().
-    void encode(std::string_view text, bool starts, const Vocabulary& vocabulary, std::vector<TokenId>& out) const;
+    // text follows nothing or a special token), until `out` has more than `tokens_max`. `vocabulary` is the one given
+    // to make().
+    void encode(std::string_view text, bool starts, const Vocabulary& vocabulary, std::size_t tokens_max,
+                std::vector<TokenId>& out) const;
 
     // The byte a byte token stands for; nothing for other tokens.
     static std::optional<char> byte_of(const Vocabulary& vocabulary, TokenId token);
@@ -33,7 +35,11 @@ class Spm {
   private:
     Spm() = default;
 
+    void encode_stretch(std::string_view stretch, const Vocabulary& vocabulary, std::vector<TokenId>& out) const;
+
     bool space_prefix_ = true;
+    // No piece has a space behind something else, so none crosses the beginning of a word.
+    bool pieces_end_at_words_ = true;
     std::array<std::optional<TokenId>, 256> bytes_;
 };
 

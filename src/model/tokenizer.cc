@@ -66,8 +66,9 @@ Tokenizer::Tokenizer(Vocabulary vocabulary, std::variant<Bpe, Spm> merger, bool 
     }
     for (const auto token : {vocabulary_.eos(), vocabulary_.eot()})
         if (token) ends_[*token] = true;
-    for (const std::string_view name : end_names)
-        if (const auto token = vocabulary_.find_special(name)) ends_[*token] = true;
+    // A file may spell one of them twice, and the model knows which it was trained with.
+    for (const TokenId token : specials_)
+        if (std::ranges::count(end_names, vocabulary_.text(token)) > 0) ends_[token] = true;
 }
 
 Result<std::shared_ptr<const Tokenizer>> Tokenizer::make(const Gguf& gguf) {
@@ -92,10 +93,11 @@ Result<std::shared_ptr<const Tokenizer>> Tokenizer::make(const Gguf& gguf) {
 
 std::vector<TokenId> Tokenizer::encode(std::string_view text, EncodeOptions options) const {
     const TextSegment segment{text, options.parse_special};
-    return encode(std::span(&segment, 1), options.add_bos);
+    return encode(std::span(&segment, 1), options.add_bos, options.tokens_max);
 }
 
-std::vector<TokenId> Tokenizer::encode(std::span<const TextSegment> segments, bool add_bos) const {
+std::vector<TokenId> Tokenizer::encode(std::span<const TextSegment> segments, bool add_bos,
+                                       std::size_t tokens_max) const {
     std::string text;
     for (const TextSegment& segment : segments) text += segment.text;
 
@@ -104,8 +106,9 @@ std::vector<TokenId> Tokenizer::encode(std::span<const TextSegment> segments, bo
     if (add_bos && add_bos_) out.push_back(*vocabulary_.bos());
     const auto encode_plain = [&](std::string_view plain) {
         if (plain.empty()) return;
-        if (const Bpe* const bpe = std::get_if<Bpe>(&merger_)) bpe->encode(plain, vocabulary_, out);
-        if (const Spm* const spm = std::get_if<Spm>(&merger_)) spm->encode(plain, after_special, vocabulary_, out);
+        if (const Bpe* const bpe = std::get_if<Bpe>(&merger_)) bpe->encode(plain, vocabulary_, tokens_max, out);
+        if (const Spm* const spm = std::get_if<Spm>(&merger_))
+            spm->encode(plain, after_special, vocabulary_, tokens_max, out);
         after_special = false;
     };
 
@@ -121,7 +124,9 @@ std::vector<TokenId> Tokenizer::encode(std::span<const TextSegment> segments, bo
                 continue;
             }
             encode_plain(std::string_view(text).substr(plain_begin, at - plain_begin));
+            if (out.size() > tokens_max) return out;
             out.push_back(*special);
+            if (out.size() > tokens_max) return out;
             after_special = true;
             at += vocabulary_.text(*special).size();
             plain_begin = at;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,9 +23,13 @@
 
 namespace exa::model {
 
+// Whoever needs no more than so many tokens says so: encoding stops at a word once there are more.
+inline constexpr std::size_t all_tokens = std::numeric_limits<std::size_t>::max();
+
 struct EncodeOptions {
     bool add_bos = false;        // the beginning-of-text token first, if the model file asks for one
     bool parse_special = false;  // the names of control tokens in the text are those tokens; never for a client's text
+    std::size_t tokens_max = all_tokens;
 };
 
 // A stretch of a longer text. Words and merges cross from one segment to the next as if the text were whole.
@@ -38,9 +43,11 @@ class Tokenizer {
     // Keeps nothing of `gguf`. errc::metadata_missing, tokenizer_invalid or tokenizer_unsupported.
     static Result<std::shared_ptr<const Tokenizer>> make(const Gguf& gguf);
 
-    // `text` is below 1 GiB. O(n log n).
+    // `text` is below 1 GiB. O(n log n). More than `tokens_max` tokens are the first of them, and of no use but to be
+    // counted as too many.
     std::vector<TokenId> encode(std::string_view text, EncodeOptions options = {}) const;
-    std::vector<TokenId> encode(std::span<const TextSegment> segments, bool add_bos) const;
+    std::vector<TokenId> encode(std::span<const TextSegment> segments, bool add_bos,
+                                std::size_t tokens_max = all_tokens) const;
 
     // Appends what `token` says: raw bytes, perhaps a part of a character. Control tokens say their name if `special`
     // and nothing otherwise; so do numbers that are no token.
@@ -55,6 +62,8 @@ class Tokenizer {
     std::optional<TokenId> bos() const { return vocabulary_.bos(); }
     std::optional<TokenId> eos() const { return vocabulary_.eos(); }
     std::optional<TokenId> eot() const { return vocabulary_.eot(); }
+    // Tokens that the file types as text and that are control tokens all the same (Vocabulary::read()).
+    const std::vector<TokenId>& repaired() const { return vocabulary_.repaired(); }
     // A control or user-defined token by its spelling.
     std::optional<TokenId> find_special(std::string_view text) const { return vocabulary_.find_special(text); }
     std::string_view spelling(TokenId token) const { return vocabulary_.text(token); }  // of a token below size()

@@ -1,6 +1,7 @@
 #include "model/vocabulary.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "model/errc.h"
@@ -22,6 +23,26 @@ Result<std::optional<TokenId>> read_id(const Gguf& gguf, const std::string& key,
     return std::optional(static_cast<TokenId>(*id));
 }
 
+// What opens and closes turns. A user-defined token is found in any text, so one of these must not be.
+constexpr std::array<std::string_view, 12> turn_markup = {
+    "<|im_start|>", "<|im_end|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>",      "<|eom_id|>",
+    "<|user|>",     "<|system|>", "<|assistant|>",       "<|end|>",           "<start_of_turn>", "<end_of_turn>"};
+constexpr std::array<std::string_view, 9> text_markup = {
+    "<s>", "</s>", "<unk>", "<pad>", "<bos>", "<eos>", "<EOT>", "<end_of_utterance>", "<|endoftext|>"};
+
+bool is_turn_markup(std::string_view text) {
+    return std::ranges::find(turn_markup, text) != turn_markup.end();
+}
+
+// <|name|>, and names that are nothing else in any vocabulary.
+bool looks_like_control(std::string_view text) {
+    if (is_turn_markup(text) || std::ranges::find(text_markup, text) != text_markup.end()) return true;
+    if (text.size() < 5 || text.size() > 64 || !text.starts_with("<|") || !text.ends_with("|>")) return false;
+    return std::ranges::all_of(text.substr(2, text.size() - 4), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    });
+}
+
 }  // namespace
 
 Result<Vocabulary> Vocabulary::read(const Gguf& gguf) {
@@ -41,12 +62,14 @@ Result<Vocabulary> Vocabulary::read(const Gguf& gguf) {
                                                       " kinds for " + std::to_string(texts->size()) + " tokens");
         for (std::size_t i = 0; i < kinds->size(); ++i) {
             const std::int64_t kind = (*kinds)[i];
-            if (kind < 1 || kind > 6)
+            if (kind < 0 || kind > 6)
                 return error(errc::tokenizer_invalid, "tokenizer.ggml.token_type: kind " + std::to_string(kind) +
-                                                          " of token " + std::to_string(i) + ", known are 1 to 6");
-            out.kinds_[i] = static_cast<TokenKind>(kind);
+                                                          " of token " + std::to_string(i) + ", known are 0 to 6");
+            // 0 is "undefined", which converters write for text.
+            if (kind != 0) out.kinds_[i] = static_cast<TokenKind>(kind);
         }
     }
+    out.repair_kinds();
     if (gguf.has("tokenizer.ggml.scores")) {
         auto scores = gguf.get_floats("tokenizer.ggml.scores");
         if (!scores) return error(errc::metadata_missing, "tokenizer.ggml.scores: an array of floats");
@@ -69,7 +92,7 @@ Result<Vocabulary> Vocabulary::read(const Gguf& gguf) {
             out.longest_ = std::max(out.longest_, text.size());
         }
         if (kind == TokenKind::control || kind == TokenKind::user_defined || kind == TokenKind::unknown) {
-            out.special_by_text_.insert_or_assign(text, id);
+            out.special_by_text_.try_emplace(text, id);
             out.specials_.push_back(id);
         }
     }
@@ -78,6 +101,16 @@ Result<Vocabulary> Vocabulary::read(const Gguf& gguf) {
     EXA_TRY(out.eot_, read_id(gguf, "tokenizer.ggml.eot_token_id", out.size()));
     EXA_TRY(out.unknown_, read_id(gguf, "tokenizer.ggml.unknown_token_id", out.size()));
     return out;
+}
+
+void Vocabulary::repair_kinds() {
+    for (TokenId id = 0; id < size(); ++id) {
+        const bool is_text = kinds_[id] == TokenKind::normal && looks_like_control(texts_[id]);
+        const bool is_turn = kinds_[id] == TokenKind::user_defined && is_turn_markup(texts_[id]);
+        if (!is_text && !is_turn) continue;
+        kinds_[id] = TokenKind::control;
+        repaired_.push_back(id);
+    }
 }
 
 std::optional<TokenId> Vocabulary::find(std::string_view text) const {

@@ -21,7 +21,9 @@ enum class TokenKind : std::uint8_t { normal = 1, unknown, control, user_defined
 
 class Vocabulary {
   public:
-    // Copies what it needs. errc::metadata_missing or tokenizer_invalid name the key and the token.
+    // Copies what it needs. errc::metadata_missing or tokenizer_invalid name the key and the token. A token that is
+    // spelled as control tokens are but typed as text becomes one: files made by faulty converters would else get wrong
+    // prompts and endless answers, and let a message open a turn.
     static Result<Vocabulary> read(const Gguf& gguf);
 
     Vocabulary(Vocabulary&&) = default;
@@ -40,7 +42,10 @@ class Vocabulary {
 
     // Among the tokens ordinary text may become: never a control, unknown or byte token, so that no text can spell one.
     std::optional<TokenId> find(std::string_view text) const;
-    // Among control, unknown and user-defined tokens.
+    // Tokens that became control tokens, in order of id.
+    const std::vector<TokenId>& repaired() const { return repaired_; }
+
+    // Among control, unknown and user-defined tokens; the first of equal spellings.
     std::optional<TokenId> find_special(std::string_view text) const;
     // Of those, in order of id.
     const std::vector<TokenId>& specials() const { return specials_; }
@@ -55,10 +60,13 @@ class Vocabulary {
   private:
     Vocabulary() = default;
 
+    void repair_kinds();
+
     std::vector<std::string> texts_;
     std::vector<TokenKind> kinds_;
     std::vector<float> scores_;
     std::vector<TokenId> specials_;
+    std::vector<TokenId> repaired_;
     // Keys borrow from texts_, which never changes again (and keeps its buffer when moved).
     std::unordered_map<std::string_view, TokenId> by_text_;
     std::unordered_map<std::string_view, TokenId> special_by_text_;

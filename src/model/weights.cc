@@ -2,17 +2,25 @@
 
 #include <cmath>
 #include <cstdio>
+#include <set>
 #include <utility>
 
 #include "base/hash.h"
 #include "kernels/format.h"
 #include "model/errc.h"
+#include "model/finite.h"
 
 namespace exa::model {
 
 namespace {
 
 using Shape = std::vector<std::uint64_t>;
+
+// Some converters write a dimension of 1 behind the others.
+Shape without_ones(Shape shape) {
+    while (shape.size() > 1 && shape.back() == 1) shape.pop_back();
+    return shape;
+}
 
 std::string to_text(const Shape& shape) {
     std::string text = "[";
@@ -50,14 +58,16 @@ class Weights::Loader {
         for (std::uint32_t i = 0; i < shape.layers; ++i) {
             EXA_TRY(layer("blk." + std::to_string(i) + "."));
         }
-        return rope();
+        EXA_TRY(rope());
+        return refuse_unused();
     }
 
   private:
-    Result<const Tensor*> find(const std::string& name, const Shape& expected) const {
+    // Also notes that it is used.
+    Result<const Tensor*> find(const std::string& name, const Shape& expected) {
         const Tensor* tensor = gguf_.find(name);
         if (tensor == nullptr) return error(errc::tensor_missing, "'" + name + "', expected " + to_text(expected));
-        if (tensor->shape != expected)
+        if (without_ones(tensor->shape) != without_ones(expected))
             return error(errc::tensor_mismatch,
                          "'" + name + "' expected " + to_text(expected) + ", found " + to_text(tensor->shape));
         const std::size_t rows = expected.size() == 2 ? expected[1] : 1;
@@ -66,10 +76,22 @@ class Weights::Loader {
             return error(errc::tensor_mismatch, "'" + name + "' expected " + std::to_string(bytes) + " bytes of " +
                                                     std::string(to_string(tensor->type)) + ", found " +
                                                     std::to_string(tensor->data.size()));
+        if (used_.insert(name).second && !all_finite(tensor->type, tensor->data))
+            return error(errc::tensor_mismatch, "'" + name + "' has values that are no finite numbers");
         return tensor;
     }
 
-    Result<void> vector(const std::string& name, std::uint32_t size, std::vector<float>& out) const {
+    // What the forward pass leaves out would be missing in every answer.
+    Result<void> refuse_unused() const {
+        for (const Tensor& tensor : gguf_.tensors())
+            if (!used_.contains(tensor.name))
+                return error(errc::architecture_unsupported,
+                             "'" + tensor.name.substr(0, 64) + "' is no tensor of the architecture '" +
+                                 weights_.shape_.architecture + "'; " + std::string(other_engine));
+        return success();
+    }
+
+    Result<void> vector(const std::string& name, std::uint32_t size, std::vector<float>& out) {
         EXA_TRY(const Tensor* tensor, find(name, {size}));
         out.resize(size);
         kernels::dequantize_row(format_of(tensor->type), tensor->data.data(), size, out.data());
@@ -126,6 +148,7 @@ class Weights::Loader {
 
     const Gguf& gguf_;
     Weights& weights_;
+    std::set<std::string, std::less<>> used_;
 };
 
 Result<std::shared_ptr<const Weights>> Weights::load(const Gguf& gguf, ByteView file,

@@ -92,11 +92,28 @@ BOOST_AUTO_TEST_CASE(words_joined_are_the_text) {
         const std::string text = *any_text();
         for (const auto kind : {gpt2, smollm, llama_bpe, qwen2}) {
             std::string joined;
-            for (const std::string_view word : exa::model::split_words(kind, text)) {
+            exa::model::split_words(kind, text, [&joined](std::string_view word) {
                 RC_ASSERT(!word.empty());
                 joined += word;
-            }
+                return true;
+            });
             RC_ASSERT(joined == text);
+        }
+    }));
+}
+
+BOOST_AUTO_TEST_CASE(a_bounded_encoding_is_the_whole_one_or_too_long) {
+    const auto bpe = tiny(TinyVocab::bpe_smollm);
+    const auto spm = tiny(TinyVocab::spm);
+    BOOST_TEST(rc::check("encoding stops after the bound", [&] {
+        const std::string text = *any_text();
+        const auto bound = *rc::gen::inRange<std::size_t>(0, 40);
+        for (const auto& tokenizer : {bpe, spm}) {
+            const auto whole = tokenizer->encode(text);
+            const auto bounded = tokenizer->encode(text, {.tokens_max = bound});
+            RC_ASSERT(bounded.size() > bound || bounded == whole);
+            RC_ASSERT(bounded.size() <= whole.size());
+            RC_ASSERT(std::ranges::equal(bounded, std::span(whole).first(bounded.size())));
         }
     }));
 }

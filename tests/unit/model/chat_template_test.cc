@@ -16,6 +16,7 @@ using exa::model::ChatMessage;
 using exa::model::ChatTemplate;
 using exa::model::errc;
 using exa::model::GgufWriter;
+using exa::model::PromptEnd;
 using exa::model::TokenId;
 using exa::model::Tokenizer;
 using exa::model::TokenKind;
@@ -40,8 +41,8 @@ struct Model {
     ChatTemplate chat;
 
     // The prompt's text, control tokens by name.
-    std::string text(const std::vector<ChatMessage>& messages) const {
-        const auto tokens = chat.render(*tokenizer, messages);
+    std::string text(const std::vector<ChatMessage>& messages, PromptEnd end = PromptEnd::opens_answer) const {
+        const auto tokens = chat.render(*tokenizer, messages, end);
         BOOST_REQUIRE(tokens.has_value());
         return tokenizer->decode(tokens.value(), true);
     }
@@ -92,10 +93,33 @@ BOOST_AUTO_TEST_CASE(chatml_adds_the_programs_own_system_message_when_there_is_n
 BOOST_AUTO_TEST_CASE(the_answer_is_opened_only_if_asked_for) {
     const Model model = chatml();
     const std::vector<ChatMessage> messages{{"system", "S"}, {"user", "Hi"}};
-    const auto closed = model.chat.render(*model.tokenizer, messages, false);
-    BOOST_REQUIRE(closed.has_value());
-    BOOST_TEST(model.tokenizer->decode(closed.value(), true) + "<|im_start|>assistant\n" ==
-               model.text({{"system", "S"}, {"user", "Hi"}}));
+    BOOST_TEST(model.text(messages, PromptEnd::nothing) + "<|im_start|>assistant\n" == model.text(messages));
+}
+
+BOOST_AUTO_TEST_CASE(a_message_that_is_continued_is_neither_closed_nor_trimmed) {
+    const std::vector<ChatMessage> messages{{"user", "Q"}, {"assistant", "1. Red\n2. "}};
+    const auto prompt = [&](const Model& model) {
+        BOOST_TEST(model.text({messages[0]}, PromptEnd::continues_last).ends_with("Q"));
+        return model.text(messages, PromptEnd::continues_last);
+    };
+    const Model any = chatml();
+    BOOST_TEST(prompt(any) == any.text({messages[0]}) + "1. Red\n2. ");
+    const Model llama3 = make_model(llama3_program, {"<|eot_id|>", "<|start_header_id|>", "<|end_header_id|>"});
+    BOOST_TEST(prompt(llama3) == llama3.text({messages[0]}) + "1. Red\n2. ");
+    const Model zephyr = make_model(zephyr_program, {"<s>", "</s>"});
+    BOOST_TEST(prompt(zephyr) == zephyr.text({messages[0]}) + "1. Red\n2. ");
+    const Model mistral = make_model(mistral_program, {"<s>", "</s>"}, true);
+    BOOST_TEST(prompt(mistral) == "<s>[INST] Q [/INST] 1. Red\n2. ");
+}
+
+BOOST_AUTO_TEST_CASE(a_developer_is_the_system_where_the_template_has_none) {
+    const Model model = chatml();
+    BOOST_TEST(model.text({{"developer", "D"}, {"user", "Q"}}) == model.text({{"system", "D"}, {"user", "Q"}}));
+    const Model inst = make_model(llama2_program, {"<s>", "</s>"});
+    BOOST_TEST(inst.text({{"system", "S"}, {"developer", "D"}, {"user", "Q"}}) ==
+               "[INST] <<SYS>>\nS\n\nD\n<</SYS>>\n\nQ [/INST]");
+    const Model knows = make_model(std::string(smollm2_program) + "{# developer #}", {"<|im_start|>", "<|im_end|>"});
+    BOOST_TEST(knows.text({{"developer", "D"}, {"user", "Q"}}).find("<|im_start|>developer\nD") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_default_system_message_is_a_literal_of_the_program) {
@@ -170,7 +194,6 @@ BOOST_AUTO_TEST_CASE(messages_the_template_has_no_place_for_are_refused) {
     const Model inst = make_model(llama2_program, {"<s>", "</s>"});
     BOOST_TEST(inst.refusal({{"tool", "x"}}) == errc::message_invalid);
     BOOST_TEST(inst.refusal({{"user", "x"}, {"system", "x"}}) == errc::message_invalid);
-    BOOST_TEST(inst.refusal({{"system", "x"}, {"system", "x"}, {"user", "x"}}) == errc::message_invalid);
 }
 
 BOOST_AUTO_TEST_CASE(programs_of_no_known_family_are_refused) {
@@ -182,10 +205,60 @@ BOOST_AUTO_TEST_CASE(programs_of_no_known_family_are_refused) {
         BOOST_REQUIRE(found.has_error());
         return static_cast<errc>(found.error().code.value());
     };
-    GgufWriter writer;
-    writer.set_string("tokenizer.chat_template", "### Instruction:");
-    BOOST_TEST(make(writer) == errc::template_unsupported);
+    for (const char* program : {"### Instruction:", "{{'<|im_start|>'+role+'<|im_sep|>'+content+'<|im_end|>'}}",
+                                "{{'[INST]'+content+'[/INST]'}}{{'[SYSTEM_PROMPT]'+content+'[/SYSTEM_PROMPT]'}}",
+                                "{{'<|im_start|>'+role}}{% endfor %}{{'<|im_start|>assistant\\n<think>\\n'}}",
+                                "{{'<|im_start|>'+role}}{% if add_generation_prompt "
+                                "%}{{'<|im_start|>assistant\n'}}{{'<think>\n'}}{% endif %}"}) {
+        GgufWriter writer;
+        writer.set_string("tokenizer.chat_template", program);
+        BOOST_TEST(make(writer) == errc::template_unsupported, program);
+    }
     BOOST_TEST(make(GgufWriter()) == errc::metadata_missing);
+    GgufWriter empty;
+    empty.set_string("tokenizer.chat_template", " ");
+    BOOST_TEST(make(empty) == errc::metadata_missing);
+    GgufWriter list;
+    list.set_strings("tokenizer.chat_template", std::vector<std::string>{"<|im_start|>"});
+    BOOST_TEST(make(list) == errc::metadata_missing);
+}
+
+BOOST_AUTO_TEST_CASE(thinking_that_answers_need_not_begin_with_is_no_reason_to_refuse) {
+    const Model model = make_model(
+        "{{'<|im_start|>' + role + content.split('</think>')[-1] + '<think>' + '<|im_end|>'}}{% if "
+        "add_generation_prompt %}{{'<|im_start|>assistant\\n'}}{% if enable_thinking is false %}"
+        "{{'<think>\\n\\n</think>\\n\\n'}}{% endif %}{% endif %}",
+        {"<|im_start|>", "<|im_end|>"});
+    BOOST_TEST(model.text({{"user", "Q"}}) == "<|im_start|>user\nQ<|im_end|>\n<|im_start|>assistant\n");
+}
+
+BOOST_AUTO_TEST_CASE(markup_of_no_known_meaning_is_told) {
+    const auto unknown = [](std::string_view program) {
+        return make_model(program, {"<|im_start|>", "<|im_end|>"}).chat.unknown_markup();
+    };
+    BOOST_TEST(unknown(smollm2_program).empty());
+    BOOST_TEST(unknown("<|im_start|><|im_end|><|vision_start|><|tool_call|>messages[0][TOOL_CALLS]").empty());
+    BOOST_TEST(unknown("<|im_start|><|im_end|><|persona|>[MOOD]<|persona|>") ==
+               (std::vector<std::string>{"<|persona|>", "[MOOD]"}));
+}
+
+BOOST_AUTO_TEST_CASE(markup_that_is_no_control_token_is_told) {
+    const auto plain = [](std::string_view program, const std::vector<std::string>& controls) {
+        const Model model = make_model(program, controls);
+        return model.chat.plain_markup(*model.tokenizer);
+    };
+    BOOST_TEST(plain(smollm2_program, {"<|im_start|>", "<|im_end|>"}).empty());
+    BOOST_TEST(plain(smollm2_program, {"<s>", "<|im_start|>"}) == std::vector<std::string>{"<|im_end|>"});
+    BOOST_TEST(plain(zephyr_program, {"<s>", "</s>"}).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_template_by_the_name_of_default_is_the_template) {
+    GgufWriter writer;
+    writer.set_strings("tokenizer.chat_templates", std::vector<std::string>{"default"});
+    writer.set_string("tokenizer.chat_template.default", smollm2_program);
+    const exa::Bytes file = writer.finish();
+    const auto gguf = exa::model::Gguf::parse(file);
+    BOOST_TEST(ChatTemplate::make(gguf.value()).value().default_system().starts_with("You are"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

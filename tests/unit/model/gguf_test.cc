@@ -86,6 +86,8 @@ BOOST_AUTO_TEST_CASE(what_was_written_is_read_back) {
     BOOST_TEST(gguf.get_strings("a.strings") == (std::vector<std::string_view>{"one", "", "three"}));
     BOOST_TEST(gguf.get_floats("a.floats") == (std::vector<float>{1, -2}));
     BOOST_TEST(gguf.get_ints("a.ints") == (std::vector<std::int64_t>{3, -4}));
+    BOOST_TEST(gguf.array_size("a.strings") == 3U);
+    BOOST_TEST(!gguf.array_size("a.uint").has_value());
 
     BOOST_TEST_REQUIRE(gguf.tensors().size() == 2U);
     const auto* const first = gguf.find("first");
@@ -223,6 +225,42 @@ BOOST_AUTO_TEST_CASE(tensors_outside_the_file_are_refused) {
     check_refused(one_tensor({16}, 0, 32, 64), errc::gguf_truncated, "64 bytes of data at 0x20");
     check_refused(one_tensor({16}, 0, ~std::uint64_t{31}, 64), errc::gguf_truncated, "tensor 'w'");
     check_refused(one_tensor({16}, 0, 4, 96), errc::gguf_invalid, "no multiple of 32");
+}
+
+// Two tensors of 4 floats with their data at these offsets, and enough data for both.
+Bytes two_tensors(std::uint64_t first, std::uint64_t second) {
+    Bytes file = preamble(2, 0);
+    for (const auto& [name, offset] : {std::pair("a", first), std::pair("b", second)}) {
+        put_string(name, file);
+        put(std::uint32_t{1}, file);
+        put(std::uint64_t{4}, file);
+        put(std::uint32_t{0}, file);
+        put(offset, file);
+    }
+    file.resize((file.size() + 31) / 32 * 32 + 128);
+    return file;
+}
+
+BOOST_AUTO_TEST_CASE(tensors_lie_behind_one_another_in_the_order_of_the_file) {
+    BOOST_TEST(Gguf::parse(two_tensors(0, 32)).has_value());
+    check_refused(two_tensors(0, 0), errc::gguf_invalid, "tensor 'b': data offset 0x0");
+    check_refused(two_tensors(32, 0), errc::gguf_invalid, "tensor 'a': data offset 0x20");
+    check_refused(two_tensors(0, 64), errc::gguf_invalid, "tensor 'b': data offset 0x40");
+}
+
+BOOST_AUTO_TEST_CASE(what_another_engine_could_read_is_named_with_a_hint) {
+    check_refused(one_tensor({32}, 20, 0, 64), errc::gguf_unsupported, "tensor type IQ4_NL");
+    check_refused(one_tensor({32}, 20, 0, 64), errc::gguf_unsupported, "docs/attach.md");
+    GgufWriter parts;
+    parts.set_uint("split.no", 1);
+    parts.set_uint("split.count", 3);
+    check_refused(parts.finish(), errc::gguf_unsupported, "part 2 of a model in 3 files");
+    GgufWriter whole;
+    whole.set_uint("split.count", 1);
+    BOOST_TEST(Gguf::parse(whole.finish()).has_value());
+    Bytes swapped = {'G', 'G', 'U', 'F', 0, 0, 0, 3};
+    swapped.resize(24);
+    check_refused(swapped, errc::gguf_unsupported, "big-endian");
 }
 
 BOOST_AUTO_TEST_CASE(malformed_shapes_and_types_are_refused) {

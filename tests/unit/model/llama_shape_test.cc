@@ -24,11 +24,16 @@ struct File {
     std::string scaling;
     float epsilon = 1e-5F;
     bool embedding = true;
+    std::map<std::string, std::vector<std::int32_t>> lists{};  // for each layer, instead of a number
+    std::uint32_t tokens = 0;                                  // of the vocabulary, if the file has one
 
     exa::Result<LlamaShape> read() const {
         GgufWriter writer;
         writer.set_string("general.architecture", architecture);
-        for (const auto& [key, value] : numbers) writer.set_uint(architecture + "." + key, value);
+        for (const auto& [key, value] : numbers)
+            if (!lists.contains(key)) writer.set_uint(architecture + "." + key, value);
+        for (const auto& [key, values] : lists) writer.set_ints(architecture + "." + key, values);
+        if (tokens > 0) writer.set_strings("tokenizer.ggml.tokens", std::vector<std::string>(tokens));
         writer.set_float(architecture + ".attention.layer_norm_rms_epsilon", epsilon);
         if (!scaling.empty()) {
             writer.set_string(architecture + ".rope.scaling.type", scaling);
@@ -80,6 +85,50 @@ BOOST_AUTO_TEST_CASE(a_missing_or_senseless_dimension_is_named) {
         file.numbers[key] = value;
         BOOST_TEST(!file.read().has_value(), key);
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_number_for_each_layer_is_one_number_or_another_engines) {
+    File file;
+    file.lists["attention.head_count_kv"] = {2, 2};
+    BOOST_TEST(file.read().value().kv_heads == 2U);
+    file.lists["attention.head_count_kv"] = {2, 4};
+    const auto refused = file.read();
+    BOOST_TEST_REQUIRE(!refused.has_value());
+    BOOST_TEST(refused.error().code == errc::architecture_unsupported);
+    BOOST_TEST(refused.error().detail.find("head_count_kv differs from layer to layer") != std::string::npos);
+    BOOST_TEST(refused.error().detail.find("docs/attach.md") != std::string::npos);
+    for (const std::vector<std::int32_t>& bad : {std::vector<std::int32_t>{}, {-1, -1}}) {
+        file.lists["attention.head_count_kv"] = bad;
+        BOOST_TEST(file.read().error().code == errc::metadata_missing);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_vocabulary_is_as_large_as_the_embedding) {
+    File file;
+    file.tokens = 3;
+    BOOST_TEST(file.read().has_value());
+    for (const std::uint32_t tokens : {2U, 4U}) {
+        file.tokens = tokens;
+        BOOST_TEST(file.read().error().code == errc::tensor_mismatch);
+        BOOST_TEST(file.read().error().detail ==
+                   "token_embd.weight has 3 rows for a vocabulary of " + std::to_string(tokens) + " tokens");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_context_holds_a_prompt_and_an_answer) {
+    File file;
+    file.numbers["context_length"] = 1;
+    BOOST_TEST(file.read().error().detail.find("context_length = 1, 2 ..") != std::string::npos);
+    file.numbers["context_length"] = 2;
+    BOOST_TEST(file.read().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_mixture_of_experts_is_another_engines) {
+    File file;
+    file.numbers["expert_count"] = 8;
+    BOOST_TEST(file.read().error().detail.find("mixture of experts") != std::string::npos);
+    file.numbers["expert_count"] = 0;
+    BOOST_TEST(file.read().has_value());
 }
 
 BOOST_AUTO_TEST_CASE(other_families_and_scalings_are_refused) {

@@ -14,7 +14,10 @@ using exa::model::split_words;
 // The words of `text` between bars.
 std::string barred(Pretokenizer kind, std::string_view text) {
     std::string out = "|";
-    for (const std::string_view word : split_words(kind, text)) out += std::string(word) + "|";
+    split_words(kind, text, [&out](std::string_view word) {
+        out += std::string(word) + "|";
+        return true;
+    });
     return out;
 }
 

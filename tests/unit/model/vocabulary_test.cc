@@ -74,6 +74,38 @@ BOOST_AUTO_TEST_CASE(it_outlives_the_file_it_was_read_from) {
     BOOST_TEST(moved.find(std::string(100, 'b')) == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(control_tokens_typed_as_text_are_repaired) {
+    GgufWriter writer;
+    write_tokens({{"<|im_start|>", TokenKind::normal},
+                  {"<|im_end|>", TokenKind::user_defined},
+                  {"<|tool_call|>", TokenKind::user_defined},
+                  {"<|a b|>", TokenKind::normal},
+                  {"</s>", TokenKind::normal},
+                  {"<|im_start|>", TokenKind::normal},
+                  {"<b>", TokenKind::normal}},
+                 false, writer);
+    const auto found = read(writer);
+    BOOST_REQUIRE(found.has_value());
+    const Vocabulary& vocabulary = found.value();
+    BOOST_TEST(vocabulary.repaired() == (std::vector<exa::model::TokenId>{0, 1, 4, 5}));
+    for (const char* text : {"<|im_start|>", "<|im_end|>", "</s>"})
+        BOOST_TEST(!vocabulary.find(text).has_value(), text);
+    // Of twins the first.
+    BOOST_TEST(vocabulary.find_special("<|im_start|>") == 0U);
+    BOOST_TEST((vocabulary.kind(2) == TokenKind::user_defined));
+    BOOST_TEST(vocabulary.find("<|a b|>") == 3U);
+    BOOST_TEST(vocabulary.find("<b>") == 6U);
+}
+
+BOOST_AUTO_TEST_CASE(tokens_of_an_undefined_kind_are_text) {
+    GgufWriter writer;
+    writer.set_strings("tokenizer.ggml.tokens", std::vector<std::string>{"a"});
+    writer.set_ints("tokenizer.ggml.token_type", std::vector<std::int32_t>{0});
+    const auto found = read(writer);
+    BOOST_REQUIRE(found.has_value());
+    BOOST_TEST(found.value().find("a") == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(arrays_that_do_not_fit_are_refused) {
     check_refused(GgufWriter(), errc::metadata_missing, "tokenizer.ggml.tokens");
     GgufWriter empty;

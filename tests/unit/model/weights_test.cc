@@ -1,6 +1,7 @@
 #include "model/weights.h"
 
 #include <boost/test/unit_test.hpp>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,10 @@ struct Spec {
     std::string reshape;  // this tensor gets one row more
     bool biases = false;
     bool rope_factors = false;
+    std::string not_finite;  // this tensor's last value is bad_value
+    float bad_value = std::numeric_limits<float>::quiet_NaN();
+    std::string extra;  // a tensor of d values
+    std::string flat;   // this tensor gets a dimension of 1 more
     std::string architecture = "llama";
 };
 
@@ -45,6 +50,8 @@ Bytes make_file(const Spec& spec) {
         for (const std::uint64_t size : shape) count *= size;
         std::vector<float> values(count);
         for (float& value : values) value = static_cast<float>(rng.unit() - 0.5);
+        if (name == spec.not_finite) values.back() = spec.bad_value;
+        if (name == spec.flat) shape.push_back(1);
         writer.add_tensor(name, TensorType::f32, std::move(shape), values);
     };
     add("token_embd.weight", {spec.d, spec.vocab});
@@ -64,6 +71,7 @@ Bytes make_file(const Spec& spec) {
     add("blk.0.ffn_gate.weight", {spec.d, spec.ff});
     add("blk.0.ffn_up.weight", {spec.d, spec.ff});
     add("blk.0.ffn_down.weight", {spec.ff, spec.d});
+    if (!spec.extra.empty()) add(spec.extra, {spec.d});
     return writer.finish();
 }
 
@@ -116,6 +124,36 @@ BOOST_AUTO_TEST_CASE(a_wrong_shape_is_named_with_both_shapes) {
     Spec spec;
     spec.reshape = "blk.0.ffn_down.weight";
     BOOST_TEST(load(spec).error().detail == "'blk.0.ffn_down.weight' expected [64, 32], found [64, 33]");
+}
+
+BOOST_AUTO_TEST_CASE(weights_that_are_no_numbers_are_named) {
+    for (const char* name : tensors)
+        for (const float bad : {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
+            Spec spec;
+            spec.not_finite = name;
+            spec.bad_value = bad;
+            const auto loaded = load(spec);
+            BOOST_TEST_REQUIRE(!loaded.has_value(), name);
+            BOOST_TEST(loaded.error().code == errc::tensor_mismatch, name);
+            BOOST_TEST(loaded.error().detail == "'" + std::string(name) + "' has values that are no finite numbers");
+        }
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_the_forward_pass_leaves_out_is_named) {
+    for (const char* name : {"blk.0.attn_q_norm.weight", "output.bias", "blk.1.attn_norm.weight"}) {
+        Spec spec;
+        spec.extra = name;
+        const auto loaded = load(spec);
+        BOOST_TEST_REQUIRE(!loaded.has_value(), name);
+        BOOST_TEST(loaded.error().code == errc::architecture_unsupported, name);
+        BOOST_TEST(loaded.error().detail.find(name) != std::string::npos, loaded.error().detail);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_trailing_dimension_of_1_is_none) {
+    Spec spec;
+    spec.flat = "blk.0.attn_norm.weight";
+    BOOST_TEST(load(spec).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(qwen2_biases_are_read_and_used) {
