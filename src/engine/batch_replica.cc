@@ -50,6 +50,7 @@ Result<void> BatchReplica::validate(const GenerateRequest& request) const {
     if (request.top_logprobs.value_or(0) > top_logprobs_max)
         return invalid("top_logprobs: " + std::to_string(*request.top_logprobs) + ", at most " +
                        std::to_string(top_logprobs_max));
+    if (request.prompt_logprobs && !request.top_logprobs) return invalid("prompt_logprobs: without top_logprobs");
     if ((request.resumed_tokens > 0 && request.resumed_tokens >= request.max_tokens) ||
         request.resumed_tokens > request.prompt.size())
         return invalid("resumed_tokens: " + std::to_string(request.resumed_tokens) + ", below max_tokens " +
@@ -58,8 +59,10 @@ Result<void> BatchReplica::validate(const GenerateRequest& request) const {
     const Sampling& sampling = request.sampling;
     if (!(sampling.temperature >= 0 && sampling.temperature <= 2))
         return invalid("temperature: " + std::to_string(sampling.temperature) + ", 0 .. 2");
-    if (!(sampling.top_p > 0 && sampling.top_p <= 1))
-        return invalid("top_p: " + std::to_string(sampling.top_p) + ", above 0, at most 1");
+    if (!(sampling.top_p >= 0 && sampling.top_p <= 1))
+        return invalid("top_p: " + std::to_string(sampling.top_p) + ", 0 .. 1");
+    if (!(sampling.min_p >= 0 && sampling.min_p <= 1))
+        return invalid("min_p: " + std::to_string(sampling.min_p) + ", 0 .. 1");
     EXA_TRY(check_edits(sampling, model_->vocab_size()));
     const std::uint64_t total = request.prompt.size() + std::uint64_t{request.max_tokens} - request.resumed_tokens;
     if (total > context_tokens_)
@@ -80,29 +83,35 @@ Result<void> BatchReplica::submit(TimePoint, RequestId id, GenerateRequest reque
     const auto same = [id](const auto& sequence) { return sequence->id == id; };
     if (std::ranges::any_of(running_, same) || std::ranges::any_of(waiting_, same))
         return error(errc::invalid_request, "request id " + std::to_string(id.value) + " is in flight");
-    LogitEdits edits(request.sampling, std::span(request.prompt).last(request.resumed_tokens));
+    const std::span<const TokenId> tokens = request.prompt;
+    const std::size_t prompt_tokens = tokens.size() - request.resumed_tokens;
+    LogitEdits edits(request.sampling, tokens.first(prompt_tokens), tokens.subspan(prompt_tokens));
+    const bool has_prompt_logprobs = request.prompt_logprobs && request.resumed_tokens == 0;
     const PageSerial root = request.kv_scope ? scope_serial(*request.kv_scope) : root_serial;
     std::optional<SegmentChain> chain;
-    if (kv_.segment_tokens > 0 && request.kv_scope && !request.embeds)
+    if (kv_.segment_tokens > 0 && request.kv_scope && !request.embeds && !has_prompt_logprobs)
         chain.emplace(*kv_.crypto, request.kv_scope->root, kv_.segment_tokens);
-    waiting_.push_back(std::make_unique<Sequence>(Sequence{.id = id,
-                                                           .tokens = std::move(request.prompt),
-                                                           .max_tokens = request.max_tokens,
-                                                           .sampling = std::move(request.sampling),
-                                                           .edits = std::move(edits),
-                                                           .top_logprobs = request.top_logprobs,
-                                                           .stop_tokens = std::move(request.stop_tokens),
-                                                           .answered = request.resumed_tokens,
-                                                           .embeds = request.embeds,
-                                                           .pooled = {},
-                                                           .computed = 0,
-                                                           .cached = std::nullopt,
-                                                           .table = BlockTable(pool_, root),
-                                                           .chain = std::move(chain),
-                                                           .kv_tenant = request.kv_scope.value_or(KvScope{}).tenant,
-                                                           .kv_session = request.kv_session,
-                                                           .finished = 0,
-                                                           .restore = std::nullopt}));
+    waiting_.push_back(std::make_unique<Sequence>(
+        Sequence{.id = id,
+                 .tokens = std::move(request.prompt),
+                 .max_tokens = request.max_tokens,
+                 .sampling = std::move(request.sampling),
+                 .edits = std::move(edits),
+                 .top_logprobs = request.top_logprobs,
+                 .prompt_logprobs = has_prompt_logprobs ? std::make_shared<std::vector<TokenLogprobs>>() : nullptr,
+                 .stop_tokens = std::move(request.stop_tokens),
+                 .min_tokens = request.min_tokens,
+                 .answered = request.resumed_tokens,
+                 .embeds = request.embeds,
+                 .pooled = {},
+                 .computed = 0,
+                 .cached = std::nullopt,
+                 .table = BlockTable(pool_, root),
+                 .chain = std::move(chain),
+                 .kv_tenant = request.kv_scope.value_or(KvScope{}).tenant,
+                 .kv_session = request.kv_session,
+                 .finished = 0,
+                 .restore = std::nullopt}));
     return success();
 }
 
@@ -130,11 +139,12 @@ bool BatchReplica::step(TimePoint now) {
     std::size_t rows = 0;
     for (const auto& [sequence, count] : work) {
         const bool wants_logits = !sequence->embeds && sequence->computed + count == sequence->length();
-        rows += wants_logits ? 1 : 0;
         step_tokens_ += count;
         step_prefilled_ += sequence->decoding() ? 0 : count;
         slices.push_back({std::span(sequence->tokens).subspan(sequence->computed, count), sequence->computed,
-                          sequence->table.pages(), wants_logits, sequence->embeds});
+                          sequence->table.pages(), wants_logits, sequence->embeds,
+                          sequence->prompt_logprobs != nullptr});
+        rows += slices.back().logit_rows();
     }
     const std::size_t vocab = model_->vocab_size();
     logits_.resize(rows * vocab);
@@ -161,9 +171,10 @@ bool BatchReplica::step(TimePoint now) {
             end_with_embedding(sequence);
             ended.push_back(&sequence);
         }
-        if (!slices[i].wants_logits) continue;
-        if (take_token(sequence, logits.first(vocab))) ended.push_back(&sequence);
-        logits = logits.subspan(vocab);
+        const std::span<const float> own = logits.first(slices[i].logit_rows() * vocab);
+        logits = logits.subspan(own.size());
+        if (sequence.prompt_logprobs) note_prompt_logprobs(sequence, slices[i].start, own);
+        if (slices[i].wants_logits && take_token(sequence, own.last(vocab))) ended.push_back(&sequence);
     }
     std::erase_if(running_, [&](const auto& sequence) { return std::ranges::count(ended, sequence.get()) > 0; });
     return true;
@@ -197,9 +208,11 @@ ReplicaLoad BatchReplica::load() const {
 void BatchReplica::admit(TimePoint now) {
     while (!waiting_.empty()) {
         Sequence& sequence = *waiting_.front();
-        // Pages have no hidden states: those are computed again.
-        const std::uint32_t cached = sequence.embeds ? 0 : sequence.table.adopt_prefix(sequence.tokens);
+        // Pages have neither hidden states nor logits: those are computed again.
+        const bool is_computed = sequence.embeds || sequence.prompt_logprobs != nullptr;
+        const std::uint32_t cached = is_computed ? 0 : sequence.table.adopt_prefix(sequence.tokens);
         if (sequence.embeds) sequence.pooled.assign(model_->hidden_size(), 0.0);
+        if (sequence.prompt_logprobs) sequence.prompt_logprobs->clear();
         if (!sequence.table.reserve(sequence.length())) {
             // Whoever came later waits too: a long prompt must not starve behind short ones.
             sequence.table.clear();
@@ -246,8 +259,20 @@ std::vector<BatchReplica::Work> BatchReplica::plan() const {
     return work;
 }
 
+void BatchReplica::note_prompt_logprobs(Sequence& sequence, std::uint32_t first, std::span<const float> logits) {
+    const std::size_t vocab = model_->vocab_size();
+    // What the last token's are of is not there yet.
+    for (std::size_t next = first + 1; !logits.empty() && next < sequence.tokens.size(); ++next) {
+        sequence.prompt_logprobs->push_back(
+            logprobs_of(logits.first(vocab), sequence.tokens[next], *sequence.top_logprobs));
+        logits = logits.subspan(vocab);
+    }
+}
+
 bool BatchReplica::take_token(Sequence& sequence, std::span<const float> logits) {
-    const std::span<const float> edited = sequence.edits.apply(logits, edited_);
+    const bool may_stop = sequence.answered >= sequence.min_tokens;
+    const std::span<const TokenId> banned = may_stop ? std::span<const TokenId>() : sequence.stop_tokens;
+    const std::span<const float> edited = sequence.edits.apply(logits, banned, edited_);
     const std::optional<TokenId> token = sampler_.sample(edited, sequence.sampling, sequence.length());
     if (!token) {
         end_without_token(sequence, FinishReason::failed);
@@ -261,6 +286,7 @@ bool BatchReplica::take_token(Sequence& sequence, std::span<const float> logits)
                      .has_token = true};
     if (sequence.top_logprobs)
         event.logprobs = std::make_shared<const TokenLogprobs>(logprobs_of(logits, *token, *sequence.top_logprobs));
+    event.prompt_logprobs = std::exchange(sequence.prompt_logprobs, nullptr);
     sequence.edits.add(*token);
     sequence.tokens.push_back(*token);
     ++sequence.answered;

@@ -56,7 +56,9 @@ class BatchReplica final : public Replica, private KvPort {
     ~BatchReplica() override;
 
     std::uint32_t context_tokens() const { return context_tokens_; }
-    Abilities abilities() const override { return {.logprobs = true, .logit_edits = true, .embeddings = true}; }
+    Abilities abilities() const override {
+        return {.logprobs = true, .logit_edits = true, .embedding_width = model_->hidden_size()};
+    }
 
     // Also errc::invalid_request, for a field out of its range, a token id outside the vocabulary or an id in flight.
     Result<void> submit(TimePoint now, RequestId id, GenerateRequest request) override;
@@ -86,7 +88,9 @@ class BatchReplica final : public Replica, private KvPort {
         Sampling sampling;
         LogitEdits edits;
         std::optional<std::uint32_t> top_logprobs;
+        std::shared_ptr<std::vector<TokenLogprobs>> prompt_logprobs;  // those so far, until the answer begins
         std::vector<TokenId> stop_tokens;
+        std::uint32_t min_tokens = 0;
         std::uint32_t answered = 0;  // tokens of the answer, resumed ones included
         bool embeds = false;
         std::vector<double> pooled;           // of one that embeds: the sum of the computed tokens' hidden states
@@ -123,6 +127,8 @@ class BatchReplica final : public Replica, private KvPort {
     void preempt_last();
     void make_room_for_decodes();
     std::vector<Work> plan() const;
+    // Of the tokens from position `first` on, whose logits these are: [tokens, vocab_size].
+    void note_prompt_logprobs(Sequence& sequence, std::uint32_t first, std::span<const float> logits);
     // Whether the sequence has ended.
     bool take_token(Sequence& sequence, std::span<const float> logits);
     static void pool(Sequence& sequence, std::span<const float> hidden);

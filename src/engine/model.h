@@ -19,6 +19,9 @@ struct Slice {
     std::span<const PageId> pages;    // cover start + tokens.size() positions
     bool wants_logits = false;        // of the last token
     bool wants_hidden = false;        // of every token
+    bool wants_all_logits = false;    // of every token
+
+    std::size_t logit_rows() const { return wants_all_logits ? tokens.size() : wants_logits ? 1 : 0; }
 };
 
 // One thread uses a model at a time.
@@ -32,7 +35,7 @@ class Model {
     // Pages of its KV memory, named 0 .. pages() - 1.
     virtual std::uint32_t pages() const = 0;
 
-    // Computes keys and values of the slices' tokens into their pages, and the logits, [slices that want them,
+    // Computes keys and values of the slices' tokens into their pages, and the logits, [logit_rows() of all slices,
     // vocab_size], in the order of the slices. What a token's logits are must not depend on the other slices or on how
     // a sequence was cut into calls. Token ids are below vocab_size. After an error (errc::model_failed) the slices'
     // new positions are undefined.

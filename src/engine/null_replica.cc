@@ -11,7 +11,8 @@ namespace exa::engine {
 
 Result<void> NullReplica::submit(TimePoint now, RequestId id, GenerateRequest request) {
     if (request.embeds || request.top_logprobs || !request.sampling.biases.empty() ||
-        request.sampling.presence_penalty != 0 || request.sampling.frequency_penalty != 0)
+        request.sampling.presence_penalty != 0 || request.sampling.frequency_penalty != 0 ||
+        request.sampling.repetition_penalty != 1)
         return error(errc::invalid_request, "logprobs, penalties, biases or an embedding");
     if (request.prompt.empty() || request.max_tokens == 0 || request.resumed_tokens >= request.max_tokens ||
         request.resumed_tokens > request.prompt.size() || running_.contains(id))
@@ -52,7 +53,8 @@ bool NullReplica::step(TimePoint now) {
         event.token = token_at(running);
         running.due += pause_behind(running);
         ++running.answered;
-        const bool stops = config_.answer_tokens != 0 && running.answered >= config_.answer_tokens;
+        const std::uint32_t tokens = std::max(config_.answer_tokens, running.request.min_tokens);
+        const bool stops = config_.answer_tokens != 0 && running.answered >= tokens;
         if (stops && !running.request.stop_tokens.empty()) {
             event.token = running.request.stop_tokens.front();
             event.finish = FinishReason::stop;

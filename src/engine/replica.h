@@ -35,8 +35,15 @@ struct LogitBias {
 // Sampling is counter-based on (seed, position): the same logits, seed and position give the same token everywhere.
 struct Sampling {
     float temperature = 1.0F;  // 0 is greedy; range 0 .. 2
-    float top_p = 1.0F;        // nucleus (Holtzman et al. 2020); range (0, 1]
+    float top_p = 1.0F;        // nucleus (Holtzman et al. 2020), at least one token; range 0 .. 1
     std::uint64_t seed = 0;
+    // Only so many of the likeliest tokens; 0: all.
+    std::uint32_t top_k = 0;
+    // Only tokens at least this share as likely as the likeliest (Nguyen et al. 2024); range 0 .. 1.
+    float min_p = 0.0F;
+    // What the logit of every token of prompt and answer is divided by if it is above 0, else multiplied (Keskar et al.
+    // 2019); above 0, 1 does nothing.
+    float repetition_penalty = 1.0F;
     // Taken off the logit of every token that the answer has already: once, and once for each time. -2 .. 2.
     float presence_penalty = 0.0F;
     float frequency_penalty = 0.0F;
@@ -57,12 +64,17 @@ struct GenerateRequest {
     Sampling sampling;
     // Ends the answer when sampled; the token itself is reported with its finish reason.
     std::vector<TokenId> stop_tokens;
+    // None of these is sampled before the answer has so many tokens.
+    std::uint32_t min_tokens = 0;
     // How many of `prompt`'s last tokens are an answer so far: a stream that resumes elsewhere. They count against
     // max_tokens, and offsets of new tokens go on behind them.
     std::uint32_t resumed_tokens = 0;
     // Every token comes with its logprob and those of so many of the likeliest, at most top_logprobs_max; nothing:
     // with none.
     std::optional<std::uint32_t> top_logprobs = std::nullopt;
+    // So do the prompt's tokens, with the answer's first. They are all computed: none is taken from a cache. Only with
+    // top_logprobs; an answer that resumes has sent them.
+    bool prompt_logprobs = false;
     // Instead of an answer: one event without a token, with the prompt's embedding.
     bool embeds = false;
     // Nothing: its KV stays here, and is shared with all others that have none.
@@ -97,14 +109,15 @@ struct TokenEvent {
     std::optional<FinishReason> finish;
     bool has_token = true;  // false for an end without a token (cancelled, failed, an embedding)
     std::shared_ptr<const TokenLogprobs> logprobs = nullptr;
+    std::shared_ptr<const std::vector<TokenLogprobs>> prompt_logprobs = nullptr;  // from the prompt's second token on
     std::shared_ptr<const Embedding> embedding = nullptr;
 };
 
 // What a replica can do beyond sampling tokens.
 struct Abilities {
     bool logprobs = false;
-    bool logit_edits = false;  // penalties and biases
-    bool embeddings = false;
+    bool logit_edits = false;           // penalties and biases
+    std::uint32_t embedding_width = 0;  // 0: it makes none
     bool operator==(const Abilities&) const = default;
 };
 

@@ -43,21 +43,41 @@ std::optional<TokenId> Sampler::sample(std::span<const float> logits, const Samp
 
     const double largest = logits[*top];
     const double inverse = 1.0 / sampling.temperature;
+    const auto min_p = static_cast<double>(sampling.min_p);
     candidates_.clear();
     double total = 0;
     for (std::size_t i = 0; i < logits.size(); ++i) {
         const double weight = exponential((logits[i] - largest) * inverse);
-        if (!(weight > 0)) continue;
+        // The likeliest weighs 1.
+        if (!(weight > 0) || weight < min_p) continue;
         candidates_.push_back({weight, static_cast<TokenId>(i)});
         total += weight;
+    }
+    if (sampling.top_k > 0 && sampling.top_k < candidates_.size()) {
+        keep_likeliest(sampling.top_k);
+        total = mass_of(candidates_);
     }
     const double u = uniform(sampling.seed, position);
     if (sampling.top_p >= 1) return draw(u * total, candidates_);
 
     const std::span<const Candidate> kept = nucleus(sampling.top_p * total);
+    return draw(u * mass_of(kept), kept);
+}
+
+double Sampler::mass_of(std::span<const Candidate> candidates) {
     double mass = 0;
-    for (const Candidate& candidate : kept) mass += candidate.weight;
-    return draw(u * mass, kept);
+    for (const Candidate& candidate : candidates) mass += candidate.weight;
+    return mass;
+}
+
+// They stay in the order of token ids.
+void Sampler::keep_likeliest(std::size_t count) {
+    const auto end = candidates_.begin() + static_cast<std::ptrdiff_t>(count);
+    std::ranges::nth_element(candidates_, end - 1, [](const Candidate& a, const Candidate& b) {
+        return a.weight != b.weight ? a.weight > b.weight : a.token < b.token;
+    });
+    candidates_.erase(end, candidates_.end());
+    std::ranges::sort(candidates_, {}, &Candidate::token);
 }
 
 TokenId Sampler::draw(double target, std::span<const Candidate> candidates) const {
@@ -70,8 +90,9 @@ TokenId Sampler::draw(double target, std::span<const Candidate> candidates) cons
     return candidates.back().token;
 }
 
-// The fewest likeliest candidates whose weights reach `mass`, likeliest first. Most nuclei are small, so candidates are
-// taken off a heap one by one; they end up at the back of the vector, in order of their removal from its end.
+// The fewest likeliest candidates, one at least, whose weights reach `mass`, likeliest first. Most nuclei are small, so
+// candidates are taken off a heap one by one; they end up at the back of the vector, in order of their removal from its
+// end.
 std::span<const Sampler::Candidate> Sampler::nucleus(double mass) {
     const auto less_likely = [](const Candidate& a, const Candidate& b) {
         return a.weight != b.weight ? a.weight < b.weight : a.token > b.token;
@@ -79,7 +100,7 @@ std::span<const Sampler::Candidate> Sampler::nucleus(double mass) {
     std::ranges::make_heap(candidates_, less_likely);
     auto end = candidates_.end();
     double sum = 0;
-    while (end != candidates_.begin() && sum < mass) {
+    while (end != candidates_.begin() && (sum < mass || end == candidates_.end())) {
         std::pop_heap(candidates_.begin(), end, less_likely);
         --end;
         sum += end->weight;

@@ -1,7 +1,8 @@
 // Sampler: from logits to a token.
 //
 // A pure function of logits, settings and (seed, position), the same on every machine: it uses its own exponential,
-// sums in the order of token ids, and settles every tie by the lower id.
+// sums in the order of token ids, and settles every tie by the lower id. The order is vLLM's: temperature, min_p,
+// top_k, top_p of what is left.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,9 @@ class Sampler {
     };
 
     TokenId draw(double target, std::span<const Candidate> candidates) const;
+    void keep_likeliest(std::size_t count);
     std::span<const Candidate> nucleus(double mass);
+    static double mass_of(std::span<const Candidate> candidates);
 
     std::vector<Candidate> candidates_;  // scratch
 };

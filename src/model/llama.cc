@@ -103,7 +103,8 @@ void LlamaModel::gather(std::span<const engine::Slice> slices) {
         EXA_CHECK(slice.pages.size() * engine::page_tokens >= slice.start + slice.tokens.size());
         for (std::size_t i = 0; i < slice.tokens.size(); ++i)
             rows_.push_back({slice.start + static_cast<std::uint32_t>(i), slice.pages.data(),
-                             slice.wants_logits && i + 1 == slice.tokens.size(), slice.wants_hidden});
+                             slice.wants_all_logits || (slice.wants_logits && i + 1 == slice.tokens.size()),
+                             slice.wants_hidden});
     }
     const std::size_t n = rows_.size();
     const std::size_t widest = std::max({shape_.d, shape_.q_dim(), shape_.ff});

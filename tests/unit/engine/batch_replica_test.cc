@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "chain_model.h"
+#include "engine/logprobs.h"
 #include "support/print.h"
 
 using namespace exa::engine;
@@ -79,6 +80,76 @@ BOOST_AUTO_TEST_CASE(a_stop_token_ends_the_answer_and_is_its_last_token) {
     BOOST_TEST(outcome.finish == FinishReason::stop);
     BOOST_TEST(outcome.tokens == expected_answer(vocab, request), boost::test_tools::per_element());
     BOOST_TEST(outcome.tokens.back() == whole[6]);
+}
+
+BOOST_AUTO_TEST_CASE(no_stop_token_comes_before_the_least_length) {
+    GenerateRequest request = make_request(5, 40, 2);
+    const std::vector<TokenId> free = expected_answer(vocab, request);
+    request.stop_tokens = {free[2]};
+    request.min_tokens = 3;
+    Fixture f;
+    f.submit(1, request);
+    const Outcome outcome = run(*f.replica).at({1});
+    BOOST_TEST(outcome.tokens == expected_answer(vocab, request), boost::test_tools::per_element());
+    BOOST_TEST(outcome.tokens[2] != free[2]);
+    BOOST_TEST(outcome.tokens.size() > 3U);
+}
+
+// Everything that bends a choice, together, cut anywhere.
+BOOST_AUTO_TEST_CASE(a_resumed_answer_has_the_same_samplers_wherever_it_was_cut) {
+    GenerateRequest request = make_request(20, 30, 3);
+    request.sampling = {.temperature = 1.5F,
+                        .top_p = 0.9F,
+                        .seed = 77,
+                        .top_k = 20,
+                        .min_p = 0.2F,
+                        .repetition_penalty = 1.3F,
+                        .presence_penalty = 0.5F,
+                        .frequency_penalty = 0.25F};
+    request.min_tokens = 12;
+    request.stop_tokens = {7, 8, 9};
+    const std::vector<TokenId> whole = expected_answer(vocab, request);
+    BOOST_TEST_REQUIRE(whole.size() >= 12U);
+    for (std::uint32_t cut = 0; cut < whole.size(); ++cut) {
+        GenerateRequest rest = request;
+        rest.prompt.insert(rest.prompt.end(), whole.begin(), whole.begin() + cut);
+        rest.resumed_tokens = cut;
+        Fixture f;
+        f.submit(1, rest);
+        BOOST_TEST(run(*f.replica).at({1}).tokens == std::vector<TokenId>(whole.begin() + cut, whole.end()),
+                   boost::test_tools::per_element());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(logprobs_of_the_prompt_come_with_the_first_token_however_it_is_cut) {
+    GenerateRequest request = make_request(70, 3, 4);
+    request.top_logprobs = 2;
+    request.prompt_logprobs = true;
+    std::vector<TokenLogprobs> expected;
+    std::uint64_t chain = 0;
+    for (std::size_t i = 0; i + 1 < request.prompt.size(); ++i) {
+        chain = extend(chain, request.prompt[i]);
+        std::vector<float> logits(vocab);
+        for (TokenId v = 0; v < vocab; ++v) logits[v] = chain_logit(chain, v);
+        expected.push_back(logprobs_of(logits, request.prompt[i + 1], 2));
+    }
+    for (const std::uint32_t step_tokens : {16U, 17U, 200U}) {
+        Fixture f(64, {.in_flight_limit = 8, .step_tokens = step_tokens});
+        // Its pages would have been shared.
+        f.submit(1, make_request(70, 3, 4));
+        run(*f.replica);
+        f.submit(2, request);
+        std::vector<TokenEvent> events;
+        while (f.replica->step({}))
+            while (auto event = f.replica->poll_event()) events.push_back(*event);
+        BOOST_TEST_REQUIRE(events.size() == 3U);
+        BOOST_TEST_REQUIRE(events[0].prompt_logprobs != nullptr);
+        BOOST_TEST((*events[0].prompt_logprobs == expected));
+        BOOST_TEST(events[0].cached_tokens == 0U);
+        BOOST_TEST(events[1].prompt_logprobs == nullptr);
+    }
+    request.top_logprobs.reset();
+    BOOST_TEST(mentions(Fixture().refusal(1, request), "prompt_logprobs"));
 }
 
 BOOST_AUTO_TEST_CASE(a_resumed_answer_goes_on_where_it_was_cut) {
@@ -176,7 +247,9 @@ BOOST_AUTO_TEST_CASE(fields_out_of_range_are_named) {
     BOOST_TEST(mentions(detail([](auto& r) { r.resumed_tokens = 6, r.max_tokens = 9; }), "resumed_tokens"));
     BOOST_TEST(mentions(detail([](auto& r) { r.sampling.temperature = -0.1F; }), "temperature"));
     BOOST_TEST(mentions(detail([](auto& r) { r.sampling.temperature = std::nanf(""); }), "temperature"));
-    BOOST_TEST(mentions(detail([](auto& r) { r.sampling.top_p = 0; }), "top_p"));
+    BOOST_TEST(mentions(detail([](auto& r) { r.sampling.top_p = -0.1F; }), "top_p"));
+    BOOST_TEST(mentions(detail([](auto& r) { r.sampling.min_p = 1.1F; }), "min_p"));
+    BOOST_TEST(mentions(detail([](auto& r) { r.sampling.repetition_penalty = 0; }), "repetition_penalty"));
     BOOST_TEST(mentions(detail([](auto& r) { r.sampling.top_p = 1.1F; }), "top_p"));
     BOOST_TEST(f.replica->load().in_flight == 0U);
     f.submit(1, make_request(5, 5, 1));

@@ -53,13 +53,16 @@ class ChainModel final : public Model {
             std::uint64_t chain = slice.start == 0 ? 0 : at(slice, slice.start - 1);
             for (std::size_t i = 0; i < slice.tokens.size(); ++i) {
                 at(slice, slice.start + i) = chain = extend(chain, slice.tokens[i]);
+                const bool is_last = i + 1 == slice.tokens.size();
+                if (slice.wants_all_logits || (slice.wants_logits && is_last)) {
+                    for (TokenId v = 0; v < vocab_; ++v)
+                        logits[row * vocab_ + v] =
+                            nan ? std::numeric_limits<float>::quiet_NaN() : chain_logit(chain, v);
+                    ++row;
+                }
                 if (!slice.wants_hidden) continue;
                 for (std::uint32_t n = 0; n < hidden_size(); ++n) hidden_.push_back(chain_hidden(chain, n));
             }
-            if (!slice.wants_logits) continue;
-            for (TokenId v = 0; v < vocab_; ++v)
-                logits[row * vocab_ + v] = nan ? std::numeric_limits<float>::quiet_NaN() : chain_logit(chain, v);
-            ++row;
         }
         EXA_CHECK(row * vocab_ == logits.size());
         return success();
@@ -112,9 +115,11 @@ inline std::vector<TokenId> expected_answer(std::uint32_t vocab, const GenerateR
         for (const TokenId token : tokens) chain = extend(chain, token);
         std::vector<float> logits(vocab);
         for (TokenId v = 0; v < vocab; ++v) logits[v] = chain_logit(chain, v);
-        const LogitEdits edits(request.sampling, std::span(tokens).subspan(prompt_tokens));
+        const LogitEdits edits(request.sampling, std::span(tokens).first(prompt_tokens),
+                               std::span(tokens).subspan(prompt_tokens));
         std::vector<float> edited;
-        const TokenId next = *sampler.sample(edits.apply(logits, edited), request.sampling, tokens.size());
+        const std::vector<TokenId> banned = n < request.min_tokens ? request.stop_tokens : std::vector<TokenId>();
+        const TokenId next = *sampler.sample(edits.apply(logits, banned, edited), request.sampling, tokens.size());
         tokens.push_back(next);
         answer.push_back(next);
         if (std::ranges::count(request.stop_tokens, next) > 0) break;

@@ -81,6 +81,56 @@ BOOST_AUTO_TEST_CASE(top_p_keeps_the_fewest_tokens_that_reach_it) {
     BOOST_TEST(kept(1.0F) == (std::vector<TokenId>{0, 1, 2, 3}), boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(a_nucleus_of_nothing_keeps_the_likeliest) {
+    const std::vector<float> logits{1, 3, 3, 2};
+    for (const auto& [token, count] : draw_many(logits, {2, 0, 5}, 1000)) BOOST_TEST(token == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(top_k_keeps_that_many_of_the_likeliest_and_the_lower_id_of_equals) {
+    // Probabilities 0.5, 0.25, 0.125, 0.125.
+    const std::vector<float> logits{std::log(0.125F), std::log(0.5F), std::log(0.125F), std::log(0.25F)};
+    const auto kept = [&](std::uint32_t top_k, float top_p) {
+        Sampling sampling{1, top_p, 5};
+        sampling.top_k = top_k;
+        std::vector<TokenId> tokens;
+        for (const auto& [token, count] : draw_many(logits, sampling, 3000)) tokens.push_back(token);
+        return tokens;
+    };
+    BOOST_TEST(kept(1, 1) == (std::vector<TokenId>{1}), boost::test_tools::per_element());
+    BOOST_TEST(kept(2, 1) == (std::vector<TokenId>{1, 3}), boost::test_tools::per_element());
+    BOOST_TEST(kept(3, 1) == (std::vector<TokenId>{0, 1, 3}), boost::test_tools::per_element());
+    BOOST_TEST(kept(4, 1) == (std::vector<TokenId>{0, 1, 2, 3}), boost::test_tools::per_element());
+    BOOST_TEST(kept(100, 1) == (std::vector<TokenId>{0, 1, 2, 3}), boost::test_tools::per_element());
+    // The nucleus is of what is left: 0.5 of 0.75 is below 0.7 but above 0.6.
+    BOOST_TEST(kept(2, 0.7F) == (std::vector<TokenId>{1, 3}), boost::test_tools::per_element());
+    BOOST_TEST(kept(2, 0.6F) == (std::vector<TokenId>{1}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_left_of_top_k_is_renormalised) {
+    constexpr int draws = 20'000;
+    const std::vector<float> logits{std::log(0.5F), std::log(0.25F), std::log(0.25F)};
+    Sampling sampling{1, 1, 5};
+    sampling.top_k = 2;
+    std::map<TokenId, int> counts = draw_many(logits, sampling, draws);
+    BOOST_TEST(std::fabs(counts[0] - draws * 2 / 3.0) < 5 * std::sqrt(draws * 2 / 9.0));
+}
+
+BOOST_AUTO_TEST_CASE(min_p_is_a_share_of_the_likeliest_after_temperature) {
+    // Probabilities 0.5, 0.25, 0.125, 0.125: shares 1, 0.5, 0.25, 0.25; at temperature 0.5 their squares.
+    const std::vector<float> logits{std::log(0.125F), std::log(0.5F), std::log(0.125F), std::log(0.25F)};
+    const auto kept = [&](float min_p, float temperature) {
+        Sampling sampling{temperature, 1, 5};
+        sampling.min_p = min_p;
+        std::vector<TokenId> tokens;
+        for (const auto& [token, count] : draw_many(logits, sampling, 3000)) tokens.push_back(token);
+        return tokens;
+    };
+    BOOST_TEST(kept(1, 1) == (std::vector<TokenId>{1}), boost::test_tools::per_element());
+    BOOST_TEST(kept(0.4F, 1) == (std::vector<TokenId>{1, 3}), boost::test_tools::per_element());
+    BOOST_TEST(kept(0.2F, 1) == (std::vector<TokenId>{0, 1, 2, 3}), boost::test_tools::per_element());
+    BOOST_TEST(kept(0.2F, 0.5F) == (std::vector<TokenId>{1, 3}), boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(a_kept_nucleus_is_renormalised) {
     constexpr int draws = 20'000;
     const std::vector<float> logits{std::log(0.5F), std::log(0.25F), std::log(0.25F)};
