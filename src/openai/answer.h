@@ -15,14 +15,15 @@ enum class Shape : std::uint8_t { chat, completion };
 // The same for every chunk of an answer, and after a failover: the ingress makes it.
 struct AnswerHead {
     Shape shape = Shape::chat;
-    std::string id;              // "chatcmpl-..." or "cmpl-..."
-    std::int64_t created = 0;    // Unix seconds
-    std::string model;           // as the client named it
-    std::string fingerprint;     // system_fingerprint; empty leaves it out
-    bool stream = false;         // SSE events, else one JSON object
-    bool include_usage = false;  // a usage chunk before [DONE]
-    std::uint32_t choices = 1;   // n for each prompt, those of the first prompt first
-    bool logprobs = false;       // every token comes with its own
+    std::string id;                // "chatcmpl-..." or "cmpl-..."
+    std::int64_t created = 0;      // Unix seconds
+    std::string model;             // as the client named it
+    std::string fingerprint;       // system_fingerprint; empty leaves it out
+    bool stream = false;           // SSE events, else one JSON object
+    bool include_usage = false;    // a usage chunk before [DONE]
+    std::uint32_t choices = 1;     // n for each prompt, those of the first prompt first
+    bool logprobs = false;         // every token comes with its own
+    std::uint32_t min_tokens = 0;  // of a choice, in which no stop string is looked for
     // Texts that choices begin with: none, or one for every choice (a completion's echo). Valid UTF-8.
     std::vector<std::string> echo;
 };

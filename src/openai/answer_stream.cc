@@ -77,12 +77,25 @@ void AnswerStream::replay(std::uint32_t index, std::uint32_t offset, std::string
     EXA_CHECK(offset == choice.next_offset && !choice.finish);
     ++choice.next_offset;
     choice.code_points += code_points_begun(bytes);
-    const std::string text = choice.text.push(bytes);
+    const std::string text = choice.text.push(bytes, offset >= head_.min_tokens);
     if (!head_.stream) choice.whole += text;
 }
 
 void AnswerStream::replay_finish(std::uint32_t index, Finish reason) {
     std::ignore = finish(index, reason);
+}
+
+void AnswerStream::echo_logprobs(std::uint32_t index, std::span<const EchoedToken> tokens) {
+    Choice& choice = choices_[index];
+    EXA_CHECK(choice.next_offset == 0 && head_.shape == Shape::completion);
+    std::size_t offset = 0;
+    for (const EchoedToken& token : tokens) {
+        if (token.logprobs)
+            choice.logprobs.add(token.bytes, *token.logprobs, offset);
+        else
+            choice.logprobs.add_first(token.bytes, offset);
+        if (token.is_text) offset += code_points_begun(token.bytes);
+    }
 }
 
 std::string AnswerStream::token(std::uint32_t index, std::uint32_t offset, std::string_view bytes, bool is_stop_token,
@@ -95,8 +108,9 @@ std::string AnswerStream::token(std::uint32_t index, std::uint32_t offset, std::
     if (!is_stop_token && !choice.text.stopped()) {
         if (head_.logprobs && logprobs != nullptr) entry = token_logprobs(choice, bytes, *logprobs);
         choice.code_points += code_points_begun(bytes);
-        text = choice.text.push(bytes);
+        text = choice.text.push(bytes, offset >= head_.min_tokens);
     }
+    if (head_.stream && !choice.logprobs.empty()) entry = std::exchange(choice.logprobs, {}).json();
     if (head_.stream) return chunk(index, text, first, entry);
     choice.whole += text;
     return {};
@@ -182,9 +196,9 @@ std::string AnswerStream::token_logprobs(Choice& choice, std::string_view bytes,
         choice.logprobs.add(bytes, logprobs, choice.code_points);
         return {};
     }
-    CompletionLogprobs one;
-    one.add(bytes, logprobs, choice.code_points);
-    return one.json();
+    CompletionLogprobs own = std::exchange(choice.logprobs, {});
+    own.add(bytes, logprobs, choice.code_points);
+    return own.json();
 }
 
 std::string AnswerStream::whole_choice(std::uint32_t index) const {

@@ -8,13 +8,14 @@
 // The bytes of every call are a function of the head, the stop strings and that choice's tokens so far (end(): of the
 // counts of all): a target that resumes produces what the first one would have, with the same id. The role's delta and
 // an echo ride with token 0, so no bytes of a choice were sent exactly when no token of it was. Logprobs ride with
-// their token, whose text may come later: they were sent exactly when the token was. Only an answer in one piece needs
-// those of replayed tokens, which are gone: such an answer with logprobs starts again.
+// their token, whose text may come later: they were sent exactly when the token was; an echo's ride with token 0. Only
+// an answer in one piece needs those of replayed tokens, which are gone: such an answer with logprobs starts again.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,13 @@
 #include "openai/text.h"
 
 namespace exa::openai {
+
+// A token of a prompt that is echoed.
+struct EchoedToken {
+    std::string bytes;
+    bool is_text = true;                      // false: it stands for nothing in the echo, such as BOS
+    std::optional<TokenLogprobs> logprobs{};  // nothing: it follows none
+};
 
 class AnswerStream {
   public:
@@ -40,6 +48,9 @@ class AnswerStream {
     // A token whose events the client has already got.
     void replay(std::uint32_t choice, std::uint32_t offset, std::string_view bytes);
     void replay_finish(std::uint32_t choice, Finish reason);
+
+    // Of an echo with logprobs, before token 0: what they are of the prompt's tokens. Without it the echo has none.
+    void echo_logprobs(std::uint32_t choice, std::span<const EchoedToken> tokens);
 
     // `offset` counts from 0 without a gap, over replayed tokens too. The bytes of a stop token are not shown, nor are
     // its logprobs. Null logprobs: none are known of this token.
@@ -58,7 +69,7 @@ class AnswerStream {
         AnswerText text;
         std::string whole;            // kept only without head_.stream
         std::string chat_logprobs;    // likewise; entries with commas between them
-        CompletionLogprobs logprobs;  // likewise
+        CompletionLogprobs logprobs;  // likewise; of a stream those of the echo, until token 0
         std::size_t code_points = 0;  // begun in the tokens so far and in the echo
         std::uint32_t next_offset = 0;
         std::optional<Finish> finish;

@@ -42,6 +42,7 @@ std::string base64_of(const std::vector<float>& vector) {
 ApiResult<EmbeddingsRequest> parse_embeddings(std::string_view body, const Limits& limits) {
     BOOST_OUTCOME_TRY(const auto value, parse_object(body, limits.body_bytes_max));
     const Fields fields(value.get_object(), {});
+    BOOST_OUTCOME_TRY(refuse_unsupported(fields, Endpoint::embeddings));
     EmbeddingsRequest request;
     BOOST_OUTCOME_TRY(request.model, parse_model(fields));
     BOOST_OUTCOME_TRY(request.inputs, parse_prompts(fields, "input", limits.inputs_max));
@@ -51,7 +52,8 @@ ApiResult<EmbeddingsRequest> parse_embeddings(std::string_view body, const Limit
             return out_of_range(request.inputs.size() > 1 ? indexed("input", i) : "input", "\"\"", "not empty");
     }
     BOOST_OUTCOME_TRY(request.format, parse_format(fields));
-    BOOST_OUTCOME_TRY(refuse_field(fields, "dimensions", "vectors have the width of the model"));
+    BOOST_OUTCOME_TRY(request.dimensions, parse_count(fields, "dimensions"));
+    BOOST_OUTCOME_TRY(request.truncate_prompt_tokens, parse_truncation(fields));
     return request;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,9 +21,10 @@ struct EmbeddingsRequest {
     std::string model;
     std::vector<Prompt> inputs;  // 1 to Limits::inputs_max, none empty
     EmbeddingFormat format = EmbeddingFormat::numbers;
+    std::optional<std::uint32_t> dimensions;             // must be the model's width
+    std::optional<std::int64_t> truncate_prompt_tokens;  // parse_truncation()
 };
 
-// `dimensions` is refused: vectors have the width of the model.
 ApiResult<EmbeddingsRequest> parse_embeddings(std::string_view body, const Limits& limits = {});
 
 // The answer, one vector an input in their order. base64 is that of the vector's floats, little endian.

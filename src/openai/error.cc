@@ -83,6 +83,11 @@ ApiError invalid_json(std::string_view reason, std::size_t offset) {
         std::nullopt, "invalid_json");
 }
 
+ApiError too_deep(std::size_t levels_max) {
+    return bad_request("The request body is nested more than " + std::to_string(levels_max) + " levels deep.",
+                       std::nullopt, "nested_too_deep");
+}
+
 ApiError missing(std::string_view path) {
     return bad_request("Missing required parameter: '" + shown(path) + "'.", shown(path), "missing_required_parameter");
 }
@@ -105,11 +110,12 @@ ApiError unsupported_parameter(std::string_view path, std::string_view reason) {
     return bad_request(message + ".", shown(path), "unsupported_parameter");
 }
 
-ApiError context_length_exceeded(std::string_view param, std::uint64_t prompt_tokens, std::uint64_t context_tokens) {
+ApiError context_length_exceeded(std::string_view param, std::uint64_t prompt_tokens, std::uint64_t context_tokens,
+                                 Counted counted) {
     // LiteLLM knows this error by these words, whatever the code says.
     return bad_request("This model's maximum context length is " + std::to_string(context_tokens) +
-                           " tokens: the prompt has " + std::to_string(prompt_tokens) +
-                           " and leaves no room for an answer.",
+                           " tokens: the prompt has " + (counted == Counted::at_least ? "at least " : "") +
+                           std::to_string(prompt_tokens) + " and leaves no room for an answer.",
                        std::string(param), "context_length_exceeded");
 }
 

@@ -44,6 +44,8 @@ using ApiResult = boost::outcome_v2::basic_result<T, ApiError, boost::outcome_v2
 
 // 400: what the client wrote.
 ApiError invalid_json(std::string_view reason, std::size_t offset);
+// Valid perhaps, but nested deeper than is read here.
+ApiError too_deep(std::size_t levels_max);
 ApiError missing(std::string_view path);
 // `expected` reads behind "must be": "a string".
 ApiError wrong_type(std::string_view path, std::string_view expected, std::string_view got);
@@ -51,7 +53,10 @@ ApiError wrong_type(std::string_view path, std::string_view expected, std::strin
 ApiError out_of_range(std::string_view path, std::string_view value, std::string_view range);
 // `reason` says what this server does support; it may be empty.
 ApiError unsupported_parameter(std::string_view path, std::string_view reason = {});
-ApiError context_length_exceeded(std::string_view param, std::uint64_t prompt_tokens, std::uint64_t context_tokens);
+// Whether a prompt was counted to its end.
+enum class Counted : std::uint8_t { whole, at_least };
+ApiError context_length_exceeded(std::string_view param, std::uint64_t prompt_tokens, std::uint64_t context_tokens,
+                                 Counted counted = Counted::whole);
 
 // Other 4xx.
 ApiError unauthorized();

@@ -39,8 +39,7 @@ ApiResult<boost::json::value> parse_object(std::string_view body, std::size_t by
         if (!value.is_object()) return wrong_type("body", "a JSON object", kind_name(value));
         return value;
     }
-    if (errc == boost::json::error::too_deep)
-        return invalid_json("more than " + std::to_string(json_depth_max) + " levels", parsed);
+    if (errc == boost::json::error::too_deep) return too_deep(json_depth_max);
     return invalid_json(errc != boost::json::error::incomplete ? errc.message() : "it ends too early", parsed);
 }
 

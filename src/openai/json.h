@@ -15,7 +15,8 @@
 
 namespace exa::openai {
 
-inline constexpr std::size_t json_depth_max = 32;
+// Of what is read here. A schema nests twice a level of its objects; what is only passed on may be of any depth.
+inline constexpr std::size_t json_depth_max = 512;
 
 // One JSON object (RFC 8259), at most json_depth_max levels deep; of equal keys the last one counts. The value owns its
 // memory.
@@ -35,6 +36,7 @@ class Fields {
     // `path` is of the object itself, empty for the whole body.
     Fields(const boost::json::object& object, std::string path) : object_(object), path_(std::move(path)) {}
 
+    const boost::json::object& object() const { return object_; }
     std::string path(std::string_view key) const;
     // Null when absent.
     const boost::json::value* find(std::string_view key) const;

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "base/check.h"
-#include "openai/json.h"
 #include "openai/utf8.h"
 
 namespace exa::openai {
@@ -206,29 +205,52 @@ bool JsonCursor::take(JsonValue& value) {
     value = {};
     value.kind = peek();
     const std::size_t begin = at_;
-    bool taken = false;
-    switch (value.kind) {
-        case JsonKind::null:
-            taken = take_word("null");
-            break;
-        case JsonKind::boolean:
-            taken = take_word(text_[at_] == 't' ? "true" : "false");
-            break;
-        case JsonKind::number:
-            taken = take_number();
-            break;
-        case JsonKind::string:
-            taken = take_string(value.text);
-            break;
-        case JsonKind::array:
-            taken = elements([this] { return skip(); });
-            break;
-        case JsonKind::object:
-            taken = members([this](const JsonText&) { return skip(); });
-            break;
-    }
+    const bool nested = value.kind == JsonKind::array || value.kind == JsonKind::object;
+    const bool taken = nested ? skip_nested() : take_scalar(value.kind, value.text);
     value.raw = text_.substr(begin, at_ - begin);
     return taken;
+}
+
+bool JsonCursor::take_scalar(JsonKind kind, JsonText& text) {
+    switch (kind) {
+        case JsonKind::boolean:
+            return take_word(text_[at_] == 't' ? "true" : "false");
+        case JsonKind::number:
+            return take_number();
+        case JsonKind::string:
+            return take_string(text);
+        default:
+            return take_word("null");
+    }
+}
+
+// An array or an object with all that is in it.
+bool JsonCursor::skip_nested() {
+    brackets_.clear();
+    JsonText ignored;
+    do {
+        // A value begins here.
+        const JsonKind kind = peek();
+        if (kind == JsonKind::array || kind == JsonKind::object) {
+            const bool is_object = kind == JsonKind::object;
+            if (!open(is_object ? '{' : '[')) return false;
+            brackets_.push_back(is_object);
+            if (!close(is_object ? '}' : ']')) {
+                if (is_object && !take_key(ignored)) return false;
+                continue;
+            }
+            brackets_.pop_back();
+        } else if (!take_scalar(kind, ignored)) {
+            return false;
+        }
+        // A value ended here, and perhaps what it is in.
+        while (!brackets_.empty() && !next(',')) {
+            if (!require_close(brackets_.back() ? '}' : ']')) return false;
+            brackets_.pop_back();
+        }
+        if (!brackets_.empty() && brackets_.back() && !take_key(ignored)) return false;
+    } while (!brackets_.empty());
+    return true;
 }
 
 bool JsonCursor::skip() {
@@ -242,13 +264,10 @@ bool JsonCursor::finish() {
 }
 
 bool JsonCursor::open(char bracket) {
-    static_assert(json_depth_max == 32);
     if (failed()) return false;
     skip_space();
     if (at_end()) return fail(too_early);
     if (text_[at_] != bracket) return fail(syntax);
-    if (depth_ == json_depth_max) return fail("more than 32 levels");
-    ++depth_;
     ++at_;
     return true;
 }
@@ -257,7 +276,6 @@ bool JsonCursor::close(char bracket) {
     skip_space();
     if (at_end() || text_[at_] != bracket) return false;
     ++at_;
-    --depth_;
     return true;
 }
 

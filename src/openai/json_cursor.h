@@ -1,14 +1,15 @@
 // JsonCursor: one pass over JSON text that judges it and builds nothing.
 //
-// It takes exactly what parse_object takes (RFC 8259, UTF-8, json_depth_max levels), so that who only looks and who
-// parses never disagree about a body. What it shows are views of the text. The first fault ends it: from then on every
-// call fails.
+// It takes exactly what parse_object takes (RFC 8259, UTF-8), so that who only looks and who parses never disagree
+// about a body, but at any depth: what is passed on is judged by who reads it. A value that is skipped costs a bit a
+// level, and no stack. What it shows are views of the text. The first fault ends it: from then on every call fails.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "openai/error.h"
 
@@ -83,6 +84,8 @@ class JsonCursor {
 
   private:
     bool fail(const char* why);
+    bool skip_nested();
+    bool take_scalar(JsonKind kind, JsonText& text);
     bool at_end() const { return at_ == text_.size(); }
     void skip_space();
     bool open(char bracket);
@@ -101,7 +104,7 @@ class JsonCursor {
 
     std::string_view text_;
     std::size_t at_ = 0;
-    std::size_t depth_ = 0;
+    std::vector<bool> brackets_;  // of skip_nested(), outermost first: whether an object's
     const char* fault_ = nullptr;
     bool is_for_the_parser_ = false;
 };

@@ -57,10 +57,21 @@ void append_logprob(std::string& out, std::string_view bytes, const TokenLogprob
     out += "]}";
 }
 
-void CompletionLogprobs::add(std::string_view bytes, const TokenLogprobs& token, std::size_t text_offset) {
+void CompletionLogprobs::begin(std::string_view bytes, std::size_t text_offset) {
     if (!empty())
         for (std::string* list : {&tokens_, &token_logprobs_, &top_logprobs_, &text_offsets_}) *list += ',';
     append_quoted(tokens_, name_of(bytes));
+    text_offsets_ += std::to_string(text_offset);
+}
+
+void CompletionLogprobs::add_first(std::string_view bytes, std::size_t text_offset) {
+    begin(bytes, text_offset);
+    token_logprobs_ += "null";
+    top_logprobs_ += "null";
+}
+
+void CompletionLogprobs::add(std::string_view bytes, const TokenLogprobs& token, std::size_t text_offset) {
+    begin(bytes, text_offset);
     append_logprob_number(token_logprobs_, token.logprob);
     top_logprobs_ += '{';
     for (std::size_t i = 0; i < token.top.size(); ++i) {
@@ -70,7 +81,6 @@ void CompletionLogprobs::add(std::string_view bytes, const TokenLogprobs& token,
         append_logprob_number(top_logprobs_, token.top[i].logprob);
     }
     top_logprobs_ += '}';
-    text_offsets_ += std::to_string(text_offset);
 }
 
 std::string CompletionLogprobs::json() const {

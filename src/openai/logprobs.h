@@ -35,10 +35,14 @@ class CompletionLogprobs {
     // `text_offset` in code points. Tokens that are no UTF-8 are written as "bytes:\xE2\x82", for the others' sake
     // never equal to one of them.
     void add(std::string_view bytes, const TokenLogprobs& token, std::size_t text_offset);
+    // Of a token that follows nothing: null.
+    void add_first(std::string_view bytes, std::size_t text_offset);
 
     std::string json() const;
 
   private:
+    void begin(std::string_view bytes, std::size_t text_offset);
+
     std::string tokens_;
     std::string token_logprobs_;
     std::string top_logprobs_;

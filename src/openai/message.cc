@@ -38,17 +38,28 @@ ApiResult<std::string> parse_part(const json::value& value, const std::string& p
     return std::move(*text);
 }
 
-ApiResult<Message> parse_message(const json::value& value, const std::string& path) {
+ApiResult<Message> parse_message(const json::value& value, const std::string& path, bool is_last) {
     if (!value.is_object()) return wrong_type(path, "an object", kind_name(value));
     const Fields fields(value.get_object(), path);
     Message message;
     BOOST_OUTCOME_TRY(message.role, parse_role(fields));
-    for (const std::string_view key : {"tool_calls", "function_call", "audio"}) {
-        BOOST_OUTCOME_TRY(refuse_field(fields, key));
-    }
+    BOOST_OUTCOME_TRY(refuse_unsupported(fields, Endpoint::messages));
+    BOOST_OUTCOME_TRY(const auto prefix, fields.boolean("prefix"));
+    if (prefix.value_or(false) && !(is_last && message.role == Role::assistant))
+        return unsupported_parameter(fields.path("prefix"), "only of an assistant's message that is the last");
     if (message.role == Role::assistant && fields.find("content") == nullptr) return message;
     BOOST_OUTCOME_TRY(message.content, parse_content(fields, chat_parts));
     return message;
+}
+
+ApiResult<PromptEnd> parse_end(const Fields& fields, const std::vector<Message>& messages) {
+    BOOST_OUTCOME_TRY(const auto continues, fields.boolean("continue_final_message"));
+    BOOST_OUTCOME_TRY(const auto opens, fields.boolean("add_generation_prompt"));
+    if (continues.value_or(false) && opens.value_or(false))
+        return out_of_range("continue_final_message", "true", "false where add_generation_prompt is true");
+    if (continues.value_or(false)) return PromptEnd::continues_last;
+    if (opens) return *opens ? PromptEnd::opens_answer : PromptEnd::nothing;
+    return continues ? PromptEnd::opens_answer : default_end(messages);
 }
 
 }  // namespace
@@ -82,7 +93,11 @@ ApiResult<std::string> parse_content(const Fields& message, std::span<const Part
     return content;
 }
 
-ApiResult<std::vector<Message>> parse_messages(const Fields& fields, const Limits& limits) {
+PromptEnd default_end(const std::vector<Message>& messages) {
+    return messages.back().role == Role::assistant ? PromptEnd::continues_last : PromptEnd::opens_answer;
+}
+
+ApiResult<Conversation> parse_conversation(const Fields& fields, const Limits& limits) {
     const auto* value = fields.find("messages");
     if (value == nullptr) return missing("messages");
     const auto* list = value->if_array();
@@ -90,13 +105,14 @@ ApiResult<std::vector<Message>> parse_messages(const Fields& fields, const Limit
     if (list->empty() || list->size() > limits.messages_max)
         return out_of_range("messages", std::to_string(list->size()) + " messages",
                             "1 to " + std::to_string(limits.messages_max) + " messages");
-    std::vector<Message> messages;
-    messages.reserve(list->size());
+    Conversation conversation;
+    conversation.messages.reserve(list->size());
     for (std::size_t i = 0; i < list->size(); ++i) {
-        BOOST_OUTCOME_TRY(auto message, parse_message((*list)[i], indexed("messages", i)));
-        messages.push_back(std::move(message));
+        BOOST_OUTCOME_TRY(auto message, parse_message((*list)[i], indexed("messages", i), i + 1 == list->size()));
+        conversation.messages.push_back(std::move(message));
     }
-    return messages;
+    BOOST_OUTCOME_TRY(conversation.end, parse_end(fields, conversation.messages));
+    return conversation;
 }
 
 }  // namespace exa::openai

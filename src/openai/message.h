@@ -23,9 +23,27 @@ struct Message {
     bool operator==(const Message&) const = default;
 };
 
-// `messages` of a chat, not empty. Only text: parts and calls of another kind are refused by their path. An assistant's
-// content may be null or absent, it is empty then.
-ApiResult<std::vector<Message>> parse_messages(const Fields& fields, const Limits& limits);
+// What stands behind the last message of a prompt.
+enum class PromptEnd : std::uint8_t {
+    opens_answer,    // the opening of the assistant's turn
+    continues_last,  // nothing, nor is the last message's turn closed
+    nothing,
+};
+
+struct Conversation {
+    std::vector<Message> messages;  // not empty
+    PromptEnd end = PromptEnd::opens_answer;
+};
+
+// `messages` and what says how the prompt ends. Only text: parts and calls of another kind are refused by their path.
+// An assistant's content may be null or absent, it is empty then.
+//
+// An assistant's last message is continued, as by llama.cpp's server, unless continue_final_message is false or
+// add_generation_prompt is true, which open a turn of the assistant's own, as vLLM does.
+ApiResult<Conversation> parse_conversation(const Fields& fields, const Limits& limits);
+
+// How a prompt of these messages ends where no field says it.
+PromptEnd default_end(const std::vector<Message>& messages);
 
 // The `role` of one message.
 ApiResult<Role> parse_role(const Fields& message);

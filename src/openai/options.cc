@@ -4,9 +4,10 @@
 #include <boost/json/array.hpp>
 #include <boost/outcome/try.hpp>
 #include <charconv>
-#include <limits>
+#include <vector>
 
 #include "openai/json.h"
+#include "openai/prompt.h"
 
 namespace exa::openai {
 
@@ -14,26 +15,19 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t stops_max = 4;
+constexpr std::uint32_t completion_tokens_default = 16;
 constexpr std::string_view not_built = "the engine behind this model does not support it";
 
-bool asks_for_something(const json::value* value) {
-    if (value == nullptr) return false;
-    if (value->is_string()) return !value->get_string().empty();
-    if (value->is_array()) return !value->get_array().empty();
-    if (value->is_object()) return !value->get_object().empty();
-    if (value->is_bool()) return value->get_bool();
-    return true;
-}
-
-ApiResult<double> number_within(const Fields& fields, std::string_view key, double absent, double min, double max,
-                                std::string_view range) {
+// A number within the table's range.
+ApiResult<double> parse_number(const Fields& fields, std::string_view key, double absent) {
     BOOST_OUTCOME_TRY(const auto number, fields.number(key));
     if (!number) return absent;
-    if (*number < min || *number > max) return out_of_range(fields.path(key), show(*fields.find(key)), range);
+    const Range& range = range_of(key);
+    if (!range.holds(*number)) return out_of_range(fields.path(key), show(*fields.find(key)), to_string(range));
     return *number;
 }
 
+// Empty ones ask for nothing: frameworks send them for "none".
 ApiResult<std::vector<std::string>> parse_stop(const Fields& fields, const Limits& limits) {
     std::vector<std::string> stops;
     const auto* value = fields.find("stop");
@@ -41,8 +35,9 @@ ApiResult<std::vector<std::string>> parse_stop(const Fields& fields, const Limit
     if (value->is_string()) {
         stops.emplace_back(value->get_string());
     } else if (const auto* list = value->if_array()) {
-        if (list->size() > stops_max)
-            return out_of_range("stop", std::to_string(list->size()) + " strings", "at most 4 strings");
+        if (list->size() > limits.stops_max)
+            return out_of_range("stop", std::to_string(list->size()) + " strings",
+                                "at most " + std::to_string(limits.stops_max) + " strings");
         for (std::size_t i = 0; i < list->size(); ++i) {
             BOOST_OUTCOME_TRY(auto text, as_text((*list)[i], indexed("stop", i)));
             stops.push_back(std::move(text));
@@ -50,27 +45,28 @@ ApiResult<std::vector<std::string>> parse_stop(const Fields& fields, const Limit
     } else {
         return wrong_type("stop", "a string or an array of strings", kind_name(*value));
     }
+    std::erase(stops, std::string());
     for (const std::string& stop : stops) {
-        if (stop.empty() || stop.size() > limits.stop_bytes_max)
+        if (stop.size() > limits.stop_bytes_max)
             return out_of_range("stop", std::to_string(stop.size()) + " bytes",
-                                "strings of 1 to " + std::to_string(limits.stop_bytes_max) + " bytes");
+                                "strings of at most " + std::to_string(limits.stop_bytes_max) + " bytes");
     }
     return stops;
 }
 
-ApiResult<double> parse_penalty(const Fields& fields, std::string_view key, const Features& features) {
-    BOOST_OUTCOME_TRY(const double penalty, number_within(fields, key, 0.0, -2.0, 2.0, "from -2 to 2"));
-    if (penalty != 0 && !features.penalties) return unsupported_parameter(fields.path(key), not_built);
+ApiResult<double> parse_penalty(const Fields& fields, std::string_view key, double absent, const Features& features) {
+    BOOST_OUTCOME_TRY(const double penalty, parse_number(fields, key, absent));
+    if (penalty != absent && !features.penalties) return unsupported_parameter(fields.path(key), not_built);
     return penalty;
 }
 
 // best_of picks the n likeliest of more answers; picking them all is the one case that needs no picking.
 ApiResult<std::uint32_t> parse_choices(const Fields& fields, const Limits& limits, const Features& features) {
-    BOOST_OUTCOME_TRY(const auto count, fields.count("n"));
+    BOOST_OUTCOME_TRY(const auto count, parse_count(fields, "n"));
     const std::uint32_t n = count.value_or(1);
     if (n > limits.choices_max)
         return out_of_range("n", std::to_string(n), "from 1 to " + std::to_string(limits.choices_max));
-    BOOST_OUTCOME_TRY(const auto best_of, fields.count("best_of"));
+    BOOST_OUTCOME_TRY(const auto best_of, parse_count(fields, "best_of"));
     if (best_of && *best_of < n) return out_of_range("best_of", std::to_string(*best_of), "at least n");
     if (best_of && *best_of > n) return unsupported_parameter("best_of", "only best_of equal to n is supported");
     if (n > 1 && !features.choices) return unsupported_parameter("n", "only 1 is supported by the engine behind");
@@ -103,8 +99,10 @@ ApiResult<std::vector<std::pair<std::uint32_t, double>>> parse_logit_bias(const 
     for (const auto& member : *object) {
         const std::string_view key(member.key().data(), member.key().size());
         BOOST_OUTCOME_TRY(const auto id, parse_bias_id(key));
-        BOOST_OUTCOME_TRY(const double bias, number_within(inner, key, 0.0, -100.0, 100.0, "from -100 to 100"));
-        biases.emplace_back(id, bias);
+        BOOST_OUTCOME_TRY(const auto bias, inner.number(key));
+        if (bias && (*bias < -100 || *bias > 100))
+            return out_of_range(inner.path(key), show(*inner.find(key)), "from -100 to 100");
+        biases.emplace_back(id, bias.value_or(0.0));
     }
     std::ranges::sort(biases);
     return biases;
@@ -116,41 +114,67 @@ std::string indexed(std::string_view path, std::size_t index) {
     return std::string(path) + "[" + std::to_string(index) + "]";
 }
 
-ApiResult<void> refuse_field(const Fields& fields, std::string_view key, std::string_view reason) {
-    if (asks_for_something(fields.find(key))) return unsupported_parameter(fields.path(key), reason);
-    return boost::outcome_v2::success();
-}
-
 ApiResult<std::string> parse_model(const Fields& fields) {
     BOOST_OUTCOME_TRY(auto model, fields.text("model"));
     if (!model || model->empty()) return missing("model");
     return std::move(*model);
 }
 
-ApiResult<double> parse_temperature(const Fields& fields) {
-    return number_within(fields, "temperature", 1.0, 0.0, 2.0, "from 0 to 2");
+ApiResult<std::optional<std::int64_t>> parse_integer(const Fields& fields, std::string_view key) {
+    BOOST_OUTCOME_TRY(const auto bits, fields.wrapped_integer(key));
+    if (!bits) return std::optional<std::int64_t>();
+    // One above 2^63 wraps to a negative one, far below any range.
+    const auto integer = static_cast<std::int64_t>(*bits);
+    const Range& range = range_of(key);
+    if (!range.holds(static_cast<double>(integer)))
+        return out_of_range(fields.path(key), show(*fields.find(key)), to_string(range));
+    return std::optional(integer);
 }
 
-ApiResult<double> parse_top_p(const Fields& fields) {
-    return number_within(fields, "top_p", 1.0, std::numeric_limits<double>::min(), 1.0, "above 0 and at most 1");
+ApiResult<std::optional<std::uint32_t>> parse_count(const Fields& fields, std::string_view key) {
+    BOOST_OUTCOME_TRY(const auto integer, parse_integer(fields, key));
+    if (!integer) return std::optional<std::uint32_t>();
+    return std::optional(static_cast<std::uint32_t>(*integer));
 }
 
-ApiResult<std::optional<std::uint32_t>> parse_max_tokens(const Fields& fields) {
-    BOOST_OUTCOME_TRY(const auto new_name, fields.count("max_completion_tokens"));
-    BOOST_OUTCOME_TRY(const auto old_name, fields.count("max_tokens"));
-    return new_name ? new_name : old_name;
+ApiResult<std::optional<std::int64_t>> parse_truncation(const Fields& fields) {
+    BOOST_OUTCOME_TRY(const auto tokens, parse_integer(fields, "truncate_prompt_tokens"));
+    if (tokens == 0) return out_of_range("truncate_prompt_tokens", "0", "-1 or at least 1");
+    return tokens;
 }
 
-ApiResult<std::optional<std::uint32_t>> parse_top_logprobs(const Fields& fields, std::string_view key) {
-    BOOST_OUTCOME_TRY(const auto count, fields.wrapped_integer(key));
-    if (!count) return std::optional<std::uint32_t>();
-    // A negative one has wrapped far above the limit.
-    if (*count > top_logprobs_max)
-        return out_of_range(fields.path(key), show(*fields.find(key)), "from 0 to " + std::to_string(top_logprobs_max));
-    return std::optional<std::uint32_t>(static_cast<std::uint32_t>(*count));
+ApiResult<void> parse_sampling(const Fields& fields, const Limits& limits, const Features& features, Options& options) {
+    BOOST_OUTCOME_TRY(options.temperature, parse_number(fields, "temperature", 1.0));
+    BOOST_OUTCOME_TRY(options.top_p, parse_number(fields, "top_p", 1.0));
+    BOOST_OUTCOME_TRY(const auto top_k, parse_integer(fields, "top_k"));
+    options.top_k = static_cast<std::uint32_t>(std::max<std::int64_t>(0, top_k.value_or(0)));
+    BOOST_OUTCOME_TRY(options.min_p, parse_number(fields, "min_p", 0.0));
+    BOOST_OUTCOME_TRY(options.seed, fields.wrapped_integer("seed"));
+    BOOST_OUTCOME_TRY(options.presence_penalty, parse_penalty(fields, "presence_penalty", 0.0, features));
+    BOOST_OUTCOME_TRY(options.frequency_penalty, parse_penalty(fields, "frequency_penalty", 0.0, features));
+    BOOST_OUTCOME_TRY(options.repetition_penalty, parse_penalty(fields, "repetition_penalty", 1.0, features));
+    BOOST_OUTCOME_TRY(options.logit_bias, parse_logit_bias(fields, limits, features));
+    BOOST_OUTCOME_TRY(const auto ignore_eos, fields.boolean("ignore_eos"));
+    options.ignore_eos = ignore_eos.value_or(false);
+    BOOST_OUTCOME_TRY(const auto skip_special, fields.boolean("skip_special_tokens"));
+    options.shows_special = !skip_special.value_or(true);
+    if (fields.find("stop_token_ids") != nullptr) {
+        BOOST_OUTCOME_TRY(options.stop_token_ids, parse_token_ids(fields, "stop_token_ids"));
+        if (options.stop_token_ids.size() > limits.stop_token_ids_max)
+            return out_of_range("stop_token_ids", std::to_string(options.stop_token_ids.size()) + " ids",
+                                "at most " + std::to_string(limits.stop_token_ids_max) + " ids");
+    }
+    BOOST_OUTCOME_TRY(const auto min_tokens, parse_count(fields, "min_tokens"));
+    options.min_tokens = min_tokens.value_or(0);
+    if (options.max_tokens && options.min_tokens > *options.max_tokens)
+        return out_of_range("min_tokens", std::to_string(options.min_tokens),
+                            "at most the tokens of the answer, " + std::to_string(*options.max_tokens));
+    return boost::outcome_v2::success();
 }
 
-ApiResult<Options> parse_options(const Fields& fields, const Limits& limits, const Features& features) {
+ApiResult<Options> parse_options(const Fields& fields, Endpoint endpoint, const Limits& limits,
+                                 const Features& features) {
+    BOOST_OUTCOME_TRY(refuse_unsupported(fields, endpoint));
     Options options;
     BOOST_OUTCOME_TRY(options.model, parse_model(fields));
     BOOST_OUTCOME_TRY(const auto stream, fields.boolean("stream"));
@@ -161,15 +185,13 @@ ApiResult<Options> parse_options(const Fields& fields, const Limits& limits, con
         BOOST_OUTCOME_TRY(const auto include_usage, inner.boolean("include_usage"));
         options.include_usage = include_usage.value_or(false);
     }
-    BOOST_OUTCOME_TRY(options.max_tokens, parse_max_tokens(fields));
-    BOOST_OUTCOME_TRY(options.temperature, parse_temperature(fields));
-    BOOST_OUTCOME_TRY(options.top_p, parse_top_p(fields));
-    BOOST_OUTCOME_TRY(options.seed, fields.wrapped_integer("seed"));
+    // The older name says nothing beside the newer one, whatever stands there.
+    const bool is_new = fields.find("max_completion_tokens") != nullptr;
+    BOOST_OUTCOME_TRY(options.max_tokens, parse_count(fields, is_new ? "max_completion_tokens" : "max_tokens"));
+    if (endpoint == Endpoint::completions && !options.max_tokens) options.max_tokens = completion_tokens_default;
+    BOOST_OUTCOME_TRY(parse_sampling(fields, limits, features, options));
     BOOST_OUTCOME_TRY(options.stop, parse_stop(fields, limits));
     BOOST_OUTCOME_TRY(options.n, parse_choices(fields, limits, features));
-    BOOST_OUTCOME_TRY(options.presence_penalty, parse_penalty(fields, "presence_penalty", features));
-    BOOST_OUTCOME_TRY(options.frequency_penalty, parse_penalty(fields, "frequency_penalty", features));
-    BOOST_OUTCOME_TRY(options.logit_bias, parse_logit_bias(fields, limits, features));
     BOOST_OUTCOME_TRY(options.user, fields.text("user"));
     BOOST_OUTCOME_TRY(options.prompt_cache_key, fields.text("prompt_cache_key"));
     return options;

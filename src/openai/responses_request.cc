@@ -19,15 +19,7 @@ constexpr PartType input_parts[] = {
 constexpr std::string_view logprobs_include = "message.output_text.logprobs";
 constexpr std::size_t metadata_max = 16;  // members, as the API says
 
-ApiResult<void> refuse_unsupported(const Fields& fields) {
-    BOOST_OUTCOME_TRY(refuse_field(fields, "previous_response_id", "responses are not stored; send the whole input"));
-    BOOST_OUTCOME_TRY(refuse_field(fields, "conversation", "conversations are not stored; send the whole input"));
-    BOOST_OUTCOME_TRY(refuse_field(fields, "prompt", "prompts are not stored; send instructions and input"));
-    for (const std::string_view key : {"background", "tools", "context_management", "moderation"}) {
-        BOOST_OUTCOME_TRY(refuse_field(fields, key));
-    }
-    if (const auto* choice = fields.find("tool_choice"); choice != nullptr && *choice != "none" && *choice != "auto")
-        return unsupported_parameter("tool_choice", "only \"none\" and \"auto\" are supported");
+ApiResult<void> check_text_format(const Fields& fields) {
     const auto* text = fields.find("text");
     if (text == nullptr) return boost::outcome_v2::success();
     if (!text->is_object()) return wrong_type("text", "an object", kind_name(*text));
@@ -41,6 +33,7 @@ ApiResult<void> refuse_unsupported(const Fields& fields) {
 }
 
 ApiResult<std::optional<std::uint32_t>> parse_logprobs(const Fields& fields, const Features& features) {
+    BOOST_OUTCOME_TRY(const auto top, parse_count(fields, "top_logprobs"));
     const auto* include = fields.find("include");
     if (include == nullptr) return std::optional<std::uint32_t>();
     if (!include->is_array()) return wrong_type("include", "an array", kind_name(*include));
@@ -50,7 +43,6 @@ ApiResult<std::optional<std::uint32_t>> parse_logprobs(const Fields& fields, con
     if (std::ranges::none_of(include->get_array(), wants)) return std::optional<std::uint32_t>();
     if (!features.logprobs)
         return unsupported_parameter("include", "the engine behind this model does not support logprobs");
-    BOOST_OUTCOME_TRY(const auto top, parse_top_logprobs(fields, "top_logprobs"));
     return std::optional<std::uint32_t>(top.value_or(0));
 }
 
@@ -66,6 +58,14 @@ ApiResult<std::string> parse_metadata(const Fields& fields) {
         if (!member.value().is_string()) return wrong_type("metadata." + key, "a string", kind_name(member.value()));
     }
     return json::serialize(*object);
+}
+
+// An input that does not fit is refused in either mode.
+ApiResult<std::string> parse_truncation_mode(const Fields& fields) {
+    BOOST_OUTCOME_TRY(auto mode, fields.text("truncation"));
+    if (!mode) return std::string("disabled");
+    if (*mode != "disabled" && *mode != "auto") return out_of_range("truncation", *mode, "\"disabled\" or \"auto\"");
+    return std::move(*mode);
 }
 
 ApiResult<Message> parse_item(const json::value& value, const std::string& path) {
@@ -104,14 +104,15 @@ ApiResult<void> parse_input(const Fields& fields, const Limits& limits, std::vec
 ApiResult<ResponsesRequest> parse_responses(std::string_view body, const Limits& limits, const Features& features) {
     BOOST_OUTCOME_TRY(const auto value, parse_object(body, limits.body_bytes_max));
     const Fields fields(value.get_object(), {});
+    BOOST_OUTCOME_TRY(refuse_unsupported(fields, Endpoint::responses));
+    BOOST_OUTCOME_TRY(check_text_format(fields));
     ResponsesRequest request;
     Options& options = request.options;
     BOOST_OUTCOME_TRY(options.model, parse_model(fields));
     BOOST_OUTCOME_TRY(const auto stream, fields.boolean("stream"));
     options.stream = stream.value_or(false);
-    BOOST_OUTCOME_TRY(options.max_tokens, fields.count("max_output_tokens"));
-    BOOST_OUTCOME_TRY(options.temperature, parse_temperature(fields));
-    BOOST_OUTCOME_TRY(options.top_p, parse_top_p(fields));
+    BOOST_OUTCOME_TRY(options.max_tokens, parse_count(fields, "max_output_tokens"));
+    BOOST_OUTCOME_TRY(parse_sampling(fields, limits, features, options));
     BOOST_OUTCOME_TRY(options.logprobs, parse_logprobs(fields, features));
     BOOST_OUTCOME_TRY(options.user, fields.text("user"));
     BOOST_OUTCOME_TRY(options.prompt_cache_key, fields.text("prompt_cache_key"));
@@ -124,9 +125,11 @@ ApiResult<ResponsesRequest> parse_responses(std::string_view body, const Limits&
     settings.top_logprobs = options.logprobs.value_or(0);
     settings.user = options.user;
     settings.prompt_cache_key = options.prompt_cache_key;
-    if (settings.instructions) request.messages.push_back({Role::system, *settings.instructions});
-    BOOST_OUTCOME_TRY(parse_input(fields, limits, request.messages));
-    BOOST_OUTCOME_TRY(refuse_unsupported(fields));
+    BOOST_OUTCOME_TRY(settings.truncation, parse_truncation_mode(fields));
+    std::vector<Message>& messages = request.conversation.messages;
+    if (settings.instructions) messages.push_back({Role::system, *settings.instructions});
+    BOOST_OUTCOME_TRY(parse_input(fields, limits, messages));
+    request.conversation.end = default_end(messages);
     return request;
 }
 

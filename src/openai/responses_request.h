@@ -1,8 +1,7 @@
 // POST /v1/responses: what a body asks for, checked.
 //
 // Text in, text out, one answer a request. Nothing is stored, so what refers to earlier requests is refused, as are
-// tools and what runs in the background. Hints that change no answer here (reasoning, verbosity, store, truncation) are
-// left alone.
+// tools and what runs in the background.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +24,14 @@ struct ResponseSettings {
     double temperature = 1.0;
     double top_p = 1.0;
     std::uint32_t top_logprobs = 0;
+    std::string truncation = "disabled";
     std::optional<std::string> user;
     std::optional<std::string> prompt_cache_key;
 };
 
 struct ResponsesRequest {
-    Options options;                // logprobs when `include` asks for them
-    std::vector<Message> messages;  // not empty; instructions come first, as the system's
+    Options options;            // logprobs when `include` asks for them
+    Conversation conversation;  // instructions come first, as the system's
     ResponseSettings settings;
 };
 

@@ -148,7 +148,7 @@ std::string ResponsesStream::response(std::string_view status, std::string_view 
     out += ",\"reasoning\":{\"effort\":null,\"summary\":null},\"store\":false";
     out += ",\"temperature\":" + number(settings.temperature) + ",\"text\":{\"format\":{\"type\":\"text\"}}";
     out += ",\"tool_choice\":\"auto\",\"tools\":[],\"top_logprobs\":" + std::to_string(settings.top_logprobs);
-    out += ",\"top_p\":" + number(settings.top_p) + ",\"truncation\":\"disabled\",\"usage\":";
+    out += ",\"top_p\":" + number(settings.top_p) + ",\"truncation\":" + quoted(settings.truncation) + ",\"usage\":";
     out += usage;
     return out + ",\"user\":" + quoted_or_null(settings.user) + "}";
 }

@@ -40,12 +40,16 @@ constexpr std::array<std::string_view, 4> prompt_names = {"instructions", "messa
 // The text of one member as far as it can be seen without judging it: a string, ids, messages, or arrays of these.
 class PromptSketch {
   public:
+    static constexpr int levels_max = 8;
+
     explicit PromptSketch(std::size_t leading_bytes_max) : leading_bytes_max_(leading_bytes_max) {}
 
-    bool take(JsonCursor& cursor) {
+    // Deeper arrays than any prompt has say nothing.
+    bool take(JsonCursor& cursor, int levels = levels_max) {
         switch (cursor.peek()) {
             case JsonKind::array:
-                return cursor.elements([&] { return take(cursor); });
+                if (levels == 0) return cursor.skip();
+                return cursor.elements([&] { return take(cursor, levels - 1); });
             case JsonKind::object:
                 return take_message(cursor);
             default:

@@ -12,9 +12,10 @@ AnswerText::AnswerText(std::vector<std::string> stops) : stops_(std::move(stops)
     EXA_CHECK(std::ranges::none_of(stops_, &std::string::empty));
 }
 
-std::string AnswerText::push(std::string_view bytes) {
+std::string AnswerText::push(std::string_view bytes, bool may_stop) {
     if (stopped_) return {};
     append_utf8(partial_, bytes, pending_);
+    if (!may_stop) return std::exchange(pending_, {});
     return cut_and_release();
 }
 

@@ -23,8 +23,9 @@ class AnswerText {
     // A stop string was found: the answer ends here, later bytes are dropped.
     bool stopped() const { return stopped_; }
 
-    // Returns the text that became final; whole code points, possibly none.
-    std::string push(std::string_view bytes);
+    // Returns the text that became final; whole code points, possibly none. Unless it `may_stop`, no stop string is
+    // looked for in it or across its end.
+    std::string push(std::string_view bytes, bool may_stop = true);
 
     // The answer ended without a stop string: releases what waited. A code point cut short becomes U+FFFD.
     std::string finish();

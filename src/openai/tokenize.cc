@@ -14,13 +14,12 @@ namespace exa::openai {
 ApiResult<TokenizeRequest> parse_tokenize(std::string_view body, const Limits& limits) {
     BOOST_OUTCOME_TRY(const auto value, parse_object(body, limits.body_bytes_max));
     const Fields fields(value.get_object(), {});
+    BOOST_OUTCOME_TRY(refuse_unsupported(fields, Endpoint::tokenize));
     TokenizeRequest request;
     BOOST_OUTCOME_TRY(auto model, fields.text("model"));
     request.model = std::move(model).value_or("");
     BOOST_OUTCOME_TRY(const auto special, fields.boolean("add_special_tokens"));
-    BOOST_OUTCOME_TRY(const auto generation, fields.boolean("add_generation_prompt"));
     BOOST_OUTCOME_TRY(const auto strings, fields.boolean("return_token_strs"));
-    request.add_generation_prompt = generation.value_or(true);
     request.return_token_strs = strings.value_or(false);
     if (fields.find("messages") == nullptr) {
         BOOST_OUTCOME_TRY(auto prompt, fields.text("prompt"));
@@ -30,10 +29,7 @@ ApiResult<TokenizeRequest> parse_tokenize(std::string_view body, const Limits& l
         return request;
     }
     if (fields.find("prompt") != nullptr) return unsupported_parameter("prompt", "not together with messages");
-    for (const std::string_view key : {"tools", "chat_template", "continue_final_message"}) {
-        BOOST_OUTCOME_TRY(refuse_field(fields, key));
-    }
-    BOOST_OUTCOME_TRY(request.text, parse_messages(fields, limits));
+    BOOST_OUTCOME_TRY(request.text, parse_conversation(fields, limits));
     request.add_special_tokens = special.value_or(false);
     return request;
 }

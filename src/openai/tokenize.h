@@ -16,10 +16,9 @@
 namespace exa::openai {
 
 struct TokenizeRequest {
-    std::string model;                                     // empty: the only one served
-    std::variant<std::string, std::vector<Message>> text;  // `prompt`, or `messages` for the chat template
-    bool add_special_tokens = true;     // such as BOS; false unless told with messages, whose template writes them
-    bool add_generation_prompt = true;  // of messages: the beginning of the assistant's turn
+    std::string model;                             // empty: the only one served
+    std::variant<std::string, Conversation> text;  // `prompt`, or `messages` for the chat template
+    bool add_special_tokens = true;  // such as BOS; false unless told with messages, whose template writes them
     bool return_token_strs = false;
 };
 

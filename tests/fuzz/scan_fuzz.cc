@@ -1,4 +1,5 @@
-// The entry's scan against the target's parser: on any bytes both give the same verdict.
+// The entry's scan against the target's parser: on any bytes both give the same verdict, but for what is nested deeper
+// than the parser reads.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -10,6 +11,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view body(reinterpret_cast<const char*>(data), size);
     const auto parsed = exa::openai::parse_object(body, size);
+    if (!parsed && parsed.error().code == "nested_too_deep") return 0;
     bool expected = parsed.has_value();
     if (expected) {
         const auto* model = parsed.value().get_object().if_contains("model");

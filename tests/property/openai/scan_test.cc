@@ -256,6 +256,8 @@ void agree(const std::string& body) {
     const auto parsed = openai::parse_object(body, 1 << 24);
     const auto found = openai::scan(body);
     RC_LOG() << "body: " << body << "\n";
+    // What is nested deeper than the parser reads may be for somebody else.
+    if (!parsed && parsed.error().code == "nested_too_deep") return;
     RC_ASSERT(found.has_value() == is_taken(parsed));
     if (!found) {
         RC_ASSERT(found.error().status == 400);
@@ -313,12 +315,21 @@ BOOST_AUTO_TEST_CASE(a_scan_judges_exponents_at_the_parsers_limit_alike) {
     }));
 }
 
-BOOST_AUTO_TEST_CASE(nesting_ends_at_the_same_level) {
-    for (const std::size_t levels : {30u, 31u, 32u, 33u, 100000u})
-        for (const std::string_view key : {"messages", "other"}) {
-            const std::string body =
-                "{\"" + std::string(key) + "\":" + std::string(levels, '[') + std::string(levels, ']') + "}";
-            BOOST_TEST(openai::scan(body).has_value() == openai::parse_object(body, body.size()).has_value(), levels);
+// A schema of any depth goes through to whoever reads it, at a bit a level.
+BOOST_AUTO_TEST_CASE(a_scan_takes_any_depth_and_the_parser_what_it_reads) {
+    for (const std::size_t levels : {31u, 128u, 511u, 512u, 4000000u})
+        for (const std::string_view key : {"messages", "input", "tools"}) {
+            for (const auto& [open, close] : {std::pair("[", "]"), std::pair("{\"a\":", "}")}) {
+                std::string body = "{\"" + std::string(key) + "\":";
+                for (std::size_t i = 0; i < levels; ++i) body += open;
+                body += "1";
+                BOOST_TEST(!openai::scan(body).has_value());
+                for (std::size_t i = 0; i < levels; ++i) body += close;
+                body += "}";
+                if (body.size() > openai::Limits().body_bytes_max) continue;
+                BOOST_TEST(openai::scan(body).has_value(), levels);
+                BOOST_TEST(openai::parse_object(body, body.size()).has_value() == (levels < openai::json_depth_max));
+            }
         }
 }
 

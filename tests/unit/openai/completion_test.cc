@@ -171,4 +171,64 @@ BOOST_AUTO_TEST_CASE(a_replayed_stop_string_ends_the_answer_without_new_tokens) 
     BOOST_TEST(choice(events(stream.finish(Finish::length, {})).at(0)).at("finish_reason") == "stop");
 }
 
+BOOST_AUTO_TEST_CASE(no_stop_string_is_looked_for_before_the_least_length) {
+    const std::pair<const char*, bool> tokens[] = {{"a.", false}, {".", false}, {"b", false}, {".", true}};
+    for (const bool replays : {false, true}) {
+        openai::AnswerHead with = head(Shape::completion, false);
+        with.min_tokens = 2;
+        CompletionStream stream(with, {"."});
+        for (std::uint32_t i = 0; i < 4; ++i) {
+            if (replays)
+                stream.replay(i, tokens[i].first);
+            else
+                stream.token(i, tokens[i].first, false);
+            BOOST_TEST(stream.stopped() == tokens[i].second, i);
+        }
+        BOOST_TEST(json::parse(stream.body(Finish::length, {})).at("choices").at(0).at("text") == "a..b");
+    }
+}
+
+// BOS, "Hi", " you" echoed, then "!".
+BOOST_AUTO_TEST_CASE(an_echo_has_its_own_logprobs_before_the_answers) {
+    const std::vector<openai::EchoedToken> echoed = {{"<s>", false, std::nullopt},
+                                                     {"Hi", true, openai::TokenLogprobs{-1.0F, {}}},
+                                                     {" you", true, openai::TokenLogprobs{-2.0F, {}}}};
+    const json::value expected = {{"tokens", {"<s>", "Hi", " you", "!"}},
+                                  {"token_logprobs", {nullptr, -1, -2, -0.5}},
+                                  {"top_logprobs", {nullptr, json::object(), json::object(), json::object()}},
+                                  {"text_offset", {0, 0, 2, 6}}};
+    for (const bool streams : {false, true}) {
+        openai::AnswerHead with = head(Shape::completion, streams);
+        with.logprobs = true;
+        with.echo = {"Hi you"};
+        openai::AnswerStream stream(with, {});
+        stream.echo_logprobs(0, echoed);
+        const openai::TokenLogprobs logprobs{-0.5F, {}};
+        const std::string first = stream.token(0, 0, "!", false, &logprobs);
+        const std::string second = stream.token(0, 1, "?", false, &logprobs);
+        const std::string last = stream.finish(0, Finish::length) + stream.end({});
+        if (streams) {
+            BOOST_TEST(choice(events(first).at(0)).at("text") == "Hi you!");
+            BOOST_TEST(choice(events(first).at(0)).at("logprobs") == expected);
+            BOOST_TEST(choice(events(second).at(0)).at("logprobs").at("tokens") == json::value{"?"});
+        } else {
+            const json::value only = json::parse(last).at("choices").at(0);
+            BOOST_TEST(only.at("logprobs").at("tokens") == (json::value{"<s>", "Hi", " you", "!", "?"}));
+            BOOST_TEST(only.at("logprobs").at("text_offset") == (json::value{0, 0, 2, 6, 7}));
+        }
+    }
+}
+
+// A stop token at once: the echo and its logprobs are all there is.
+BOOST_AUTO_TEST_CASE(an_echo_has_its_logprobs_even_if_no_text_follows) {
+    openai::AnswerHead with = head(Shape::completion, true);
+    with.logprobs = true;
+    with.echo = {"Hi"};
+    openai::AnswerStream stream(with, {});
+    stream.echo_logprobs(0, std::vector<openai::EchoedToken>{{"Hi"}});
+    const std::string first = stream.token(0, 0, "", true, nullptr);
+    BOOST_TEST(choice(events(first).at(0)).at("text") == "Hi");
+    BOOST_TEST(choice(events(first).at(0)).at("logprobs").at("tokens") == json::value{"Hi"});
+}
+
 BOOST_AUTO_TEST_SUITE_END()

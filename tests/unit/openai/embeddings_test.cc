@@ -42,12 +42,13 @@ BOOST_AUTO_TEST_CASE(malformed_requests_name_their_place) {
         {R"(,"input":{})", "input"},
         {"", "input"},
         {R"(,"input":"a","encoding_format":"int8")", "encoding_format"},
-        {R"(,"input":"a","dimensions":256)", "dimensions"},
+        {R"(,"input":"a","dimensions":0)", "dimensions"},
     };
     for (const auto& [more, param] : cases)
         BOOST_TEST(parse_embeddings(body(more)).error().param.value() == param, more);
     BOOST_TEST(parse_embeddings(R"({"input":"a"})").error().param.value() == "model");
-    BOOST_TEST(parse_embeddings(body(R"(,"input":"a","dimensions":null,"user":"u")")).has_value());
+    BOOST_TEST(!parse_embeddings(body(R"(,"input":"a","dimensions":null,"user":"u")")).value().dimensions.has_value());
+    BOOST_TEST(parse_embeddings(body(R"(,"input":"a","dimensions":256)")).value().dimensions.value() == 256u);
 }
 
 BOOST_AUTO_TEST_CASE(inputs_are_bounded_in_number) {

@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(only_an_object_is_a_request) {
 
 BOOST_AUTO_TEST_CASE(depth_ends_at_the_limit) {
     BOOST_TEST(parse_object(nested(exa::openai::json_depth_max), bytes_max).has_value());
-    BOOST_TEST(message_of(nested(exa::openai::json_depth_max + 1)).find("32 levels") != std::string::npos);
+    BOOST_TEST(message_of(nested(exa::openai::json_depth_max + 1)).find("512 levels") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(size_ends_at_the_limit) {

@@ -13,7 +13,9 @@ using openai::Role;
 
 openai::ApiResult<std::vector<Message>> parse(const std::string& list) {
     const auto body = openai::parse_object(R"({"messages":)" + list + "}", 1 << 20);
-    return openai::parse_messages(openai::Fields(body.value().get_object(), {}), {});
+    auto parsed = openai::parse_conversation(openai::Fields(body.value().get_object(), {}), {});
+    if (!parsed) return parsed.error();
+    return std::move(parsed).value().messages;
 }
 
 }  // namespace

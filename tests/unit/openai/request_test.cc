@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(a_bare_chat_has_the_api_defaults) {
     BOOST_TEST(request.options.top_p == 1.0);
     BOOST_TEST(!request.options.seed.has_value());
     BOOST_TEST(request.options.stop.empty());
-    BOOST_TEST(request.messages == (std::vector<openai::Message>{{openai::Role::user, "hi"}}));
+    BOOST_TEST(request.conversation.messages == (std::vector<openai::Message>{{openai::Role::user, "hi"}}));
 }
 
 BOOST_AUTO_TEST_CASE(every_option_is_read) {
@@ -73,8 +73,8 @@ BOOST_AUTO_TEST_CASE(all_five_roles_are_known) {
                              .value();
     const openai::Role roles[] = {openai::Role::system, openai::Role::developer, openai::Role::user,
                                   openai::Role::assistant, openai::Role::tool};
-    BOOST_TEST_REQUIRE(request.messages.size() == 5u);
-    for (std::size_t i = 0; i < 5; ++i) BOOST_TEST(request.messages[i].role == roles[i]);
+    BOOST_TEST_REQUIRE(request.conversation.messages.size() == 5u);
+    for (std::size_t i = 0; i < 5; ++i) BOOST_TEST(request.conversation.messages[i].role == roles[i]);
     BOOST_TEST(openai::to_string(openai::Role::developer) == "developer");
 }
 
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(text_parts_are_joined_by_a_newline) {
     const auto request =
         parse_chat(messages(R"([{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}])"))
             .value();
-    BOOST_TEST(request.messages[0].content == "a\nb");
+    BOOST_TEST(request.conversation.messages[0].content == "a\nb");
 }
 
 BOOST_AUTO_TEST_CASE(an_image_is_refused_by_its_path) {
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(numbers_outside_their_range_name_value_and_range) {
     const std::pair<const char*, const char*> cases[] = {
         {R"(,"temperature":2.1)", "temperature"},
         {R"(,"temperature":-0.1)", "temperature"},
-        {R"(,"top_p":0)", "top_p"},
+        {R"(,"top_p":-0.01)", "top_p"},
         {R"(,"top_p":1.01)", "top_p"},
         {R"(,"max_tokens":0)", "max_tokens"},
         {R"(,"max_tokens":-5)", "max_tokens"},
@@ -145,17 +145,16 @@ BOOST_AUTO_TEST_CASE(numbers_outside_their_range_name_value_and_range) {
 }
 
 BOOST_AUTO_TEST_CASE(the_ends_of_ranges_belong_to_them) {
-    for (const char* more : {R"(,"temperature":0)", R"(,"temperature":2)", R"(,"top_p":1)", R"(,"top_p":0.0001)",
+    for (const char* more : {R"(,"temperature":0)", R"(,"temperature":2)", R"(,"top_p":1)", R"(,"top_p":0)",
                              R"(,"max_tokens":1)", R"(,"n":1)"})
         BOOST_TEST(parse_chat(chat(more)).has_value(), more);
 }
 
 BOOST_AUTO_TEST_CASE(wrong_types_are_named) {
-    for (const char* more :
-         {R"(,"stream":"yes")", R"(,"stream_options":1)", R"(,"stream_options":{"include_usage":1})",
-          R"(,"max_tokens":"5")", R"(,"temperature":"hot")", R"(,"top_p":[])", R"(,"seed":"x")", R"(,"stop":1)",
-          R"(,"stop":[1])", R"(,"user":1)", R"(,"prompt_cache_key":{})", R"(,"n":"1")", R"(,"presence_penalty":"a")",
-          R"(,"logprobs":1)", R"(,"response_format":"text")", R"(,"modalities":"text")"})
+    for (const char* more : {R"(,"stream":"yes")", R"(,"stream_options":1)", R"(,"stream_options":{"include_usage":1})",
+                             R"(,"max_tokens":"5")", R"(,"temperature":"hot")", R"(,"top_p":[])", R"(,"seed":"x")",
+                             R"(,"stop":1)", R"(,"stop":[1])", R"(,"user":1)", R"(,"prompt_cache_key":{})",
+                             R"(,"n":"1")", R"(,"presence_penalty":"a")", R"(,"logprobs":1)"})
         BOOST_TEST(chat_error(chat(more)).code.value() == "invalid_type", more);
 }
 
@@ -171,6 +170,10 @@ BOOST_AUTO_TEST_CASE(what_is_not_built_is_refused_by_name) {
         {R"(,"functions":[{}])", "functions"},
         {R"(,"function_call":{"name":"f"})", "function_call"},
         {R"(,"response_format":{"type":"json_object"})", "response_format"},
+        {R"(,"guided_choice":["yes","no"])", "guided_choice"},
+        {R"(,"structured_outputs":{"choice":["yes","no"]})", "structured_outputs"},
+        {R"(,"json_schema":{"type":"object"})", "json_schema"},
+        {R"(,"chat_template":"{{ messages }}")", "chat_template"},
         {R"(,"audio":{"voice":"a"})", "audio"},
         {R"(,"modalities":["text","audio"])", "modalities"},
         {R"(,"logit_bias":{"5":1})", "logit_bias"},
@@ -200,16 +203,54 @@ BOOST_AUTO_TEST_CASE(the_new_name_of_max_tokens_wins) {
     BOOST_TEST(max_tokens(R"(,"max_completion_tokens":9)") == 9u);
     BOOST_TEST(max_tokens(R"(,"max_completion_tokens":9,"max_tokens":8)") == 9u);
     BOOST_TEST(max_tokens(R"(,"max_tokens":8,"max_completion_tokens":null)") == 8u);
-    BOOST_TEST(chat_error(chat(R"(,"max_completion_tokens":9,"max_tokens":0)")).param.value() == "max_tokens");
+    BOOST_TEST(max_tokens(R"(,"max_completion_tokens":9,"max_tokens":0)") == 9u);
+    BOOST_TEST(max_tokens(R"(,"max_completion_tokens":9,"max_tokens":-1)") == 9u);
 }
 
 BOOST_AUTO_TEST_CASE(stop_strings_are_bounded) {
     BOOST_TEST((parse_chat(chat(R"(,"stop":"x")")).value().options.stop) == std::vector<std::string>{"x"});
     BOOST_TEST(parse_chat(chat(R"(,"stop":["a","b","c","d"])")).has_value());
-    BOOST_TEST(chat_error(chat(R"(,"stop":["a","b","c","d","e"])")).code.value() == "invalid_value");
-    BOOST_TEST(chat_error(chat(R"(,"stop":"")")).code.value() == "invalid_value");
+    std::string many = "\"a\"";
+    for (int i = 1; i < 16; ++i) many += ",\"a\"";
+    BOOST_TEST(parse_chat(chat(R"(,"stop":[)" + many + "]")).has_value());
+    BOOST_TEST(chat_error(chat(R"(,"stop":[)" + many + ",\"a\"]")).code.value() == "invalid_value");
+    for (const char* more : {R"(,"stop":"")", R"(,"stop":[])", R"(,"stop":["",""])"})
+        BOOST_TEST(parse_chat(chat(more)).value().options.stop.empty(), more);
     BOOST_TEST(parse_chat(chat(R"(,"stop":")" + std::string(1024, 'x') + "\"")).has_value());
     BOOST_TEST(chat_error(chat(R"(,"stop":")" + std::string(1025, 'x') + "\"")).code.value() == "invalid_value");
+}
+
+BOOST_AUTO_TEST_CASE(how_a_prompt_ends_follows_from_messages_and_flags) {
+    using openai::PromptEnd;
+    const auto end = [](const std::string& last, const std::string& more) {
+        return parse_chat(R"({"model":"m","messages":[{"role":"user","content":"a"})" + last + "]" + more + "}")
+            .value()
+            .conversation.end;
+    };
+    const std::string assistant = R"(,{"role":"assistant","content":"1. Red"})";
+    const std::string parts = R"(,{"role":"assistant","content":[{"type":"text","text":"1. Red"}]})";
+    const std::string prefix = R"(,{"role":"assistant","content":"1. Red","prefix":true})";
+    BOOST_TEST((end("", "") == PromptEnd::opens_answer));
+    BOOST_TEST((end("", R"(,"add_generation_prompt":false)") == PromptEnd::nothing));
+    BOOST_TEST((end("", R"(,"continue_final_message":true)") == PromptEnd::continues_last));
+    for (const std::string& last : {assistant, parts, prefix}) {
+        BOOST_TEST((end(last, "") == PromptEnd::continues_last));
+        BOOST_TEST((end(last, R"(,"continue_final_message":true,"add_generation_prompt":false)") ==
+                    PromptEnd::continues_last));
+        BOOST_TEST((end(last, R"(,"continue_final_message":false)") == PromptEnd::opens_answer));
+        BOOST_TEST((end(last, R"(,"add_generation_prompt":true)") == PromptEnd::opens_answer));
+        BOOST_TEST((end(last, R"(,"add_generation_prompt":false)") == PromptEnd::nothing));
+    }
+    BOOST_TEST(chat_error(chat(R"(,"continue_final_message":true,"add_generation_prompt":true)")).param.value() ==
+               "continue_final_message");
+}
+
+BOOST_AUTO_TEST_CASE(only_the_last_message_is_a_prefix) {
+    BOOST_TEST(
+        chat_error(messages(R"([{"role":"assistant","content":"a","prefix":true},{"role":"user","content":"b"}])"))
+            .param.value() == "messages[0].prefix");
+    BOOST_TEST(chat_error(messages(R"([{"role":"user","content":"a","prefix":true}])")).param.value() ==
+               "messages[0].prefix");
 }
 
 BOOST_AUTO_TEST_CASE(messages_are_bounded_in_number) {
@@ -264,11 +305,13 @@ BOOST_AUTO_TEST_CASE(logprobs_of_a_completion_are_a_count_that_may_be_zero) {
     BOOST_TEST(parsed.error().code.value() == "invalid_type");
 }
 
-BOOST_AUTO_TEST_CASE(an_echo_comes_without_logprobs_only) {
+BOOST_AUTO_TEST_CASE(an_echo_may_have_logprobs) {
     const auto parse = [](const char* more) { return parse_completion(completion(more), {}, openai::features_all); };
     BOOST_TEST(parse(R"(,"echo":true)").value().echo);
     BOOST_TEST(!parse(R"(,"echo":false,"logprobs":1)").value().echo);
-    BOOST_TEST(parse(R"(,"echo":true,"logprobs":1)").error().param.value() == "echo");
+    const auto both = parse(R"(,"echo":true,"logprobs":1)").value();
+    BOOST_TEST(both.echo);
+    BOOST_TEST(both.options.logprobs.value() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(a_suffix_is_refused_by_any_engine) {

@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_SUITE(responses_request)
 
 BOOST_AUTO_TEST_CASE(a_bare_input_is_what_the_user_says) {
     const auto request = parse_responses(body("")).value();
-    BOOST_TEST(request.messages == (std::vector<Message>{{Role::user, "hi"}}));
+    BOOST_TEST(request.conversation.messages == (std::vector<Message>{{Role::user, "hi"}}));
     BOOST_TEST(!request.options.stream);
     BOOST_TEST(!request.options.max_tokens.has_value());
     BOOST_TEST(!request.settings.instructions.has_value());
@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(every_setting_is_read_and_kept_to_be_told_back) {
     const auto good = parse_responses(body(R"(,"instructions":"be brief","max_output_tokens":9,"temperature":0.5,
         "top_p":0.25,"stream":true,"user":"u","prompt_cache_key":"k","metadata":{"a":"\""})"))
                           .value();
-    BOOST_TEST(good.messages == (std::vector<Message>{{Role::system, "be brief"}, {Role::user, "hi"}}));
+    BOOST_TEST(good.conversation.messages == (std::vector<Message>{{Role::system, "be brief"}, {Role::user, "hi"}}));
     BOOST_TEST(good.options.max_tokens.value() == 9u);
     BOOST_TEST(good.options.temperature == 0.5);
     BOOST_TEST(good.options.top_p == 0.25);
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(an_input_may_be_a_whole_conversation) {
         {"type":"message","id":"msg_1","status":"completed","role":"assistant",
          "content":[{"type":"output_text","text":"c","annotations":[]}]}]})")
                              .value();
-    BOOST_TEST(request.messages ==
+    BOOST_TEST(request.conversation.messages ==
                (std::vector<Message>{{Role::developer, "d"}, {Role::user, "a\nb"}, {Role::assistant, "c"}}));
 }
 
@@ -68,6 +68,7 @@ BOOST_AUTO_TEST_CASE(logprobs_are_asked_for_by_include) {
     BOOST_TEST(top.options.logprobs.value() == 3u);
     BOOST_TEST(top.settings.top_logprobs == 3u);
     BOOST_TEST(error(body(R"(,"include":["message.output_text.logprobs"])")).param.value() == "include");
+    BOOST_TEST(error(body(R"(,"top_logprobs":50)")).param.value() == "top_logprobs");
 }
 
 BOOST_AUTO_TEST_CASE(what_would_need_a_store_or_tools_is_refused_by_name) {
@@ -76,6 +77,9 @@ BOOST_AUTO_TEST_CASE(what_would_need_a_store_or_tools_is_refused_by_name) {
         {R"(,"conversation":"conv_1")", "conversation"},
         {R"(,"prompt":{"id":"p"})", "prompt"},
         {R"(,"background":true)", "background"},
+        {R"(,"stop":"x")", "stop"},
+        {R"(,"n":2)", "n"},
+        {R"(,"response_format":{"type":"json_object"})", "response_format"},
         {R"(,"tools":[{"type":"web_search"}])", "tools"},
         {R"(,"tool_choice":"required")", "tool_choice"},
         {R"(,"text":{"format":{"type":"json_object"}})", "text.format"},
@@ -94,6 +98,17 @@ BOOST_AUTO_TEST_CASE(hints_and_defaults_are_left_alone) {
     BOOST_TEST(parsed.has_value(), (parsed ? "" : parsed.error().message));
 }
 
+BOOST_AUTO_TEST_CASE(samplers_are_those_of_a_chat) {
+    const auto options = parse_responses(body(R"(,"top_k":5,"min_p":0.5,"repetition_penalty":1.5,"ignore_eos":true)"),
+                                         {}, openai::features_all)
+                             .value()
+                             .options;
+    BOOST_TEST(options.top_k == 5u);
+    BOOST_TEST(options.min_p == 0.5);
+    BOOST_TEST(options.repetition_penalty == 1.5);
+    BOOST_TEST(options.ignore_eos);
+}
+
 BOOST_AUTO_TEST_CASE(malformed_requests_name_their_place) {
     const std::pair<const char*, const char*> cases[] = {
         {R"({"model":"m"})", "input"},
@@ -110,6 +125,7 @@ BOOST_AUTO_TEST_CASE(malformed_requests_name_their_place) {
         {R"({"model":"m","input":"a","include":"x"})", "include"},
         {R"({"model":"m","input":"a","max_output_tokens":0})", "max_output_tokens"},
         {R"({"model":"m","input":"a","text":"b"})", "text"},
+        {R"({"model":"m","input":"a","truncation":"bogus"})", "truncation"},
         {R"({"model":"m","input":"a","text":{"format":"text"}})", "text.format"},
     };
     for (const auto& [text, param] : cases) BOOST_TEST(error(text).param.value() == param, text);

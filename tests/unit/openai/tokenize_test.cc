@@ -28,14 +28,17 @@ BOOST_AUTO_TEST_CASE(a_prompt_has_special_tokens_unless_told) {
 BOOST_AUTO_TEST_CASE(messages_have_those_of_their_template_only) {
     const auto request =
         parse_tokenize(R"({"messages":[{"role":"user","content":"hi"}],"return_token_strs":true})").value();
-    BOOST_TEST(std::get<std::vector<openai::Message>>(request.text) ==
-               (std::vector<openai::Message>{{openai::Role::user, "hi"}}));
+    const auto& conversation = std::get<openai::Conversation>(request.text);
+    BOOST_TEST(conversation.messages == (std::vector<openai::Message>{{openai::Role::user, "hi"}}));
     BOOST_TEST(!request.add_special_tokens);
-    BOOST_TEST(request.add_generation_prompt);
+    BOOST_TEST((conversation.end == openai::PromptEnd::opens_answer));
     BOOST_TEST(request.return_token_strs);
-    BOOST_TEST(!parse_tokenize(R"({"messages":[{"role":"user","content":"hi"}],"add_generation_prompt":false})")
-                    .value()
-                    .add_generation_prompt);
+    const auto end = [](const std::string& more) {
+        const auto parsed = parse_tokenize(R"({"messages":[{"role":"user","content":"hi"}])" + more + "}").value();
+        return std::get<openai::Conversation>(parsed.text).end;
+    };
+    BOOST_TEST((end(R"(,"add_generation_prompt":false)") == openai::PromptEnd::nothing));
+    BOOST_TEST((end(R"(,"continue_final_message":true)") == openai::PromptEnd::continues_last));
 }
 
 BOOST_AUTO_TEST_CASE(a_model_may_be_left_out) {
@@ -52,7 +55,7 @@ BOOST_AUTO_TEST_CASE(malformed_requests_name_their_place) {
         {R"({"messages":[]})", "messages"},
         {R"({"messages":[{"role":"user"}]})", "messages[0].content"},
         {R"({"messages":[{"role":"user","content":"b"}],"tools":[{}]})", "tools"},
-        {R"({"messages":[{"role":"user","content":"b"}],"continue_final_message":true})", "continue_final_message"},
+        {R"({"messages":[{"role":"user","content":"b"}],"chat_template":"x"})", "chat_template"},
         {R"({"prompt":"a","add_special_tokens":1})", "add_special_tokens"},
         {R"({"prompt":"a","model":1})", "model"},
     };
