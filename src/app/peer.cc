@@ -167,8 +167,11 @@ Result<std::shared_ptr<replica::LocalReplicas>> start_replicas(const config::Pee
         const bool is_null = config.model.engine == config::EngineKind::null;
         EXA_TRY(const builtin::LoadedModel model,
                 is_null ? Result<builtin::LoadedModel>(builtin::null_model()) : builtin::load_model(config.model.path));
-        replicas->publish(make_replicas(config, model, base.identity.peer, base.clock,
-                                        {base.crypto, base.root_secret, std::move(kv)}));
+        for (const std::string& warning : model.warnings)
+            log.warn("peer", "the model file is doubtful", {{"file", config.model.path}, {"why", warning}});
+        EXA_TRY(replica::LocalReplicas::List made, make_replicas(config, model, base.identity.peer, base.clock,
+                                                                 {base.crypto, base.root_secret, std::move(kv)}));
+        replicas->publish(std::move(made));
         log.info("peer", "model loaded",
                  {{"engine", is_null ? "null" : "builtin"},
                   {"file", is_null ? "" : config.model.path},

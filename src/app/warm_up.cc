@@ -12,6 +12,7 @@
 #include "app/builtin/backend.h"
 #include "app/gateway/ingress.h"
 #include "app/replica/warm_up_header.h"
+#include "app/shared/errc.h"
 #include "engine/batch_replica.h"
 #include "engine/null_replica.h"
 #include "io/errc.h"
@@ -50,7 +51,22 @@ exa::kv::CacheFingerprint fingerprint_of(const Crypto& crypto, const model::Llam
     return fingerprint;
 }
 
-Engine make_builtin(const config::PeerConfig& config, const builtin::LoadedModel& model, const KvDeps& kv) {
+// One token of a short prompt, whatever it is.
+Result<void> try_engine(engine::Replica& replica, const config::PeerConfig& config) {
+    engine::GenerateRequest request;
+    request.prompt = {0};
+    request.max_tokens = 1;
+    request.sampling.temperature = 0;
+    EXA_TRY(replica.submit({}, {}, std::move(request)));
+    while (replica.step({})) {
+    }
+    const auto event = replica.poll_event();
+    if (event && event->has_token) return success();
+    return error(shared::errc::bad_model,
+                 config.model.path + ": the model gives no token for a prompt: what it computes are no numbers");
+}
+
+Result<Engine> make_builtin(const config::PeerConfig& config, const builtin::LoadedModel& model, const KvDeps& kv) {
     auto llama = std::make_unique<model::LlamaModel>(model.weights, config.model.kv_tokens / engine::page_tokens);
     Engine made;
     made.version = model.weights->digest().substr(0, 8);
@@ -62,13 +78,14 @@ Engine make_builtin(const config::PeerConfig& config, const builtin::LoadedModel
     made.host.kv = kv.service;
     auto batch = std::make_unique<engine::BatchReplica>(
         std::move(llama), engine::BatchConfig{.in_flight_limit = config.model.in_flight_limit}, segments);
+    EXA_TRY(try_engine(*batch, config));
     made.context_tokens = batch->context_tokens();
     made.host.between_tokens = config.model.tbt_target;
     made.replica = std::move(batch);
     return made;
 }
 
-Engine make_null(const config::PeerConfig& config, const builtin::LoadedModel& model) {
+Result<Engine> make_null(const config::PeerConfig& config, const builtin::LoadedModel& model) {
     const engine::NullConfig null{.in_flight_limit = config.model.in_flight_limit,
                                   .context_tokens = config.model.kv_tokens,
                                   .vocab_size = model.tokenizer->size(),
@@ -76,17 +93,17 @@ Engine make_null(const config::PeerConfig& config, const builtin::LoadedModel& m
                                   .decode_per_token = config.null_engine.decode,
                                   .jitter_permille = config.null_engine.jitter_permille,
                                   .answer_tokens = config.null_engine.answer_tokens};
-    return {std::make_unique<engine::NullReplica>(null), "null", "null", config.model.kv_tokens};
+    return Engine{std::make_unique<engine::NullReplica>(null), "null", "null", config.model.kv_tokens};
 }
 
 }  // namespace
 
-replica::LocalReplicas::List make_replicas(const config::PeerConfig& config, const builtin::LoadedModel& model,
-                                           PeerId peer, const io::clock::SystemClock& clock, const KvDeps& kv) {
+Result<replica::LocalReplicas::List> make_replicas(const config::PeerConfig& config, const builtin::LoadedModel& model,
+                                                   PeerId peer, const io::clock::SystemClock& clock, const KvDeps& kv) {
     const std::uint32_t context_max = config.model.context_tokens == 0 ? UINT32_MAX : config.model.context_tokens;
     replica::LocalReplicas::List replicas;
     for (std::uint16_t slot = 0; slot < config.model.replicas; ++slot) {
-        Engine made = model.weights ? make_builtin(config, model, kv) : make_null(config, model);
+        EXA_TRY(Engine made, model.weights ? make_builtin(config, model, kv) : make_null(config, model));
         auto replica = std::make_shared<replica::LocalReplica>();
         wire::ReplicaRecord& record = replica->record;
         record.id = {peer, deployment_id(deployment), slot};

@@ -29,9 +29,9 @@ struct KvDeps {
 };
 
 // The replicas that `config` asks for, in state `warming`, each with its own KV memory and thread. `clock` and
-// `kv.crypto` outlive them.
-replica::LocalReplicas::List make_replicas(const config::PeerConfig& config, const builtin::LoadedModel& model,
-                                           PeerId peer, const io::clock::SystemClock& clock, const KvDeps& kv);
+// `kv.crypto` outlive them. errc::bad_model when the model gives no token for a prompt: it would warm for ever.
+Result<replica::LocalReplicas::List> make_replicas(const config::PeerConfig& config, const builtin::LoadedModel& model,
+                                                   PeerId peer, const io::clock::SystemClock& clock, const KvDeps& kv);
 
 struct WarmUpConfig {
     std::string url;     // URL of the advertised HTTP address

@@ -35,8 +35,10 @@ constexpr std::array table = {
     Route{"POST", "/exaserve/v1/config/reload", Access::admin, Resource::reload_config},
 };
 
+// A slash behind a path changes nothing: many clients join a base URL and a path with one too many.
 bool leads_to(const Route& route, std::string_view path) {
-    return route.path.back() == '/' ? path.starts_with(route.path) : path == route.path;
+    if (route.path.back() == '/') return path.starts_with(route.path);
+    return path.starts_with(route.path) && (path.size() == route.path.size() || path.substr(route.path.size()) == "/");
 }
 
 }  // namespace

@@ -52,6 +52,11 @@ void AnswerWriter::replay_finish(std::uint32_t choice, openai::Finish reason) {
         std::get<openai::AnswerStream>(writer_).replay_finish(choice, reason);
 }
 
+void AnswerWriter::echo_logprobs(std::uint32_t choice, std::span<const openai::EchoedToken> tokens) {
+    // Responses echo nothing.
+    if (auto* answer = std::get_if<openai::AnswerStream>(&writer_)) answer->echo_logprobs(choice, tokens);
+}
+
 std::string AnswerWriter::token(std::uint32_t choice, std::string_view bytes, bool is_stop_token,
                                 const openai::TokenLogprobs* logprobs) {
     const std::uint32_t offset = tokens(choice);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -32,6 +33,7 @@ class AnswerWriter {
 
     void replay(std::uint32_t choice, std::string_view bytes);
     void replay_finish(std::uint32_t choice, openai::Finish reason);
+    void echo_logprobs(std::uint32_t choice, std::span<const openai::EchoedToken> tokens);
     std::string token(std::uint32_t choice, std::string_view bytes, bool is_stop_token,
                       const openai::TokenLogprobs* logprobs);
     std::string finish(std::uint32_t choice, openai::Finish reason);

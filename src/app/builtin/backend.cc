@@ -55,6 +55,7 @@ AnswerWriter make_writer(const ParsedGeneration& parsed, const wire::Open& open,
     head.include_usage = options.include_usage;
     head.choices = static_cast<std::uint32_t>(parsed.prompts.size()) * options.n;
     head.logprobs = options.logprobs.has_value();
+    head.min_tokens = options.min_tokens;
     for (const std::string& text : parsed.echo) head.echo.insert(head.echo.end(), options.n, text);
     return AnswerWriter(std::move(head), options.stop);
 }
@@ -64,6 +65,9 @@ engine::Sampling make_sampling(const openai::Options& options, std::uint64_t see
     sampling.temperature = static_cast<float>(options.temperature);
     sampling.top_p = static_cast<float>(options.top_p);
     sampling.seed = seed;
+    sampling.top_k = options.top_k;
+    sampling.min_p = static_cast<float>(options.min_p);
+    sampling.repetition_penalty = static_cast<float>(options.repetition_penalty);
     sampling.presence_penalty = static_cast<float>(options.presence_penalty);
     sampling.frequency_penalty = static_cast<float>(options.frequency_penalty);
     for (const auto& [token, bias] : options.logit_bias) sampling.biases.push_back({token, static_cast<float>(bias)});
@@ -79,11 +83,19 @@ std::optional<openai::Finish> finish_of(const engine::GenerateRequest& request, 
     return std::nullopt;
 }
 
+std::vector<TokenId> stop_tokens_of(const openai::Options& options, const model::Tokenizer& tokenizer) {
+    std::vector<TokenId> tokens = options.stop_token_ids;
+    if (options.ignore_eos) return tokens;
+    const std::vector<TokenId> ends = tokenizer.end_tokens();
+    tokens.insert(tokens.end(), ends.begin(), ends.end());
+    return tokens;
+}
+
 // The sequences of an answer, of which `resumed` are there already; `text` gets these replayed.
 std::vector<SequenceGroup::Item> make_sequences(const ParsedGeneration& parsed, const wire::Open& open,
                                                 const ParseContext& with, AnswerWriter& text) {
     const openai::Options& options = parsed.options;
-    const std::vector<TokenId> stop_tokens = with.tokenizer.end_tokens();
+    const std::vector<TokenId> stop_tokens = stop_tokens_of(options, with.tokenizer);
     std::vector<SequenceGroup::Item> items(text.choices());
     for (std::uint32_t choice = 0; choice < items.size(); ++choice) {
         const Tokens& prompt = parsed.prompts[choice / options.n];
@@ -93,7 +105,9 @@ std::vector<SequenceGroup::Item> make_sequences(const ParsedGeneration& parsed, 
                                       with.context_tokens - static_cast<std::uint32_t>(prompt.size()));
         request.sampling = make_sampling(options, choice == 0 ? open.seed : hash64(open.seed, choice));
         request.stop_tokens = stop_tokens;
+        request.min_tokens = options.min_tokens;
         request.top_logprobs = options.logprobs;
+        request.prompt_logprobs = options.logprobs && !parsed.echo.empty();
         items[choice].first_of_prompt = choice - choice % options.n;
         // Logprobs of tokens that came from elsewhere are not known: an answer in one piece needs them.
         const bool resumes = choice < open.choices.size() && (options.stream || !options.logprobs);
@@ -102,7 +116,7 @@ std::vector<SequenceGroup::Item> make_sequences(const ParsedGeneration& parsed, 
             for (const TokenId token : resumed) {
                 std::string piece;
                 const bool ends = std::ranges::find(stop_tokens, token) != stop_tokens.end();
-                if (!ends) with.tokenizer.append_piece(token, piece, false);
+                if (!ends) with.tokenizer.append_piece(token, piece, options.shows_special);
                 text.replay(choice, piece);
             }
             request.prompt.insert(request.prompt.end(), resumed.begin(), resumed.end());
@@ -125,6 +139,7 @@ BuiltinBackend::BuiltinBackend(const wire::ReplicaRecord& record, const LoadedMo
       numerics_(record.numerics),
       tokenizer_(model.tokenizer),
       chat_template_(model.chat_template),
+      no_chat_template_(model.no_chat_template),
       scopes_(std::move(scopes)),
       host_(std::make_shared<ReplicaHost>(std::move(replica), record, host, std::move(clock))) {}
 
@@ -164,7 +179,9 @@ std::shared_ptr<replica::ReplyReader> BuiltinBackend::open_answer(const wire::Op
     auto made = parse_generation(open, with);
     if (!made) return error_reply(made.error(), context);
     const ParsedGeneration& parsed = made.value();
-    BuiltinAnswer answer{make_writer(parsed, open, numerics_), 0, static_cast<std::uint32_t>(parsed.prompts.size()), 0};
+    BuiltinAnswer answer{.text = make_writer(parsed, open, numerics_),
+                         .prompts = static_cast<std::uint32_t>(parsed.prompts.size()),
+                         .shows_special = parsed.options.shows_special};
     for (const Tokens& prompt : parsed.prompts) answer.prompt_tokens += static_cast<std::uint32_t>(prompt.size());
     std::vector<SequenceGroup::Item> items = make_sequences(parsed, open, with, answer.text);
     const auto scope = scopes_ ? std::optional(scopes_->of(open.tenant)) : std::nullopt;
@@ -173,6 +190,7 @@ std::shared_ptr<replica::ReplyReader> BuiltinBackend::open_answer(const wire::Op
             item.request->kv_scope = scope;
             item.request->kv_session = open.session_position;
         }
+    if (parsed.options.logprobs && !parsed.echo.empty()) answer.echoed = std::move(made.value().prompts);
     answer.replayed = answer.text.completion_tokens();
     if (answer.text.all_finished()) {
         // A stream's last tokens carried its end: the client has got everything.
@@ -187,7 +205,7 @@ std::shared_ptr<replica::ReplyReader> BuiltinBackend::open_answer(const wire::Op
 
 std::shared_ptr<replica::ReplyReader> BuiltinBackend::open_embeddings(const wire::Open& open,
                                                                       const replica::ReplyContext& context) {
-    if (!host_->abilities().embeddings)
+    if (host_->abilities().embedding_width == 0)
         return error_reply(openai::unsupported_parameter("input", "the engine behind this model makes no embeddings"),
                            context);
     auto made = parse_embedding(open, parse_context());

@@ -34,13 +34,16 @@ class BuiltinBackend final : public replica::Backend {
     std::shared_ptr<replica::ReplyReader> open_answer(const wire::Open& open, const replica::ReplyContext& context);
     std::shared_ptr<replica::ReplyReader> open_embeddings(const wire::Open& open, const replica::ReplyContext& context);
     std::shared_ptr<replica::ReplyReader> refused(const Error& why, const replica::ReplyContext& context) const;
-    ParseContext parse_context() const { return {*tokenizer_, chat_template_, context_tokens_, host_->abilities()}; }
+    ParseContext parse_context() const {
+        return {*tokenizer_, chat_template_, no_chat_template_, context_tokens_, host_->abilities()};
+    }
 
     const std::uint32_t context_tokens_;
     const std::string numerics_;
     const std::shared_ptr<const model::Tokenizer> tokenizer_;
-    const std::optional<model::ChatTemplate> chat_template_;  // nothing: the model is no chat model
-    const std::shared_ptr<const kv::KvScopes> scopes_;        // null: all share
+    const std::optional<model::ChatTemplate> chat_template_;
+    const std::string no_chat_template_;
+    const std::shared_ptr<const kv::KvScopes> scopes_;  // null: all share
     const std::shared_ptr<ReplicaHost> host_;
 };
 

@@ -17,6 +17,34 @@ Error bad_model(const std::string& path, const Error& cause) {
     return error(shared::errc::bad_model, path + ": " + cause.message());
 }
 
+void note_repairs(const model::Tokenizer& tokenizer, LoadedModel& loaded) {
+    const auto& repaired = tokenizer.repaired();
+    if (repaired.empty()) return;
+    loaded.warnings.push_back(std::to_string(repaired.size()) +
+                              " tokens are typed as text and taken for control tokens, such as " +
+                              std::string(tokenizer.spelling(repaired.front())));
+}
+
+// A template that cannot be trusted is no reason not to answer completions.
+void take_chat_template(const model::Gguf& gguf, LoadedModel& loaded) {
+    auto made = model::ChatTemplate::make(gguf);
+    if (made) {
+        loaded.chat_template = std::move(made).value();
+        for (const std::string& markup : loaded.chat_template->unknown_markup())
+            loaded.warnings.push_back("the chat template has " + markup +
+                                      ", which is not written: prompts may differ from those it was trained with");
+        for (const std::string& markup : loaded.chat_template->plain_markup(*loaded.tokenizer))
+            loaded.warnings.push_back("the chat template has " + markup +
+                                      ", which is no control token of the vocabulary: answers may not end");
+        return;
+    }
+    const bool is_absent = made.error().code == model::errc::metadata_missing;
+    loaded.no_chat_template = is_absent ? "this model has no chat template; use /v1/completions"
+                                        : "this model's chat template is not supported (" + made.error().detail +
+                                              "); use /v1/completions, or attach an engine that runs templates";
+    if (!is_absent) loaded.warnings.push_back("chats are refused, completions are not: " + made.error().message());
+}
+
 }  // namespace
 
 Result<LoadedModel> load_model(const std::string& path) {
@@ -33,11 +61,8 @@ Result<LoadedModel> load_model(const std::string& path) {
     LoadedModel loaded;
     loaded.tokenizer = std::move(tokenizer).value();
     loaded.weights = std::move(weights).value();
-    auto chat_template = model::ChatTemplate::make(gguf.value());
-    if (chat_template)
-        loaded.chat_template = std::move(chat_template).value();
-    else if (chat_template.error().code != model::errc::metadata_missing)
-        return bad_model(path, chat_template.error());
+    note_repairs(*loaded.tokenizer, loaded);
+    take_chat_template(gguf.value(), loaded);
     return loaded;
 }
 

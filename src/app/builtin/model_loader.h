@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "model/chat_template.h"
@@ -15,7 +16,9 @@ namespace exa::app::builtin {
 struct LoadedModel {
     std::shared_ptr<const model::Weights> weights;  // null for the null engine
     std::shared_ptr<const model::Tokenizer> tokenizer;
-    std::optional<model::ChatTemplate> chat_template;  // nothing: the model is no chat model
+    std::optional<model::ChatTemplate> chat_template;  // nothing: the model answers completions only
+    std::string no_chat_template;                      // why there is none, for a client
+    std::vector<std::string> warnings;                 // what in the file was doubtful
 };
 
 // app::errc::bad_model; the detail names the path, and the offset, key or tensor that is wrong.

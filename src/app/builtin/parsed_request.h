@@ -23,11 +23,14 @@ namespace exa::app::builtin {
 // Of one request, where no context bounds it: tokenising takes the data plane's thread.
 inline constexpr std::size_t text_bytes_max = 1024 * 1024;
 inline constexpr std::size_t detokenize_tokens_max = 256 * 1024;
+// A prompt that is to be cut has at most so many contexts of tokens.
+inline constexpr std::size_t cut_contexts_max = 4;
 
 // What requests are read with.
 struct ParseContext {
     const model::Tokenizer& tokenizer;
     const std::optional<model::ChatTemplate>& chat_template;
+    const std::string& no_chat_template;  // why there is none
     std::uint32_t context_tokens;
     engine::Abilities abilities;
 };

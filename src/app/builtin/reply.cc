@@ -144,7 +144,8 @@ void BuiltinReply::add(std::uint32_t index, const TokenEvent& event, wire::Data&
     if (event.has_token) {
         const bool is_stop_token = event.finish == FinishReason::stop;
         std::string piece;
-        if (!is_stop_token) tokenizer_->append_piece(event.token, piece, false);
+        if (!is_stop_token) tokenizer_->append_piece(event.token, piece, answer_.shows_special);
+        if (event.prompt_logprobs) add_echo(index, *event.prompt_logprobs);
         std::optional<openai::TokenLogprobs> logprobs;
         if (event.logprobs && !is_stop_token) logprobs = to_openai(*event.logprobs, *tokenizer_);
         if (out.tokens.empty()) out.offset = event.offset;
@@ -160,6 +161,20 @@ void BuiltinReply::add(std::uint32_t index, const TokenEvent& event, wire::Data&
     } else if (event.finish) {
         failure_ = event.finish;
     }
+}
+
+// `logprobs` are of the prompt's tokens from the second on.
+void BuiltinReply::add_echo(std::uint32_t index, const std::vector<engine::TokenLogprobs>& logprobs) {
+    const auto& prompt = answer_.echoed[index / (answer_.text.choices() / answer_.prompts)];
+    std::vector<openai::EchoedToken> tokens(prompt.size());
+    for (std::size_t i = 0; i < prompt.size(); ++i) {
+        openai::EchoedToken& token = tokens[i];
+        tokenizer_->append_piece(prompt[i], token.bytes, false);
+        token.is_text = !token.bytes.empty();
+        if (!token.is_text) tokenizer_->append_piece(prompt[i], token.bytes, true);
+        if (i > 0) token.logprobs = to_openai(logprobs[i - 1], *tokenizer_);
+    }
+    answer_.text.echo_logprobs(index, tokens);
 }
 
 void BuiltinReply::finish() {

@@ -20,10 +20,12 @@ namespace exa::app::builtin {
 
 // What is made of the tokens.
 struct BuiltinAnswer {
-    AnswerWriter text;                // with the tokens of a resumed answer replayed
-    std::uint32_t prompt_tokens = 0;  // of all prompts
-    std::uint32_t prompts = 1;        // as many choices each, those of the first prompt first
-    std::uint32_t replayed = 0;       // tokens of all choices
+    AnswerWriter text;                                   // with the tokens of a resumed answer replayed
+    std::uint32_t prompt_tokens = 0;                     // of all prompts
+    std::uint32_t prompts = 1;                           // as many choices each, those of the first prompt first
+    std::uint32_t replayed = 0;                          // tokens of all choices
+    bool shows_special = false;                          // control tokens, by their names
+    std::vector<std::vector<engine::TokenId>> echoed{};  // the prompts, if choices begin with them and their logprobs
 };
 
 class BuiltinReply final : public replica::ReplyReader, public std::enable_shared_from_this<BuiltinReply> {
@@ -56,6 +58,7 @@ class BuiltinReply final : public replica::ReplyReader, public std::enable_share
     void render();
     std::optional<std::uint32_t> next_choice();
     void add(std::uint32_t index, const engine::TokenEvent& event, wire::Data& out);
+    void add_echo(std::uint32_t index, const std::vector<engine::TokenLogprobs>& logprobs);
     void finish();
     openai::PromptUsage usage() const;
     void account();

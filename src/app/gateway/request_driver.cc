@@ -183,7 +183,11 @@ void RequestDriver::send_head(exa::gateway::SendHead head) {
     fields.add("x-exaserve-replica", to_string(head.replica));
     if (!head.session_token.empty()) fields.add("x-session-id", head.session_token);
     for (const wire::HeaderField& field : head.headers) fields.add(field.name, field.value);
-    if (head.is_event_stream) fields.add("cache-control", "no-cache");
+    if (head.is_event_stream) {
+        fields.add("cache-control", "no-cache");
+        // nginx holds a stream back until a buffer is full, unless told.
+        if (!fields.find("x-accel-buffering")) fields.add("x-accel-buffering", "no");
+    }
     exchange_->push_head(head.status, std::move(fields), head.content_length);
 }
 

@@ -42,6 +42,15 @@ BOOST_AUTO_TEST_CASE(a_path_that_is_the_start_of_one_hands_on_the_rest) {
     BOOST_TEST(find_route("GET", "/v1/models").route->resource == Resource::models);
 }
 
+BOOST_AUTO_TEST_CASE(a_slash_behind_a_path_changes_nothing) {
+    BOOST_TEST(find_route("POST", "/v1/chat/completions/").route->kind == wire::RequestKind::chat);
+    BOOST_TEST(find_route("POST", "/tokenize/").route->kind == wire::RequestKind::tokenize);
+    BOOST_TEST(find_route("GET", "/v1/models/").route->resource == Resource::models);
+    BOOST_TEST(find_route("GET", "/health/").route->resource == Resource::ready);
+    BOOST_TEST(find_route("POST", "/v1/completions//").route == nullptr);
+    BOOST_TEST(find_route("PUT", "/v1/completions/").allow == "POST");
+}
+
 BOOST_AUTO_TEST_CASE(another_method_names_those_of_the_path_and_an_unknown_path_names_none) {
     const RouteMatch other = find_route("PUT", "/exaserve/v1/keys");
     BOOST_TEST(other.route == nullptr);

@@ -319,9 +319,13 @@ BOOST_AUTO_TEST_CASE(the_first_choice_is_what_one_alone_would_be) {
 }
 
 BOOST_AUTO_TEST_CASE(choices_go_on_wherever_their_stream_was_cut) {
-    for (const char* more : {R"(,"stream":true)", R"(,"stream":true,"logprobs":2,"echo":false)",
-                             R"(,"stream":true,"echo":true,"presence_penalty":1,"stop":["a","Q"])",
-                             R"(,"stream":true,"frequency_penalty":1.5,"temperature":0,"logit_bias":{"70":5})"}) {
+    for (const char* more :
+         {R"(,"stream":true)", R"(,"stream":true,"logprobs":2,"echo":false)",
+          R"(,"stream":true,"echo":true,"presence_penalty":1,"stop":["a","Q"])",
+          R"(,"stream":true,"frequency_penalty":1.5,"temperature":0,"logit_bias":{"70":5})",
+          R"(,"stream":true,"echo":true,"logprobs":1)",
+          R"(,"stream":true,"top_k":9,"min_p":0.3,"repetition_penalty":1.4,"min_tokens":9,"stop":["a"],
+                                "stop_token_ids":[70,71],"ignore_eos":true,"skip_special_tokens":false)"}) {
         Bench bench(chain_engine());
         const auto reply = bench.open(several(more));
         bench.next(*reply);
@@ -482,6 +486,117 @@ BOOST_AUTO_TEST_CASE(text_becomes_tokens_and_text_again_without_the_engine) {
     const char* messages = R"({"messages":[{"role":"user","content":"Hi"}],"add_generation_prompt":)";
     BOOST_TEST(body_of(bench, open_of(kind, std::string(messages) + "true}")).size() >
                body_of(bench, open_of(kind, std::string(messages) + "false}")).size());
+}
+
+BOOST_AUTO_TEST_CASE(an_assistants_last_message_is_continued) {
+    Bench bench;
+    const auto tokens = [&](const std::string& body) {
+        const auto value = boost::json::parse(body_of(bench, open_of(wire::RequestKind::tokenize, body)));
+        return boost::json::serialize(value.at("tokens"));
+    };
+    const std::string by_hand = tokens(
+        R"({"prompt":"<|im_start|>user\nColours?<|im_end|>\n<|im_start|>assistant\n1. Red\n2.","add_special_tokens":false})");
+    const std::string question = R"({"messages":[{"role":"user","content":"Colours?"},{"role":"assistant","content":)";
+    BOOST_TEST(tokens(question + R"("1. Red\n2."}]})") == by_hand);
+    BOOST_TEST(tokens(question + R"([{"type":"text","text":"1. Red"},{"type":"text","text":"2."}]}]})") == by_hand);
+    BOOST_TEST(tokens(question + R"("1. Red\n2.","prefix":true}]})") == by_hand);
+    BOOST_TEST(tokens(question + R"("1. Red\n2."}],"continue_final_message":true,"add_generation_prompt":false})") ==
+               by_hand);
+    BOOST_TEST(tokens(question + R"("1. Red\n2."}],"add_generation_prompt":true})") != by_hand);
+}
+
+BOOST_AUTO_TEST_CASE(a_developer_is_the_system_in_chats_and_responses) {
+    Bench bench;
+    const auto prompt_tokens = [&](wire::RequestKind kind, const char* key, const char* role) {
+        const std::string body = std::string(R"({"model":"null",")") + key + R"(":[{"role":")" + role +
+                                 R"(","content":"Reply in capitals."},{"role":"user","content":"Hi"}]})";
+        const auto value = boost::json::parse(body_of(bench, open_of(kind, body)));
+        const auto& usage = value.at("usage").as_object();
+        return (usage.contains("input_tokens") ? usage.at("input_tokens") : usage.at("prompt_tokens")).as_int64();
+    };
+    using wire::RequestKind;
+    BOOST_TEST(prompt_tokens(RequestKind::chat, "messages", "developer") ==
+               prompt_tokens(RequestKind::chat, "messages", "system"));
+    BOOST_TEST(prompt_tokens(RequestKind::response, "input", "developer") ==
+               prompt_tokens(RequestKind::response, "input", "system"));
+}
+
+BOOST_AUTO_TEST_CASE(an_echo_with_logprobs_has_those_of_the_prompt) {
+    Bench bench(chain_engine());
+    const char* body = R"({"model":"null","prompt":"Hello there","max_tokens":3,"echo":true,"logprobs":2,"n":2})";
+    const auto value = boost::json::parse(body_of(bench, open_of(wire::RequestKind::completion, body)));
+    const auto prompt = value.at("usage").at("prompt_tokens").as_int64();
+    for (const auto& choice : value.at("choices").as_array()) {
+        const auto& logprobs = choice.at("logprobs");
+        for (const char* list : {"tokens", "token_logprobs", "top_logprobs", "text_offset"})
+            BOOST_TEST(logprobs.at(list).as_array().size() == static_cast<std::size_t>(prompt + 3), list);
+        BOOST_TEST(logprobs.at("token_logprobs").at(0).is_null());
+        BOOST_TEST(logprobs.at("token_logprobs").at(1).is_double());
+        std::string text;
+        for (const auto& token : logprobs.at("tokens").as_array()) text += token.as_string().c_str();
+        BOOST_TEST(std::string(choice.at("text").as_string().c_str()).starts_with("Hello there"));
+        BOOST_TEST(text.starts_with("Hello there"), text);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_prompt_is_cut_to_its_last_tokens) {
+    Bench bench(chain_engine());
+    const auto prompt_tokens = [&](const std::string& prompt, const char* tokens) {
+        const std::string body = R"({"model":"null","max_tokens":1,"echo":true,"prompt":")" + prompt +
+                                 R"(","truncate_prompt_tokens":)" + tokens + "}";
+        return boost::json::parse(body_of(bench, open_of(wire::RequestKind::completion, body)));
+    };
+    const auto cut = prompt_tokens("one two three x", "2");
+    BOOST_TEST(cut.at("usage").at("prompt_tokens").as_int64() == 2);
+    BOOST_TEST(std::string(cut.at("choices").at(0).at("text").as_string().c_str()).starts_with(" x"));
+    BOOST_TEST(prompt_tokens("x", "2").at("usage").at("prompt_tokens").as_int64() == 1);
+    std::string longer;
+    for (int i = 0; i < 5000; ++i) longer += "x ";
+    BOOST_TEST(prompt_tokens(longer, "-1").at("usage").at("prompt_tokens").as_int64() == 4095);
+}
+
+BOOST_AUTO_TEST_CASE(vectors_may_be_asked_for_in_their_own_width_only) {
+    Bench bench(chain_engine());
+    const auto status = [&](int width) {
+        const auto reply =
+            bench.open(open_of(wire::RequestKind::embedding,
+                               R"({"model":"null","input":"a","dimensions":)" + std::to_string(width) + "}"));
+        const int status = std::get<wire::Head>(bench.next(*reply)).status;
+        bench.rest(*reply);
+        return status;
+    };
+    BOOST_TEST(status(8) == 200);
+    BOOST_TEST(status(7) == 400);
+}
+
+BOOST_AUTO_TEST_CASE(a_count_of_tokens_in_a_400_is_true) {
+    Bench bench;
+    const auto message = [&](const std::string& prompt) {
+        const auto reply =
+            bench.open(open_of(wire::RequestKind::completion, R"({"model":"null","prompt":)" + prompt + "}"));
+        BOOST_TEST(std::get<wire::Head>(bench.next(*reply)).status == 400);
+        return std::get<wire::Data>(bench.next(*reply)).bytes;
+    };
+    std::string words;
+    std::string ids = "[65";
+    for (int i = 0; i < 6000; ++i) words += "x ";
+    for (int i = 0; i < 5999; ++i) ids += ",65";
+    BOOST_TEST(message("\"" + words + "\"").find("the prompt has at least 4096 ") != std::string::npos);
+    BOOST_TEST(message(ids + "]").find("the prompt has 6000 ") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(control_tokens_are_shown_when_they_are_asked_for) {
+    Bench bench(chain_engine());
+    const auto end = app::builtin::null_model().tokenizer->find_special("<|im_end|>").value();
+    const auto text = [&](const char* more) {
+        const std::string body = R"({"model":"null","prompt":"a","max_tokens":3,"temperature":0,"logit_bias":{")" +
+                                 std::to_string(end) + R"(":100},"ignore_eos":true)" + more + "}";
+        const auto value = boost::json::parse(body_of(bench, open_of(wire::RequestKind::completion, body)));
+        BOOST_TEST(value.at("usage").at("completion_tokens").as_int64() == 3);
+        return std::string(value.at("choices").at(0).at("text").as_string().c_str());
+    };
+    BOOST_TEST(text("") == "");
+    BOOST_TEST(text(R"(,"skip_special_tokens":false)") == "<|im_end|><|im_end|><|im_end|>");
 }
 
 BOOST_AUTO_TEST_CASE(what_is_too_much_or_unknown_is_a_400_that_names_it) {
