@@ -167,6 +167,31 @@ def test_a_corrupt_model_is_exit_code_2_and_says_where(tmp_path, tiny_model, pla
     assert "broken.gguf" in done.stderr and named in done.stderr, done.stderr
 
 
+def test_weights_that_are_no_numbers_are_exit_code_2(tmp_path, tiny_model):
+    whole = tiny_model.read_bytes()
+    broken = tmp_path / "broken.gguf"
+    broken.write_bytes(whole[:-4] + b"\x00\x00\xc0\x7f")
+    done = start_and_fail(tmp_path, f"--model-path={broken}")
+    assert done.returncode == 2, done.stderr
+    assert "no finite numbers" in done.stderr, done.stderr
+
+
+def test_a_template_that_cannot_be_trusted_refuses_chats_alone(tmp_path, tiny_model):
+    whole = tiny_model.read_bytes()
+    loop = b"{% for message in messages %}"
+    assert whole.count(loop) == 1
+    doubtful = tmp_path / "doubtful.gguf"
+    doubtful.write_bytes(whole.replace(loop, b"{# <|im_sep|> #}".ljust(len(loop))))
+    with Cluster(tmp_path / "cluster", doubtful, peers=1, replicas=1) as cluster:
+        peer = cluster.peers[0]
+        chat = {"model": cluster.model, "messages": [{"role": "user", "content": "hi"}], "max_tokens": 1}
+        status, _, reply = post_json(peer.url + "/v1/chat/completions", chat)
+        assert status == 400 and "<|im_sep|>" in error_of(reply)["message"]
+        status, _, _ = post_json(peer.url + "/v1/completions", {"model": cluster.model, "prompt": "hi", "max_tokens": 1})
+        assert status == 200
+        assert "chats are refused, completions are not" in peer.log
+
+
 def test_a_model_that_is_not_there_is_exit_code_2(tmp_path):
     done = start_and_fail(tmp_path, f"--model-path={tmp_path / 'none.gguf'}")
     assert done.returncode == 2

