@@ -176,6 +176,16 @@ def test_weights_that_are_no_numbers_are_exit_code_2(tmp_path, tiny_model):
     assert "no finite numbers" in done.stderr, done.stderr
 
 
+def test_a_model_that_computes_no_numbers_is_exit_code_2(tmp_path, tiny_model):
+    whole = tiny_model.read_bytes()
+    broken = tmp_path / "broken.gguf"
+    # Finite each, but not what they add up to.
+    broken.write_bytes(whole[:-4 * 4096] + b"\xff\xff\x7f\x7f" * 4096)
+    done = start_and_fail(tmp_path, f"--model-path={broken}")
+    assert done.returncode == 2, done.stderr
+    assert "gives no token" in done.stderr, done.stderr
+
+
 def test_a_template_that_cannot_be_trusted_refuses_chats_alone(tmp_path, tiny_model):
     whole = tiny_model.read_bytes()
     loop = b"{% for message in messages %}"
