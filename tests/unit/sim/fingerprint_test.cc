@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(less_of_anything_goes_back) {
     BOOST_TEST(back([](Belief& belief) { belief.generation = Generation{2}; }));
     BOOST_TEST(back([](Belief& belief) { belief.incarnation = Incarnation{1}; }));
     BOOST_TEST(back([](Belief& belief) { belief.liveness = Liveness::alive; }));
-    BOOST_TEST(back([](Belief& belief) { belief.edition = 6; }));
+    BOOST_TEST(back([](Belief& belief) { belief.version = 6; }));
     BOOST_TEST(back([](Belief& belief) { belief.life = 2; }));
     BOOST_TEST(goes_back({held}, {}) == PeerId{5});
 }
@@ -35,8 +35,8 @@ BOOST_AUTO_TEST_CASE(less_of_anything_goes_back) {
 BOOST_AUTO_TEST_CASE(more_of_anything_does_not) {
     BOOST_TEST(!back([](Belief&) {}));
     BOOST_TEST(!back([](Belief& belief) { belief.liveness = Liveness::dead; }));
-    BOOST_TEST(!back([](Belief& belief) { belief.edition = 8; }));
-    // A refutation ends a suspicion, and a new life begins with its first edition.
+    BOOST_TEST(!back([](Belief& belief) { belief.version = 8; }));
+    // A refutation ends a suspicion, and a new life begins with its first version.
     BOOST_TEST(!back([](Belief& belief) {
         belief.incarnation = Incarnation{3};
         belief.liveness = Liveness::alive;
