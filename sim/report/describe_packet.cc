@@ -23,7 +23,7 @@ std::string items(const Message& message) {
                             fact.generation.value, fact.incarnation.value, standings[static_cast<int>(fact.state)],
                             fact.accuser.value != 0 ? " says " + to_string(fact.accuser) : "");
     for (const wire::RecordDelta& record : message.records)
-        text += fmt::format("    record  {} generation {} editions {}..{}{}, {} replicas\n", to_string(record.peer),
+        text += fmt::format("    record  {} generation {} versions {}..{}{}, {} replicas\n", to_string(record.peer),
                             record.generation.value, record.base, record.version,
                             record.profile ? " of " + record.profile->name : "", record.replicas.size());
     for (const wire::LoadGroup& load : message.loads)
