@@ -23,7 +23,7 @@ Result<std::unique_ptr<AccessControl>> AccessControl::create(const config::PeerC
                 access::Certificates::load(config.http.certificate_file, config.http.key_file, base.clock.wall(), log));
     }
     if (!config.http.access_log.empty()) {
-        EXA_TRY(access->access_log_, gateway::AccessLog::open(config.http.access_log));
+        EXA_TRY(access->access_log_, gateway::open_access_log(config.http.access_log));
     }
     return access;
 }
@@ -34,11 +34,12 @@ void AccessControl::maintain(bool hangup, const OnTls& on_tls) {
 }
 
 void AccessControl::maintain_access_log(bool hangup) {
-    if (const auto now = access_log_->dropped(); now > std::exchange(lines_dropped_, now))
-        log_.warn("peer", "lines of the access log were dropped", {{"lines_in_all", std::to_string(now)}});
-    if (!hangup) return;
-    if (auto reopened = access_log_->reopen(); !reopened)
-        log_.error("peer", "the access log goes on to the old file", {{"reason", reopened.error().detail}});
+    if (const auto now = access_log_->dropped(); now > lines_dropped_)
+        log_.warn("peer", "access log: " + io::log::dropped_text(now - std::exchange(lines_dropped_, now)),
+                  {{"lines_in_all", std::to_string(now)}});
+    if (auto failure = access_log_->take_failure())
+        log_.error("peer", "the access log goes on to the old file", {{"reason", failure->detail}});
+    if (hangup) access_log_->reopen();
 }
 
 }  // namespace exa::app

@@ -37,7 +37,7 @@ class AccessControl {
     }
     const gateway::Cors& cors() const { return cors_; }
     const access::Certificates* certificates() const { return certificates_.get(); }  // null: plain HTTP
-    gateway::AccessLog* access_log() { return access_log_.get(); }                    // null: none
+    io::log::LineWriter* access_log() { return access_log_.get(); }                   // null: none
 
     // Now and then, and with `hangup` when old files have been moved away. Not from two threads at a time.
     void maintain(bool hangup, const OnTls& on_tls);
@@ -53,7 +53,7 @@ class AccessControl {
     std::optional<access::ApiKeyReloader> reloader_;
     gateway::Cors cors_;
     std::unique_ptr<access::Certificates> certificates_;
-    std::unique_ptr<gateway::AccessLog> access_log_;
+    std::unique_ptr<io::log::LineWriter> access_log_;
     std::uint64_t lines_dropped_ = 0;  // as it was said last
 };
 

@@ -43,7 +43,7 @@ struct DataPlaneShared {
     bool reuse_port = false;                          // more than one thread
     io::link::LinkEncryption encryption;              // as it is at the start
     std::shared_ptr<const io::tls::TlsSettings> tls;  // of the gateway, as it is at the start; null: plain HTTP
-    gateway::AccessLog* access_log = nullptr;         // null: none
+    io::log::LineWriter* access_log = nullptr;        // null: none
     kv::KvReplicatorThread* kv = nullptr;             // null: this peer keeps no KV cache for others
     // Into the control strand; thread-safe.
     std::function<void(PeerId from, Bytes message)> on_sync;

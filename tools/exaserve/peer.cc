@@ -1,7 +1,6 @@
 #include "exaserve/peer.h"
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <string>
 
 #include "app/config/options.h"
@@ -12,6 +11,7 @@
 #include "exaserve/exit_code.h"
 #include "exaserve/plan.h"
 #include "exaserve/version.h"
+#include "io/log/line_writer.h"
 
 namespace exa::cli {
 
@@ -62,7 +62,9 @@ void describe(CLI::App& command, PeerOptions& options) {
 int run_peer_command(const PeerOptions& options) {
     const auto done = run_one_peer(options);
     if (done) return exit_ok;
-    std::fprintf(stderr, "exaserve peer: %s\n", done.error().message().c_str());
+    // A reader of standard error that stands still does not keep the process.
+    if (const auto terminal = io::log::LineWriter::open({}, {}))
+        terminal.value()->write("exaserve peer: " + done.error().message());
     return exit_code_of(done.error().code);
 }
 

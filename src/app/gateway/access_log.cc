@@ -1,30 +1,29 @@
 #include "app/gateway/access_log.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <boost/json/string.hpp>
-#include <cerrno>
-#include <cstring>
 #include <ctime>
 #include <utility>
 
 #include "app/shared/errc.h"
 #include "base/endpoint.h"
+#include "io/log/redact.h"
 
 namespace exa::app::gateway {
 
 namespace {
 
-constexpr std::size_t waiting_bytes_max = 4 * 1024 * 1024;
 constexpr std::size_t text_bytes_max = 512;
+constexpr std::size_t looked_at_bytes_max = 2 * text_bytes_max;
 
-// Printable ASCII as JSON; what a client may have put in its path stays one line of UTF-8.
+// Printable ASCII without secrets as JSON; what a client may have put in its path stays one line of UTF-8.
 std::string quoted(std::string_view text) {
-    boost::json::string plain(text.substr(0, text_bytes_max));
+    // A secret that the cut would shorten is seen whole.
+    boost::json::string plain(io::log::redacted(text.substr(0, looked_at_bytes_max)));
+    if (plain.size() > text_bytes_max) plain.resize(text_bytes_max);
     std::ranges::replace_if(plain, [](char c) { return c < ' ' || c > '~'; }, '?');
     return boost::json::serialize(plain);
 }
@@ -43,27 +42,6 @@ std::string time_text(WallTime wall) {
     gmtime_r(&second, &parts);
     return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", parts.tm_year + 1900, parts.tm_mon + 1,
                        parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, wall.unix_us / 1000 % 1000);
-}
-
-int open_target(const std::string& target) {
-    if (target == "stderr") return ::dup(STDERR_FILENO);
-    // Whom clients are and what they ask for is nobody else's business.
-    return ::open(target.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
-}
-
-Error cannot_open(const std::string& target) {
-    return error(shared::errc::usage, fmt::format("http.access_log: {}: {}", target, std::strerror(errno)));
-}
-
-// False when a part of it is lost.
-bool write_all(int descriptor, std::string_view bytes) {
-    while (!bytes.empty()) {
-        const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return false;
-        bytes.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return true;
 }
 
 }  // namespace
@@ -85,65 +63,10 @@ std::string access_line(const io::http::HttpOutcome& outcome, WallTime wall) {
     return line + "}";
 }
 
-Result<std::unique_ptr<AccessLog>> AccessLog::open(const std::string& target) {
-    const int descriptor = open_target(target);
-    if (descriptor < 0) return cannot_open(target);
-    return std::unique_ptr<AccessLog>(new AccessLog(target, descriptor));
-}
-
-AccessLog::AccessLog(std::string target, int descriptor)
-    : target_(std::move(target)),
-      descriptor_(descriptor),
-      writer_([this](const std::stop_token& stopping) { run(stopping); }) {}
-
-AccessLog::~AccessLog() {
-    writer_.request_stop();
-    writer_.join();
-    ::close(descriptor_);
-    if (next_descriptor_ >= 0) ::close(next_descriptor_);
-}
-
-void AccessLog::write(std::string line) {
-    line += '\n';
-    const std::lock_guard lock(mutex_);
-    if (waiting_.size() + line.size() > waiting_bytes_max) {
-        ++dropped_;
-        return;
-    }
-    const bool was_empty = waiting_.empty();
-    waiting_ += line;
-    if (was_empty) wake_.notify_one();
-}
-
-Result<void> AccessLog::reopen() {
-    const int descriptor = open_target(target_);
-    if (descriptor < 0) return cannot_open(target_);
-    const std::lock_guard lock(mutex_);
-    if (next_descriptor_ >= 0) ::close(next_descriptor_);
-    next_descriptor_ = descriptor;
-    return success();
-}
-
-std::uint64_t AccessLog::dropped() const {
-    const std::lock_guard lock(mutex_);
-    return dropped_;
-}
-
-void AccessLog::run(const std::stop_token& stopping) {
-    std::string lines;
-    std::unique_lock lock(mutex_);
-    while (wake_.wait(lock, stopping, [&] { return !waiting_.empty(); }) || !waiting_.empty()) {
-        lines.swap(waiting_);
-        if (next_descriptor_ >= 0) {
-            ::close(descriptor_);
-            descriptor_ = std::exchange(next_descriptor_, -1);
-        }
-        lock.unlock();
-        const bool written = write_all(descriptor_, lines);
-        lock.lock();
-        if (!written) dropped_ += static_cast<std::uint64_t>(std::ranges::count(lines, '\n'));
-        lines.clear();
-    }
+Result<std::unique_ptr<io::log::LineWriter>> open_access_log(const std::string& target) {
+    auto writer = io::log::LineWriter::open(target == "stderr" ? std::string() : target, {});
+    if (!writer) return error(shared::errc::usage, "http.access_log: " + writer.error().detail);
+    return writer;
 }
 
 }  // namespace exa::app::gateway

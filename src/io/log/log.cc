@@ -1,35 +1,18 @@
 #include "io/log/log.h"
 
-#include <spdlog/logger.h>
-#include <spdlog/sinks/basic_file_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
-
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <ctime>
-#include <exception>
 #include <optional>
+#include <utility>
 
-#include "io/errc.h"
+#include "io/log/line_writer.h"
 #include "io/log/redact.h"
 
 namespace exa::io::log {
 
 namespace {
-
-spdlog::level::level_enum to_spdlog(LogLevel level) {
-    switch (level) {
-        case LogLevel::debug:
-            return spdlog::level::debug;
-        case LogLevel::info:
-            return spdlog::level::info;
-        case LogLevel::warn:
-            return spdlog::level::warn;
-        case LogLevel::error:
-            return spdlog::level::err;
-    }
-    return spdlog::level::info;
-}
 
 // JSON's escapes (RFC 8259 section 7); the text form borrows them, so that a line stays a line.
 void append_escaped(std::string& out, std::string_view text) {
@@ -86,29 +69,24 @@ std::string time_text() {
     return std::string(date.data(), size) + "." + digits + "Z";
 }
 
-class SpdLog final : public LeveledLog {
+class LineLog final : public LeveledLog {
   public:
-    SpdLog(const LogConfig& config, spdlog::sink_ptr sink)
-        : format_(config.format), peer_(config.peer), logger_("exaserve", std::move(sink)) {
-        logger_.set_pattern("%v");
-        logger_.set_level(to_spdlog(config.level));
-        logger_.flush_on(spdlog::level::debug);
-        logger_.set_error_handler([](const std::string&) {});
-    }
+    LineLog(const LogConfig& config, std::unique_ptr<LineWriter> writer)
+        : format_(config.format), peer_(config.peer), level_(config.level), writer_(std::move(writer)) {}
 
     void write(LogLevel level, std::string_view module, std::string_view message,
                std::initializer_list<LogField> fields) override {
-        if (!logger_.should_log(to_spdlog(level))) return;
-        const std::string line = format_log_line(format_, time_text(), peer_, level, module, message, fields);
-        logger_.log(to_spdlog(level), spdlog::string_view_t(line.data(), line.size()));
+        if (level < level_.load(std::memory_order_relaxed)) return;
+        writer_->write(format_log_line(format_, time_text(), peer_, level, module, message, fields));
     }
 
-    void set_level(LogLevel level) override { logger_.set_level(to_spdlog(level)); }
+    void set_level(LogLevel level) override { level_.store(level, std::memory_order_relaxed); }
 
   private:
     const LogFormat format_;
     const std::string peer_;
-    spdlog::logger logger_;
+    std::atomic<LogLevel> level_;
+    const std::unique_ptr<LineWriter> writer_;
 };
 
 }  // namespace
@@ -165,16 +143,12 @@ std::string format_log_line(LogFormat format, std::string_view time, std::string
 }
 
 Result<std::unique_ptr<LeveledLog>> make_log(const LogConfig& config) {
-    try {
-        spdlog::sink_ptr sink;
-        if (config.file.empty())
-            sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
-        else
-            sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(config.file);
-        return std::unique_ptr<LeveledLog>(std::make_unique<SpdLog>(config, std::move(sink)));
-    } catch (const std::exception& exception) {
-        return error(errc::system, "log file " + config.file + " (" + exception.what() + ")");
-    }
+    LineWriterOptions options;
+    options.dropped_notice = [format = config.format, peer = config.peer](std::uint64_t count) {
+        return format_log_line(format, time_text(), peer, LogLevel::warn, "log", dropped_text(count), {});
+    };
+    EXA_TRY(auto writer, LineWriter::open(config.file, std::move(options)));
+    return std::unique_ptr<LeveledLog>(std::make_unique<LineLog>(config, std::move(writer)));
 }
 
 }  // namespace exa::io::log

@@ -1,4 +1,5 @@
-// Log sink over spdlog: one line to a stream or file, as text for people or as JSON for machines.
+// Log sink: one line to a stream or file, as text for people or as JSON for machines. A thread of its own writes
+// (io/log/line_writer.h): nobody who logs waits for a reader.
 //
 //   2026-03-01T12:00:00.123456Z warn  membership peer=a suspect: no answer target=b rtt_ms=12
 //   {"time":"2026-03-01T12:00:00.123456Z","level":"warn","module":"membership","peer":"a","message":"...","target":"b"}
@@ -33,7 +34,8 @@ class LeveledLog : public Log {
     virtual void set_level(LogLevel level) = 0;
 };
 
-// Thread-safe. errc::system when the file cannot be opened.
+// Thread-safe. Lines that find 4 MiB of others waiting are dropped, and a line says how many; the destructor waits at
+// most a second for those that wait. errc::system when the file cannot be opened.
 Result<std::unique_ptr<LeveledLog>> make_log(const LogConfig& config);
 
 // "debug", "info", "warn", "error".

