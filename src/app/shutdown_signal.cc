@@ -19,9 +19,23 @@ constexpr std::chrono::seconds signal_repeat{1};
 // How often files that may have been replaced are looked at.
 constexpr std::chrono::seconds look_again{10};
 
+// Of this thread and those that it starts.
+void mask_hangups(int how) {
+    sigset_t hangups;
+    sigemptyset(&hangups);
+    sigaddset(&hangups, SIGHUP);
+    ::pthread_sigmask(how, &hangups, nullptr);
+}
+
 }  // namespace
 
-ShutdownSignal::ShutdownSignal() : signals_(context_), hangups_(context_, SIGHUP), timer_(context_) {}
+void hold_hangups() {
+    mask_hangups(SIG_BLOCK);
+}
+
+ShutdownSignal::ShutdownSignal() : signals_(context_), hangups_(context_, SIGHUP), timer_(context_) {
+    mask_hangups(SIG_UNBLOCK);
+}
 
 void ShutdownSignal::listen() {
     signals_.add(SIGTERM);

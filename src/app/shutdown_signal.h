@@ -13,6 +13,9 @@
 
 namespace exa::app {
 
+// The first act of a process that is to be a peer: a SIGHUP that comes before its ShutdownSignal waits for that.
+void hold_hangups();
+
 // One a process: SIGHUP is its own from the start, SIGTERM and SIGINT from listen() on.
 class ShutdownSignal {
   public:
