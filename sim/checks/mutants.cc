@@ -38,6 +38,7 @@ constexpr std::array infos = std::to_array<MutantInfo>({
     {Mutant::early_publish, "early-publish", "a segment is acknowledged before it is on the disk", "disk-stall"},
     {Mutant::values_unasked, "values-unasked", "what a peer has of a value is taken for the last version", "kv-values"},
     {Mutant::lost_repair, "lost-repair", "offers of a repair are never made", "rack-loss-during-repair"},
+    {Mutant::links_decide, "links-decide", "a request without an answer waits for its link to break", "silent-host"},
     {Mutant::permits_leak, "permits-leak", "a place given back while the batch is full is sometimes lost",
      "load-spike"},
 });

@@ -283,6 +283,7 @@ TrafficCounters Workload::counters() const {
     counters.busy = served.of(gateway::Outcome::busy);
     counters.unfit = served.of(gateway::Outcome::unfit);
     counters.moved = served.of(gateway::Outcome::suspect);
+    counters.lost_to_silence_s = served.lost_to_silence_s;
     counters.waited = receivers_.waited();
     counters.progress_credits = ingresses_.dispatched().progress_credits;
     return counters;
@@ -316,6 +317,16 @@ void Workload::check_recovery() {
     }
 }
 
+void Workload::check_first_bytes() {
+    const double bound = seconds_of(scenario_.bounds.first_byte);
+    const auto& lost = ingresses_.counters().lost_to_silence_s;
+    const auto late = std::ranges::count_if(lost, [bound](double time) { return time > bound; });
+    if (late > 0 && static_cast<std::size_t>(late) * 100 > lost.size())
+        oracles_.violate("Q7", fmt::format("{} of {} requests that met a silent host lost more than {:.1f} s to it, "
+                                           "one of them {:.3f} s",
+                                           late, lost.size(), bound, std::ranges::max(lost)));
+}
+
 void Workload::check_end() {
     for (CallId id = 0; id < visits_.size(); ++id) {
         const Visit& visit = visits_[id];
@@ -324,6 +335,7 @@ void Workload::check_end() {
                              fmt::format("request {} of {:.3f} s has no outcome yet", id, seconds_of(visit.born)));
     }
     check_recovery();
+    check_first_bytes();
     const double failures = static_cast<double>(counters_.failed());
     if (failures > scenario_.bounds.request_failures * static_cast<double>(counters_.requests))
         oracles_.violate("Q1", fmt::format("{} of {} requests failed", counters_.failed(), counters_.requests));

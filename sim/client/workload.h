@@ -31,6 +31,7 @@ struct TrafficCounters {
     std::uint64_t sdk_retries = 0;
     std::uint64_t tokens = 0;
     std::vector<double> first_token_s;
+    std::vector<double> lost_to_silence_s;  // of requests that met a silent host (sim/gateway/ingresses.h)
     // Of the servers.
     std::uint64_t attempts = 0;
     std::uint64_t resumed = 0;           // streams that went on at another replica
@@ -58,7 +59,7 @@ class Workload final : public CallObserver {
     std::uint64_t disconnect(double share);
 
     std::uint64_t under_way() const { return visits_.size() - free_.size(); }
-    // What must hold at the end: Q1, Q6 and B2.
+    // What must hold at the end: Q1, Q6, Q7 and B2.
     void check_end();
     TrafficCounters counters() const;
 
@@ -111,6 +112,7 @@ class Workload final : public CallObserver {
     // Of the requests that came in [from, until): those whose first token came in time, as a part of those that count.
     std::optional<double> goodput(WorldTime from, WorldTime until) const;
     void check_recovery();
+    void check_first_bytes();
     void check_dispatchers();
 
     const Scenario& scenario_;

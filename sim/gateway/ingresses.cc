@@ -122,6 +122,8 @@ void Ingresses::enter(std::uint32_t index) {
     Peer& peer = *ingress_of(slot);
     ++peer.entered;
     slot.early = !peer.is_draining();
+    slot.came = cluster_.now();
+    slot.met_silence = false;
     peer.entered_early += slot.early;
     wire::Open open;
     open.model = slot.call->model;
@@ -145,14 +147,17 @@ void Ingresses::carry_out(std::uint32_t index, gateway::Actions& actions) {
         if (auto* body = std::get_if<gateway::SendBody>(&action)) {
             observer_.on_body(slot.call->id, body->bytes);
         } else if (const auto* head = std::get_if<gateway::SendHead>(&action)) {
+            note_first_byte(slot, false);
             observer_.on_head(slot.call->id, *head);
         } else if (std::holds_alternative<gateway::SendEnd>(action)) {
             slot.complete = true;
         } else if (std::holds_alternative<gateway::Cancel>(action)) {
             ++counters_.outcomes[static_cast<std::size_t>(slot.request->last_outcome())];
+            note_silence(slot);
             let_go(slot);
         } else if (const auto* failed = std::get_if<gateway::SendError>(&action)) {
             slot.complete = true;
+            note_first_byte(slot, true);
             observer_.on_error(slot.call->id, failed->error);
         } else if (const auto* done = std::get_if<gateway::Done>(&action)) {
             return finish(index, *done);
@@ -178,6 +183,8 @@ void Ingresses::begin_attempt(std::uint32_t index) {
         oracles_.violate("Q3", fmt::format("peer {} sends a request for {} to a replica of {}", slot.host,
                                            slot.call->model, record->model));
     slot.target = next.local ? slot.host : host_of(next.link);
+    slot.begun = cluster_.now();
+    slot.is_silent = is_silent(slot.host, slot.target);
     slot.target_boot = cluster_.peer(slot.target).boot;
     slot.target_generation = cluster_.peer(slot.target).generation;
     slot.work.reset();
@@ -199,9 +206,13 @@ void Ingresses::send_open(std::uint32_t index) {
     gateway::Request& request = *slot.request;
     const std::size_t tokens = slot.call->prompt_tokens + request.open().choices.front().size();
     const LinkResult sent = cluster_.send_data(slot.host, slot.target, request.attempt().peer, head_bytes + 4 * tokens);
-    if (sent.kind == LinkResult::Kind::fails) return plan(sent.at, Step::failed, index, slot.serial);
+    const Peer& peer = *ingress_of(slot);
+    if (sent.kind == LinkResult::Kind::fails) {
+        request.handle_drained(local(peer));
+        return plan(sent.at, Step::failed, index, slot.serial);
+    }
     request.handle_opened(request.attempt_number());
-    request.handle_drained(local(*ingress_of(slot)));
+    request.handle_drained(local(peer));
     if (sent.kind == LinkResult::Kind::arrives)
         plan(sent.at, Step::open, index, slot.serial);
     else
@@ -332,6 +343,26 @@ void Ingresses::let_go(Slot& slot) {
         at = sent.kind == LinkResult::Kind::arrives ? sent.at : cluster_.now() + orphan_time;
     }
     receivers_.cancel_at(at, *work);
+}
+
+bool Ingresses::is_silent(Host from, Host target) const {
+    const Peer& peer = cluster_.peer(target);
+    const Network& network = cluster_.network();
+    return target != from && (!peer.is_up() || peer.paused || !network.reaches(from, target, false) ||
+                              !network.reaches(target, from, false));
+}
+
+void Ingresses::note_silence(Slot& slot) {
+    const gateway::Outcome outcome = slot.request->last_outcome();
+    const bool was_silent = outcome == gateway::Outcome::suspect || outcome == gateway::Outcome::timed_out ||
+                            outcome == gateway::Outcome::connect_failed || outcome == gateway::Outcome::link_broken;
+    slot.met_silence = slot.met_silence || was_silent;
+}
+
+void Ingresses::note_first_byte(const Slot& slot, bool is_error) {
+    if (!slot.met_silence && !slot.is_silent) return;
+    const WorldTime until = is_error || slot.is_silent ? cluster_.now() : slot.begun;
+    if (cluster_.peer(slot.host).is_punctual()) counters_.lost_to_silence_s.push_back(seconds_of(until - slot.came));
 }
 
 void Ingresses::finish(std::uint32_t index, const gateway::Done& done) {

@@ -23,6 +23,9 @@ namespace exa::sim {
 struct IngressCounters {
     std::uint64_t attempts = 0;
     std::uint64_t resumed = 0;  // streams that went on at another replica
+    // Of each request that met a silent host before its client had anything: seconds from its arrival to the attempt
+    // that answered, or to the error.
+    std::vector<double> lost_to_silence_s;
     // By gateway::Outcome: how attempts ended.
     std::array<std::uint64_t, 12> outcomes{};
 
@@ -77,7 +80,11 @@ class Ingresses final : public ReplySink {
         std::optional<gateway::Request> request;  // nothing until the bytes are here
         bool complete = false;
         bool early = false;  // it came before its ingress began to drain
+        WorldTime came;
+        bool met_silence = false;  // an attempt that was in vain did
         // Of the current attempt.
+        WorldTime begun;
+        bool is_silent = false;  // its target, from the start
         Host target = 0;
         std::uint32_t target_boot = 0;
         Generation target_generation{};
@@ -104,6 +111,9 @@ class Ingresses final : public ReplySink {
     void begin_attempt(std::uint32_t index);
     void send_open(std::uint32_t index);
     void let_go(Slot& slot);
+    bool is_silent(Host from, Host target) const;
+    void note_silence(Slot& slot);
+    void note_first_byte(const Slot& slot, bool is_error);
     void finish(std::uint32_t index, const gateway::Done& done);
     void free(std::uint32_t index);
     void arm(std::uint32_t index);

@@ -77,7 +77,8 @@ json::object requests_json(const TrafficCounters& traffic) {
             {"sdk_retries", traffic.sdk_retries},
             {"resumed", traffic.resumed},
             {"tokens", traffic.tokens},
-            {"first_token_s", times(traffic.first_token_s)}};
+            {"first_token_s", times(traffic.first_token_s)},
+            {"lost_to_silence_s", times(traffic.lost_to_silence_s)}};
 }
 
 json::object metrics_json(const Outcome& outcome) {
@@ -161,7 +162,8 @@ std::string to_text(const RunIdentity& identity, const Outcome& outcome, const R
                                    wall_s > 0 ? virtual_s / wall_s : 0, outcome.events, hex(outcome.trace_hash));
     const Measured& measured = outcome.measured;
     text += line("detect_all_s", measured.detect_all) + line("view_spread_s", measured.spread) +
-            line("join_all_s", measured.join_all) + line("first_token_s", outcome.traffic.first_token_s);
+            line("join_all_s", measured.join_all) + line("first_token_s", outcome.traffic.first_token_s) +
+            line("lost_to_silence_s", outcome.traffic.lost_to_silence_s);
     if (measured.ready_all) text += fmt::format("  ready_all_s      {:.3f}\n", *measured.ready_all);
     if (measured.settle) text += fmt::format("  settle_s         {:.0f}\n", *measured.settle);
     text += fmt::format("  per peer         {:.1f} bytes/s in {:.2f} packets/s, links {:.1f} bytes/s\n",

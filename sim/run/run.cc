@@ -113,6 +113,7 @@ void collect_effects(const Scenario& scenario, const Cluster& cluster, const Fau
     outcome.faults["waited"] = traffic.waited;
     outcome.faults["unfit"] = traffic.unfit;
     outcome.faults["moved_off_suspect"] = traffic.moved;
+    outcome.faults["met_silence"] = traffic.lost_to_silence_s.size();
     outcome.faults["progress_credit"] = traffic.progress_credits;
     const KvCounters segments = kv.counters();
     const KvStoreEffects stores = kv.effects();

@@ -43,6 +43,7 @@ constexpr std::array checks = std::to_array<std::string_view>({"M1",
                                                                "Q4",
                                                                "Q5",
                                                                "Q6",
+                                                               "Q7",
                                                                "B1",
                                                                "B2",
                                                                "B3",
@@ -314,6 +315,7 @@ Result<void> read_bounds(const toml::table& table, Bounds& bounds) {
     reader.integer("killer_victims", bounds.killer_victims, 0, 100000);
     reader.number("request_failures", bounds.request_failures, 0, 1);
     reader.time("recover_s", bounds.recover, s);
+    reader.time("first_byte_s", bounds.first_byte, s);
     reader.time("control_ms", bounds.control, ms);
     reader.integer("members", bounds.members, 0, 1'000'000);
     return reader.finish();

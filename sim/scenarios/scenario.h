@@ -114,6 +114,7 @@ struct Bounds {
     std::uint32_t killer_victims = 2;                   // M5: false deaths that one accuser may cause
     double request_failures = 1;                        // of requests; more is a violation of Q1's second half
     Duration recover = std::chrono::seconds{5};         // B2: from the end of an overload
+    Duration first_byte = std::chrono::seconds{2};      // Q7: lost to silent hosts
     Duration control = std::chrono::milliseconds{250};  // B3: of a membership message for its host's line
     std::uint32_t members = 0;                          // B1: that one peer remembers at once; 0: as its config says
 };

@@ -33,6 +33,7 @@ enum class Mutant : std::uint8_t {
     lost_repair,               // offers of a repair count as made without being sent
     values_unasked,            // a peer answers with its own copy of a value without asking the owners
     permits_leak,              // a permit released while the replica is full is sometimes lost
+    links_decide,              // an attempt without an answer leaves a peer only when their link breaks
 };
 
 }  // namespace exa

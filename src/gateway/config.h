@@ -13,7 +13,8 @@ struct Config {
     Duration first_byte_timeout = std::chrono::seconds(120);
     // Between two parts of a reply. The whole has no limit.
     Duration idle_timeout = std::chrono::seconds(60);
-    // How long a stream may be silent on a suspect peer before it moves to another replica.
+    // How long an attempt may be silent on a suspect peer before it moves to another replica; before its client has
+    // anything of it, from when the suspicion was seen. At a dead peer there is nothing to wait for.
     Duration suspect_timeout = std::chrono::milliseconds(300);
     // Simulator only: a defect that an oracle must catch (docs/simulator.md).
     Mutant mutant = Mutant::none;

@@ -13,7 +13,7 @@ enum class Outcome : std::uint8_t {
     busy,
     draining,
     refused,    // the view was wrong: no such replica there, or of another model, version or tenant
-    suspect,    // silent, and its peer is suspect
+    suspect,    // silent, and its peer is suspect or dead
     unfit,      // the prompt is too long for that replica
     no_permit,  // it waited for a permit as long as it might
     connect_failed,

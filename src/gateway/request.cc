@@ -55,9 +55,9 @@ router::Failure failure_of(Outcome outcome) {
 }  // namespace
 
 TimePoint Request::next_timeout() const {
-    if (state_ != State::replying || !silent_since_) return time_never;
+    if (!silent_since_) return time_never;
     const TimePoint deadline = *silent_since_ + (heard_ ? config_.idle_timeout : config_.first_byte_timeout);
-    return dispatched_ && started() ? std::min(deadline, next_look_) : deadline;
+    return dispatched_ && !attempt_.local ? std::min(deadline, next_look_) : deadline;
 }
 
 void Request::start(TimePoint now, const RoutingHints& hints, Actions& actions) {
@@ -84,6 +84,7 @@ void Request::start_at(ReplicaId replica, Actions& actions) {
 void Request::handle_opened(AttemptNumber attempt) {
     if (!is_current(attempt, State::opening)) return;
     state_ = State::replying;
+    silent_since_.reset();
     dispatcher_.handle_peer_ok(attempt_.peer);
     dispatcher_.handle_accepted(attempt_.id);
 }
@@ -125,9 +126,9 @@ void Request::handle_broken(TimePoint now, AttemptNumber attempt, std::string wh
 }
 
 void Request::handle_drained(TimePoint now) {
-    if (state_ != State::replying || silent_since_) return;
+    if ((state_ != State::opening && state_ != State::replying) || silent_since_) return;
     silent_since_ = now;
-    next_look_ = now + config_.suspect_timeout;
+    next_look_ = now + look_period();
 }
 
 void Request::handle_client_gone(TimePoint now, Actions& actions) {
@@ -141,10 +142,25 @@ void Request::handle_timeout(TimePoint now, Actions& actions) {
         conclude(now, Outcome::timed_out, actions);
         return;
     }
-    next_look_ = now + config_.suspect_timeout;
-    if (!dispatcher_.should_move(attempt_.id)) return;
-    forwarder_.set_failure("silent, and its peer is suspect");
+    next_look_ = now + look_period();
+    if (!should_leave(now)) return;
+    forwarder_.set_failure("silent, and its peer is suspect or dead");
     conclude(now, Outcome::suspect, actions);
+}
+
+bool Request::should_leave(TimePoint now) {
+    if (config_.mutant == Mutant::links_decide && !started()) return false;
+    const router::PeerDoubt doubt = dispatcher_.doubt(attempt_.id);
+    if (doubt == router::PeerDoubt::none) {
+        doubted_since_.reset();
+        return false;
+    }
+    if (!doubted_since_) doubted_since_ = now;
+    // A stream that stops speaks for itself. A replica that has not begun may have a long prompt to read, and most
+    // suspicions are refuted soon.
+    const TimePoint since = started() ? *silent_since_ : std::max(*silent_since_, *doubted_since_);
+    if (doubt == router::PeerDoubt::suspect && now - since < config_.suspect_timeout) return false;
+    return dispatcher_.could_move(now, attempt_.id);
 }
 
 void Request::follow(router::Decision decision, Actions& actions) {
@@ -159,6 +175,7 @@ void Request::begin_attempt(router::Attempt attempt, Actions& actions) {
     ++number_;
     heard_ = false;
     silent_since_.reset();
+    doubted_since_.reset();
     open_.replica = attempt_.replica;
     open_.session_position = attempt_.position;
     open_.queue_wait = attempt_.queue_wait;

@@ -74,7 +74,8 @@ class Request {
     void handle_end(TimePoint now, AttemptNumber attempt, wire::End end, Actions& actions);
     // The reply broke off without an end.
     void handle_broken(TimePoint now, AttemptNumber attempt, std::string why, Actions& actions);
-    // All of the reply so far was handled and the client keeps up: from now on the replica's silence counts.
+    // All of the reply so far was handled, or the stream is being opened, and the client keeps up: from now on the
+    // replica's silence counts.
     void handle_drained(TimePoint now);
     // The client does not keep up: no silence counts until the next part or handle_drained.
     void handle_client_slow() { silent_since_.reset(); }
@@ -87,6 +88,8 @@ class Request {
     bool is_current(AttemptNumber attempt, State state) const { return state_ == state && attempt == number_; }
     template <class Part>
     void take(TimePoint now, AttemptNumber attempt, Part part, Actions& actions);
+    bool should_leave(TimePoint now);
+    Duration look_period() const { return started() ? config_.suspect_timeout : config_.suspect_timeout / 4; }
     void follow(router::Decision decision, Actions& actions);
     void begin_attempt(router::Attempt attempt, Actions& actions);
     // Ends the current attempt.
@@ -108,7 +111,8 @@ class Request {
     bool dispatched_ = true;  // the dispatcher chose the replica
     bool heard_ = false;      // a part of the current attempt's reply has come
     std::optional<TimePoint> silent_since_;
-    TimePoint next_look_{};  // at whether the peer is suspect
+    TimePoint next_look_{};                   // at whether the peer is in doubt
+    std::optional<TimePoint> doubted_since_;  // seen by a look
 };
 
 }  // namespace exa::gateway

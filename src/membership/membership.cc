@@ -70,11 +70,12 @@ Sizes Membership::sizes() const {
 }
 
 std::shared_ptr<const View> Membership::view() {
-    if (!view_stale_ && view_->alarms == alarms()) return view_;
+    if (!view_stale_ && view_->alarms == alarms() && view_->is_cut_off == prober_.is_cut_off()) return view_;
     auto view = std::make_shared<View>();
     view->number = ++view_number_;
     view->self = self();
     view->alarms = alarms();
+    view->is_cut_off = prober_.is_cut_off();
     view->members = roster_.members();
     view->loads = loads_.by_peer();
     view_ = std::move(view);
@@ -107,6 +108,7 @@ Result<void> Membership::handle_packet(TimePoint now, const Endpoint& from, Byte
         if (packet.kind != wire::PacketKind::gossip) answer_earlier_instance(now, from, sender);
         return success();
     }
+    prober_.hear(step(now));
     Source source{now, sender, false, {}};
     merge(source, packet);
     if (stage_ == Stage::over) return success();

@@ -28,6 +28,7 @@ Effects Prober::start(const Step& step) {
     probe_->incarnation = peer.incarnation;
     probe_->seq = step.numbers.next();
     ++probes_;
+    was_heard_ = false;
     step.timers.set({TimerKind::probe_timeout}, step.now + stretched(step.config.probe_timeout));
     effects.send(peer.record->gossip, target, make_packet(wire::PacketKind::ping, probe_->seq, target));
     return effects;
@@ -74,6 +75,7 @@ Effects Prober::finish(const Step& step) {
     // It refuted something while we waited, so it is alive.
     if (peer->incarnation > probe.incarnation || probe.is_void) return effects;
     ++probes_failed_;
+    is_cut_off_ = !was_heard_ && probe.nacks_expected > 0 && probe.nacks == 0;
     worsen(step.config, probe.nacks_expected > 0 ? probe.nacks_expected - probe.nacks : 1);
     effects.accused.push_back(probe.target);
     return effects;
@@ -138,6 +140,15 @@ Effects Prober::indirect_timeout(const Step& step, std::uint64_t seq) {
     return effects;
 }
 
+void Prober::hear(const Step& step) {
+    was_heard_ = true;
+    if (!std::exchange(is_cut_off_, false)) return;
+    local_health_ = 0;
+    probe_.reset();
+    step.timers.cancel({TimerKind::probe_timeout});
+    step.timers.set({TimerKind::probe}, step.now);
+}
+
 void Prober::handle_nack(const wire::Packet& nack) {
     if (!probe_ || probe_->seq != nack.seq || probe_->target != nack.target) return;
     if (std::erase(probe_->helpers, nack.header.sender) != 0) ++probe_->nacks;
@@ -159,7 +170,7 @@ void Prober::note_lateness(const Config& config) {
 }
 
 void Prober::stop() {
-    probe_.reset();
+    pause();
     indirect_.clear();
 }
 

@@ -32,6 +32,9 @@ class Prober {
     std::uint32_t round() const { return rounds_.now(); }
     // 0: healthy; up to Config::local_health_max as our own probes and answers fail.
     std::uint32_t local_health() const { return local_health_; }
+    // A probe has failed, the helpers were silent too, and nobody has been heard since it began: it is more likely that
+    // this peer is cut off than that all others died.
+    bool is_cut_off() const { return is_cut_off_; }
     // Our probes are answered over links only.
     bool is_udp_blocked() const { return udp_blocked_; }
     // Probes under way for others.
@@ -50,6 +53,9 @@ class Prober {
     Effects handle_ack(const Step& step, PeerId target, std::uint64_t seq, Path path);
     // A peer that we asked is there, and has no answer from the target either.
     void handle_nack(const wire::Packet& nack);
+    // A member's datagram has come. After a cut our health is as good as new, since what failed meanwhile says nothing
+    // of this process, and the next peer is probed at once.
+    void hear(const Step& step);
     void hear_round(std::uint32_t round) { rounds_.hear(round); }
     // Probes `suspect` out of turn: at once, unless an answer is still awaited.
     void probe_soon(const Step& step, PeerId suspect);
@@ -64,8 +70,11 @@ class Prober {
     // This process was late itself: the failure of the probe under way says nothing.
     void note_lateness(const Config& config);
 
-    // Forgets the probe under way; stop() also those for others.
-    void pause() { probe_.reset(); }
+    // Forgets the probe under way, and with stop() those for others.
+    void pause() {
+        probe_.reset();
+        is_cut_off_ = false;
+    }
     void stop();
 
   private:
@@ -99,6 +108,8 @@ class Prober {
     std::uint32_t local_health_ = 0;
     std::uint32_t link_only_ = 0;  // probes in a row that only the link answered
     bool udp_blocked_ = false;
+    bool was_heard_ = false;  // somebody, since the last probe began
+    bool is_cut_off_ = false;
     std::uint64_t probes_ = 0;
     std::uint64_t probes_failed_ = 0;
 };

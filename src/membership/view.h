@@ -99,6 +99,8 @@ struct View {
     std::uint64_t number = 0;  // grows with every publication of this peer
     PeerId self;
     Alarms alarms;
+    // Nobody answers and nobody is heard, so that others may be well although no datagram of theirs comes.
+    bool is_cut_off = false;
     MemberList members;  // self is one of them
     LoadList loads;      // of the peers that reported
 

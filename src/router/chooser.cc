@@ -67,6 +67,15 @@ class Chooser {
         return least_bad();
     }
 
+    // Nothing comes between this peer and its own replicas.
+    std::optional<Choice> own_replica() const {
+        std::optional<std::uint32_t> best;
+        for (std::uint32_t replica = pool_.first; replica < pool_.first + pool_.count; ++replica)
+            if (tracker_.is_local(replica) && is_good(replica)) best = best ? better_of(*best, replica) : replica;
+        if (!best) return std::nullopt;
+        return Choice{*best, Reason::own_replica};
+    }
+
     // Ingresses know little of one another's waiting requests. Of a few drawn at random, so that they do not all choose
     // the same.
     std::optional<Choice> shortest_queue() {
@@ -167,8 +176,10 @@ class Chooser {
             best = replica;
             best_eligibility = its;
         }
-        if (need_.may_wait && (!best || best_eligibility == Eligibility::looks_full)) {
-            if (const auto queue = shortest_queue()) return queue;
+        const bool is_doubted = best && need_.was_lost && best_eligibility == Eligibility::suspect;
+        if (need_.may_wait && (!best || is_doubted || best_eligibility == Eligibility::looks_full)) {
+            const auto queue = shortest_queue();
+            if (queue && !(is_doubted && tracker_.is_suspect(queue->replica))) return queue;
         }
         if (!best) return std::nullopt;
         return Choice{*best, best_eligibility == Eligibility::good ? Reason::least_loaded : Reason::last_resort};
@@ -179,8 +190,7 @@ class Chooser {
     }
 
     std::tuple<bool, std::uint32_t, std::uint32_t> queue_order(std::uint32_t replica) const {
-        return {tracker_.eligibility(now_, replica) == Eligibility::suspect, tracker_.queued(replica),
-                tracker_.load(replica)};
+        return {tracker_.is_suspect(replica), tracker_.queued(replica), tracker_.load(replica)};
     }
 
     TimePoint now_;
@@ -211,6 +221,8 @@ std::string_view to_string(Reason reason) {
             return "last_resort";
         case Reason::shortest_queue:
             return "shortest_queue";
+        case Reason::own_replica:
+            return "own_replica";
     }
     return "unknown";
 }
@@ -235,6 +247,9 @@ std::optional<Choice> choose(TimePoint now, const Pool& pool, const ReplicaTrack
                              const Config& config, Rng& rng) {
     if (pool.count == 0) return std::nullopt;
     Chooser chooser(now, pool, tracker, need, config, rng);
+    if (need.was_lost) {
+        if (const auto own = chooser.own_replica()) return own;
+    }
     if (need.must_wait) return chooser.shortest_queue();
     return need.position ? chooser.for_session(*need.position) : chooser.without_session();
 }

@@ -24,6 +24,7 @@ enum class Reason : std::uint8_t {
     least_loaded,     // the less loaded of two drawn at random
     last_resort,      // no replica is eligible without reserve: the least bad of all
     shortest_queue,   // all are at their limits, as far as is known: where the fewest wait for a permit
+    own_replica,      // other peers were out of reach for this request: one of this very peer
 };
 
 std::string_view to_string(Reason reason);
@@ -39,6 +40,7 @@ struct Need {
     std::uint32_t answered_busy = 0;             // bit i: tried[i] had no permit at once: the request may wait there
     bool may_wait = false;                       // for a permit, where all are taken
     bool must_wait = false;                      // enough were asked for a permit at once
+    bool was_lost = false;  // peers were out of reach for it: rather here, or in a queue, than at a suspect
 };
 
 struct Choice {
@@ -54,7 +56,8 @@ bool can_try(const ReplicaTracker& tracker, std::uint32_t replica, const Need& n
 bool can_queue(const ReplicaTracker& tracker, std::uint32_t replica, const Need& need);
 
 // Of two that take a request about equally well the nearer one gets it. A session of high priority stays with an owner
-// that is above the bounded load; a request of low priority leaves the last quarter of a replica's permits to others.
+// that is above the bounded load; a request of low priority leaves the last quarter of a replica's permits to others. A
+// request that has lost time to peers out of reach goes to a good replica of this peer, if there is one.
 //
 // Nothing when no replica of the pool can be tried and is usable. Expected cost does not depend on the size of the pool
 // as long as most replicas are eligible; otherwise one pass over it.

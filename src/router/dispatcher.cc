@@ -13,6 +13,9 @@ namespace {
 
 constexpr std::size_t explained_max = 8;
 
+// Of Request::losses: from here on a request rather goes to this very peer.
+constexpr std::uint32_t losses_noted = 2;
+
 std::uint32_t index_of(AttemptId id) {
     return static_cast<std::uint32_t>(id.value);
 }
@@ -91,6 +94,24 @@ errc code_of(Failure failure) {
             break;
     }
     return errc::upstream_failed;
+}
+
+std::uint32_t losses_of(Failure failure) {
+    switch (failure) {
+        case Failure::suspect:
+            return 2;
+        case Failure::connect_failed:
+        case Failure::link_broken:
+        case Failure::timeout:
+            return 1;
+        case Failure::server_error:
+        case Failure::draining:
+        case Failure::refused:
+        case Failure::unfit:
+        case Failure::no_permit:
+            break;
+    }
+    return 0;
 }
 
 HealthSignal health_of(Failure failure) {
@@ -196,6 +217,7 @@ std::uint32_t Dispatcher::open_request(const RequestMeta& meta, const Destinatio
     request.mints_session = destination.source == PositionSource::none;
     request.attempts = 0;
     request.answered_busy = 0;
+    request.losses = 0;
     request.waits = false;
     request.wait_until.reset();
     request.replica = no_replica;
@@ -211,25 +233,28 @@ std::uint32_t Dispatcher::open_request(const RequestMeta& meta, const Destinatio
     return index;
 }
 
-Decision Dispatcher::send(TimePoint now, std::uint32_t index, Error last, bool must_wait) {
-    Request& request = requests_[index];
-    const Pool* pool = view_->find_pool(request.pool);
-    if (pool == nullptr) return give_up(index, std::move(last));
-
-    const std::uint64_t spill = spill_key(request.position, request.pool);
-    const bool may_wait = request.wait_until.value_or(now + config_.queue_wait) > now;
+Need Dispatcher::need_of(TimePoint now, const Request& request) const {
     Need need{.prefix_hash = request.prefix_hash,
               .prompt_tokens = request.prompt_tokens_min,
               .priority = request.priority,
               .numerics = request.first_byte ? request.numerics : 0,
               .tried = std::span(request.tried).first(request.attempts),
               .answered_busy = request.answered_busy,
-              .may_wait = may_wait,
-              .must_wait = must_wait && may_wait};
-    if (!request.mints_session) {
-        need.position = request.position;
-        need.spill = spills_.find(now, spill);
-    }
+              .may_wait = request.wait_until.value_or(now + config_.queue_wait) > now,
+              .was_lost = request.losses >= losses_noted};
+    if (!request.mints_session) need.position = request.position;
+    return need;
+}
+
+Decision Dispatcher::send(TimePoint now, std::uint32_t index, Error last, bool must_wait) {
+    Request& request = requests_[index];
+    const Pool* pool = view_->find_pool(request.pool);
+    if (pool == nullptr) return give_up(index, std::move(last));
+
+    const std::uint64_t spill = spill_key(request.position, request.pool);
+    Need need = need_of(now, request);
+    need.must_wait = must_wait && need.may_wait;
+    if (need.position) need.spill = spills_.find(now, spill);
     const auto choice = choose(now, *pool, tracker_, need, config_, rng_);
     if (!choice) return give_up(index, why_none(now, *pool, need, std::move(last)));
     if (choice->reason == Reason::session_spilled)
@@ -325,9 +350,13 @@ Reject Dispatcher::make_reject(Error why) {
 }
 
 Dispatcher::Request* Dispatcher::find(AttemptId id) {
+    return std::as_const(*this).find(id) == nullptr ? nullptr : &requests_[index_of(id)];
+}
+
+const Dispatcher::Request* Dispatcher::find(AttemptId id) const {
     const std::uint32_t index = index_of(id);
     if (index >= requests_.size()) return nullptr;
-    Request& request = requests_[index];
+    const Request& request = requests_[index];
     return request.live && request.generation == id.value >> 32 ? &request : nullptr;
 }
 
@@ -371,13 +400,37 @@ void Dispatcher::handle_progress(AttemptId id, std::uint64_t tokens) {
     request->attempts = 1;
 }
 
-bool Dispatcher::should_move(AttemptId id) const {
-    const std::uint32_t index = index_of(id);
-    if (index >= requests_.size()) return false;
-    const Request& request = requests_[index];
-    return request.live && request.generation == id.value >> 32 && request.replica != no_replica &&
-           view_->replicas()[request.replica].suspect && request.first_byte && request.resumable &&
-           request.numerics != 0;
+PeerDoubt Dispatcher::doubt(AttemptId id) const {
+    const Request* request = find(id);
+    if (request == nullptr) return PeerDoubt::none;
+    if (request->replica != no_replica)
+        return tracker_.is_suspect(request->replica) ? PeerDoubt::suspect : PeerDoubt::none;
+    // The replica has left the view, with its peer or alone: one that drains still answers.
+    const membership::Member* member = view_->find_member(request->tried[request->attempts - 1].peer);
+    if (member == nullptr) return PeerDoubt::dead;
+    switch (member->liveness) {
+        case membership::Liveness::alive:
+            return PeerDoubt::none;
+        case membership::Liveness::suspect:
+            return PeerDoubt::suspect;
+        case membership::Liveness::dead:
+        case membership::Liveness::lost:
+        case membership::Liveness::left:
+            break;
+    }
+    return PeerDoubt::dead;
+}
+
+bool Dispatcher::could_move(TimePoint now, AttemptId id) const {
+    const Request* request = find(id);
+    if (request == nullptr || !can_go_on(*request) || request->attempts >= config_.attempts_max) return false;
+    const Pool* pool = view_->find_pool(request->pool);
+    if (pool == nullptr || !budget_.covers_failure()) return false;
+    Need need = need_of(now, *request);
+    need.was_lost = true;
+    Rng rng = rng_;
+    const auto choice = choose(now, *pool, tracker_, need, config_, rng);
+    return choice && !tracker_.is_suspect(choice->replica);
 }
 
 bool Dispatcher::handle_finished(TimePoint now, AttemptId id, const std::optional<wire::LoadReport>& load) {
@@ -419,6 +472,7 @@ Decision Dispatcher::handle_failed(TimePoint now, AttemptId id, Failure failure)
     Request* request = find(id);
     if (request == nullptr) return Ignored{};
     ++counters_.failures;
+    request->losses += losses_of(failure);
     end_attempt(now, *request, health_of(failure));
     if (request->replica != no_replica) {
         if (failure == Failure::connect_failed) tracker_.handle_peer_broken(now, tracker_.id(request->replica).peer);
@@ -434,8 +488,7 @@ Decision Dispatcher::handle_failed(TimePoint now, AttemptId id, Failure failure)
 Decision Dispatcher::retry(TimePoint now, std::uint32_t index, Error last, bool busy) {
     Request& request = requests_[index];
     request.replica = no_replica;
-    const bool can_go_on = !request.first_byte || (request.resumable && request.numerics != 0);
-    if (!can_go_on || request.attempts >= config_.attempts_max) return give_up(index, std::move(last));
+    if (!can_go_on(request) || request.attempts >= config_.attempts_max) return give_up(index, std::move(last));
     if (!(busy ? budget_.spend_on_busy() : budget_.spend_on_failure())) return give_up(index, std::move(last));
     // A request that met busy replicas waits for a permit at the last but one attempt; the last is for when the replica
     // that it waits at dies.

@@ -109,7 +109,14 @@ enum class Failure : std::uint8_t {
     refused,         // "not me": another model, version or tenant than the view said
     unfit,           // "not this request": it is too long there
     no_permit,       // it waited for a permit as long as it might
-    suspect,         // silent, and suspected of being down
+    suspect,         // silent, and its peer is suspect or dead
+};
+
+// What the membership holds against the peer of an attempt.
+enum class PeerDoubt : std::uint8_t {
+    none,
+    suspect,  // or this peer is cut off
+    dead,     // by now; also who left, or is not known any more
 };
 
 struct Counters {
@@ -148,9 +155,11 @@ class Dispatcher {
     void handle_first_byte(AttemptId id);
     // The attempt gave so many tokens: enough of them, and its stream may be tried on as many replicas again.
     void handle_progress(AttemptId id, std::uint64_t tokens);
-    // Whether the membership suspects the attempt's peer and its stream could go on elsewhere: then the caller does not
-    // wait long for more of it.
-    bool should_move(AttemptId id) const;
+    // What the membership holds against the attempt's peer; `none` of an attempt that is over.
+    PeerDoubt doubt(AttemptId id) const;
+    // Whether a replica of a peer beyond doubt would take the request if this attempt failed now: then the caller does
+    // not wait long at a peer that is in doubt.
+    bool could_move(TimePoint now, AttemptId id) const;
     // The answer is complete, be it a client's error (4xx): those never count against the replica. False: ignored.
     bool handle_finished(TimePoint now, AttemptId id, const std::optional<wire::LoadReport>& load = std::nullopt);
     // The client went away; the caller cancels upstream. False: ignored.
@@ -184,6 +193,7 @@ class Dispatcher {
         bool trial = false;          // the attempt in flight is one of a half-open breaker
         std::uint32_t attempts = 0;
         std::uint32_t answered_busy = 0;      // bit i: tried[i] had no permit at once
+        std::uint32_t losses = 0;             // attempts whose peer was out of reach; one by silence counts twice
         bool waits = false;                   // the attempt in flight does
         std::optional<TimePoint> wait_until;  // of all waits; nothing before the first
         std::uint32_t replica = no_replica;   // of the attempt in flight; no_replica when its replica left the view
@@ -209,6 +219,8 @@ class Dispatcher {
 
     Result<Destination> locate(const RequestMeta& meta, std::uint64_t entropy) const;
     std::uint32_t open_request(const RequestMeta& meta, const Destination& destination);
+    // What an attempt needs; without a spill.
+    Need need_of(TimePoint now, const Request& request) const;
     // The next attempt, or the end for the reason of `last`. `must_wait`: at whatever replica has the shortest queue.
     Decision send(TimePoint now, std::uint32_t index, Error last, bool must_wait = false);
     // Why no replica of the pool takes the request, if `last` was not a failure.
@@ -222,7 +234,11 @@ class Dispatcher {
     Decision give_up(std::uint32_t index, Error last);
     Reject make_reject(Error why);
 
+    static bool can_go_on(const Request& request) {
+        return !request.first_byte || (request.resumable && request.numerics != 0);
+    }
     Request* find(AttemptId id);
+    const Request* find(AttemptId id) const;
     void end_attempt(TimePoint now, Request& request, HealthSignal health);
     void end_request(std::uint32_t index);
     void handle_piggybacked(TimePoint now, std::uint32_t replica, const std::optional<wire::LoadReport>& load);

@@ -88,6 +88,7 @@ void ReplicaTracker::update(Replica& replica, Change&& change) {
 
 std::vector<std::uint32_t> ReplicaTracker::handle_view(const RoutingView& view) {
     std::vector<std::uint32_t> moved;
+    is_cut_off_ = view.is_cut_off();
     if (layout_ != view.layout()) {
         moved = adopt_layout(view);
         // Replicas that are new know nothing of loads that were adopted for others.
@@ -256,7 +257,7 @@ Eligibility ReplicaTracker::eligibility(TimePoint now, std::uint32_t at) const {
         if (replica.in_flight.own >= replica.limit || (fresh && replica.in_flight.low() >= replica.limit))
             return Eligibility::full;
     }
-    if (replica.suspect) return Eligibility::suspect;
+    if (is_suspect(at)) return Eligibility::suspect;
     if (looks_full) return Eligibility::looks_full;
     // The bound costs a division and is never below the floor.
     if (replica.in_slow_start) {

@@ -101,7 +101,11 @@ class ReplicaTracker {
     // The pool's mean load_score in proportion to the replica's weight, rounded up to whole requests.
     std::uint32_t mean(std::uint32_t replica) const;
     Eligibility eligibility(TimePoint now, std::uint32_t replica) const;
-    // Also where its eligibility says something else: a broken link, say.
+    // These two also where its eligibility says something else: full, say, or a broken link.
+    // Also of a replica elsewhere while this peer is cut off.
+    bool is_suspect(std::uint32_t replica) const {
+        return replicas_[replica].suspect || (is_cut_off_ && !replicas_[replica].local);
+    }
     bool is_breaker_open(TimePoint now, std::uint32_t replica) const { return !replicas_[replica].breaker.allows(now); }
 
     // Slow starts of the last view begin now; called before anything is chosen.
@@ -211,6 +215,7 @@ class ReplicaTracker {
     std::vector<Replica> replicas_;
     std::vector<PoolSum> pools_;
     std::vector<BrokenPeer> broken_;
+    bool is_cut_off_ = false;   // this peer
     bool has_undated_ = false;  // some slow start has no time yet
 };
 

@@ -19,6 +19,7 @@ class RetryBudget {
 
     void earn() { left_ = std::min(full_, left_ + earned_); }
 
+    bool covers_failure() const { return left_ >= retry; }
     bool spend_on_failure() { return spend(0); }
     bool spend_on_busy() { return spend(full_ / 2); }
 

@@ -139,6 +139,13 @@ std::span<const Pool> RoutingView::pools_of(std::string_view model) const {
     return {range.begin(), range.end()};
 }
 
+const membership::Member* RoutingView::find_member(PeerId peer) const {
+    const membership::MemberList& members = layout_->members;
+    const auto at = std::ranges::lower_bound(members.begin(), members.end(), peer, {},
+                                             [](const auto& member) { return member->record->id; });
+    return at == members.end() || (*at)->record->id != peer ? nullptr : at->get();
+}
+
 const Pool* RoutingView::find_pool(std::uint64_t hash) const {
     const auto at = std::ranges::find(layout_->pools, hash, &Pool::hash);
     return at == layout_->pools.end() ? nullptr : &*at;

@@ -64,6 +64,7 @@ class RoutingView {
 
     std::uint64_t number() const { return view_->number; }
     PeerId self() const { return view_->self; }
+    bool is_cut_off() const { return view_->is_cut_off; }
     const std::shared_ptr<const Layout>& layout() const { return layout_; }
 
     // Every pool that any peer not yet lost speaks of, with or without ready replicas. Sorted by key: model first.
@@ -72,6 +73,8 @@ class RoutingView {
     // Null when unknown; `hash` as in Pool. Linear.
     const Pool* find_pool(std::uint64_t hash) const;
 
+    // Null when unknown.
+    const membership::Member* find_member(PeerId peer) const;
     std::span<const ReplicaEntry> replicas() const { return layout_->replicas; }
     // By peer; replicas of which it holds nothing never reported.
     const membership::LoadList& loads() const { return view_->loads; }

@@ -80,7 +80,8 @@ void describe(CLI::App& command, RouteOptions& options) {
         "  warm_prefix      no session; prompts that begin alike go here, so their KV is probably cached\n"
         "  least_loaded     the less loaded of two random replicas, or the nearer one if they are about equal\n"
         "  last_resort      no replica is eligible: the best of the rest\n"
-        "  shortest_queue   every replica is full; this has the shortest queue\n\nExample:\n"
+        "  shortest_queue   every replica is full; this has the shortest queue\n"
+        "  own_replica      other peers did not answer this request; this is one of the peer itself\n\nExample:\n"
         "  exaserve route --session alice --json\n  exaserve route --request body.json");
 }
 

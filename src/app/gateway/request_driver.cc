@@ -118,7 +118,10 @@ void RequestDriver::carry_out(exa::gateway::Actions& actions) {
 }
 
 bool RequestDriver::take_part(exa::gateway::Actions& actions) {
-    if (!reply_) return false;
+    if (!reply_) {
+        request_.handle_drained(now_);
+        return false;
+    }
     if (exchange_->is_full()) {
         request_.handle_client_slow();
         return false;

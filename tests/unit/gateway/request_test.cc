@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(silence_counts_only_while_the_client_keeps_up) {
     harness.take();
     BOOST_TEST(harness.request.next_timeout() == time_never);
     harness.request.handle_drained(harness.now);
-    BOOST_TEST(harness.request.next_timeout() == harness.now + Config{}.first_byte_timeout);
+    BOOST_TEST(harness.request.next_timeout() == harness.now + Config{}.suspect_timeout / 4);
     harness.head(stream_head());
     harness.request.handle_client_slow();
     BOOST_TEST(harness.request.next_timeout() == time_never);
@@ -237,6 +237,72 @@ BOOST_AUTO_TEST_CASE(a_silent_stream_leaves_a_suspect_peer_and_no_other) {
     harness.request.handle_timeout(harness.now, harness.actions);
     BOOST_TEST(harness.take() == "cancel stream");
     BOOST_TEST(harness.request.open().resumed);
+}
+
+namespace {
+
+// Looks until the request has left its peer, or 20 s are over; how long that took.
+Duration time_to_leave(Harness& harness) {
+    const TimePoint from = harness.now;
+    const AttemptNumber number = harness.number();
+    while (harness.number() == number && harness.now - from < 20s) {
+        harness.now = std::min(harness.request.next_timeout(), from + 20s);
+        harness.request.handle_timeout(harness.now, harness.actions);
+    }
+    return harness.now - from;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(an_attempt_without_an_answer_leaves_a_suspect_soon_and_a_dead_peer_at_once) {
+    using membership::Liveness;
+    enum class Stage { opening, opened, head };
+    for (const Stage stage : {Stage::opening, Stage::opened, Stage::head}) {
+        for (const auto liveness : {Liveness::suspect, Liveness::dead}) {
+            Harness harness;
+            harness.begin();
+            if (stage != Stage::opening) harness.open();
+            if (stage == Stage::head) harness.head(json_head());
+            harness.request.handle_drained(harness.now);
+            harness.take();
+            BOOST_TEST((time_to_leave(harness) == 20s), "nobody doubts that peer");
+            harness.cluster.peer(harness.request.attempt().peer.value).liveness = liveness;
+            harness.dispatcher.handle_view(harness.cluster.routing_view());
+            const Duration hedge = Config{}.suspect_timeout;
+            const Duration took = time_to_leave(harness);
+            if (liveness == Liveness::suspect) BOOST_TEST((took >= hedge && took <= hedge + hedge / 2));
+            if (liveness == Liveness::dead) BOOST_TEST((took <= hedge / 4));
+            BOOST_TEST(harness.take() == "cancel stream");
+            BOOST_TEST((harness.request.last_outcome() == Outcome::suspect));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_attempt_stays_at_a_suspect_that_refutes_and_where_nobody_else_is) {
+    using membership::Liveness;
+    Harness harness;
+    harness.begin();
+    harness.open();
+    harness.request.handle_drained(harness.now);
+    harness.take();
+    const auto believe = [&](std::uint64_t peer, Liveness liveness) {
+        harness.cluster.peer(peer).liveness = liveness;
+        harness.dispatcher.handle_view(harness.cluster.routing_view());
+    };
+    const std::uint64_t target = harness.request.attempt().peer.value;
+    for (int i = 0; i < 4; ++i) {
+        for (const auto liveness : {Liveness::suspect, Liveness::alive}) {
+            believe(target, liveness);
+            for (int look = 0; look < 3; ++look) {
+                harness.now = harness.request.next_timeout();
+                harness.request.handle_timeout(harness.now, harness.actions);
+            }
+        }
+    }
+    BOOST_TEST(harness.take() == "", "each suspicion was shorter than the hedge");
+    for (const std::uint64_t peer : {2U, 3U}) believe(peer, Liveness::suspect);
+    BOOST_TEST((time_to_leave(harness) == 20s));
+    BOOST_TEST(harness.take() == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_request_at_a_given_replica_is_tried_nowhere_else) {

@@ -133,6 +133,32 @@ BOOST_AUTO_TEST_CASE(a_silent_helper_worsens_local_health_and_a_nack_does_not) {
     BOOST_TEST(helped.local_health() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(a_prober_is_cut_off_when_target_and_helpers_are_silent_until_it_hears_somebody) {
+    Bench bench(6);
+    Prober prober;
+    fail_probe(prober, bench);
+    BOOST_TEST(prober.is_cut_off());
+    BOOST_TEST(prober.local_health() == bench.config.indirect_probes);
+    prober.start(bench.step());
+    prober.hear(bench.step());
+    BOOST_TEST(!prober.is_cut_off());
+    BOOST_TEST(prober.local_health() == 0U, "it was not our own sickness");
+    BOOST_TEST(bench.timers.next() == start);
+    BOOST_TEST(prober.finish(bench.step()).accused.empty(), "what went out during the cut accuses nobody");
+
+    Prober heard;
+    heard.start(bench.step());
+    heard.ask_others(bench.step());
+    heard.hear(bench.step());
+    heard.finish(bench.step());
+    BOOST_TEST(!heard.is_cut_off(), "only that peer is silent");
+
+    Bench pair(1);
+    Prober alone;
+    fail_probe(alone, pair);
+    BOOST_TEST(!alone.is_cut_off(), "which of two is cut off nobody can say");
+}
+
 BOOST_AUTO_TEST_CASE(poor_local_health_stretches_probes_up_to_its_limit_and_answers_mend_it) {
     Bench bench(6);
     Prober prober;

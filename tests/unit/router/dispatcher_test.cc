@@ -891,23 +891,101 @@ BOOST_AUTO_TEST_CASE(a_stream_that_made_progress_may_be_tried_as_often_again) {
         std::holds_alternative<Broken>(dispatcher.handle_failed(start + 200s, attempt.id, Failure::server_error)));
 }
 
-BOOST_AUTO_TEST_CASE(a_stream_should_leave_a_suspect_peer_when_it_can) {
+BOOST_AUTO_TEST_CASE(a_peer_is_in_doubt_when_suspect_dead_left_or_unknown_and_not_when_it_drains) {
+    Cluster cluster(3, 1);
+    auto dispatcher = make_dispatcher(cluster);
+    const Attempt attempt = attempt_of(dispatcher.begin(start, request_for("abc")));
+    Peer& target = cluster.peer(attempt.peer.value);
+    const auto doubt = [&] {
+        dispatcher.handle_view(cluster.routing_view());
+        return dispatcher.doubt(attempt.id);
+    };
+    BOOST_TEST((doubt() == PeerDoubt::none));
+    target.liveness = membership::Liveness::suspect;
+    BOOST_TEST((doubt() == PeerDoubt::suspect));
+    target.liveness = membership::Liveness::dead;
+    BOOST_TEST((doubt() == PeerDoubt::dead));
+    target.liveness = membership::Liveness::left;
+    BOOST_TEST((doubt() == PeerDoubt::dead));
+    target.liveness = membership::Liveness::alive;
+    target.record.replicas[0].state = wire::ReplicaState::draining;
+    BOOST_TEST((doubt() == PeerDoubt::none), "what it runs it ends");
+    dispatcher.handle_finished(start, attempt.id);
+    target.liveness = membership::Liveness::dead;
+    BOOST_TEST((doubt() == PeerDoubt::none), "the attempt is over");
+}
+
+BOOST_AUTO_TEST_CASE(an_attempt_could_move_where_a_peer_beyond_doubt_takes_it) {
     Cluster cluster(3, 1);
     auto dispatcher = make_dispatcher(cluster);
     RequestMeta meta = request_for("abc");
     meta.resumable = true;
-    const Attempt attempt = attempt_of(dispatcher.begin(start, meta));
+    const Attempt stream = attempt_of(dispatcher.begin(start, meta));
     const Attempt fixed = attempt_of(dispatcher.begin(start, request_for("abc")));
-    for (const AttemptId id : {attempt.id, fixed.id}) dispatcher.handle_first_byte(id);
-    BOOST_TEST(!dispatcher.should_move(attempt.id));
-    cluster.peer(attempt.peer.value).liveness = membership::Liveness::suspect;
+    const Attempt unstarted = attempt_of(dispatcher.begin(start, request_for("abc")));
+    for (const AttemptId id : {stream.id, fixed.id}) dispatcher.handle_first_byte(id);
+    BOOST_TEST(dispatcher.could_move(start, stream.id));
+    BOOST_TEST(!dispatcher.could_move(start, fixed.id), "its answer cannot go on elsewhere");
+    BOOST_TEST(dispatcher.could_move(start, unstarted.id));
+    for (std::uint64_t peer = 1; peer <= 3; ++peer) cluster.peer(peer).liveness = membership::Liveness::suspect;
     dispatcher.handle_view(cluster.routing_view());
-    BOOST_TEST(dispatcher.should_move(attempt.id));
-    BOOST_TEST(!dispatcher.should_move(fixed.id));
-    const Attempt next = attempt_of(dispatcher.handle_failed(start, attempt.id, Failure::suspect));
-    BOOST_TEST(next.peer != attempt.peer);
-    BOOST_TEST(!dispatcher.should_move(next.id));
-    BOOST_TEST(!dispatcher.should_move(attempt.id));
+    BOOST_TEST(!dispatcher.could_move(start, unstarted.id), "all others are in doubt as well");
+    BOOST_TEST((dispatcher.doubt(unstarted.id) == PeerDoubt::suspect));
+    const std::uint64_t other = stream.peer.value % 3 + 1;
+    cluster.peer(other).liveness = membership::Liveness::alive;
+    dispatcher.handle_view(cluster.routing_view());
+    BOOST_TEST(dispatcher.could_move(start, unstarted.id));
+    const Attempt next = attempt_of(dispatcher.handle_failed(start, unstarted.id, Failure::suspect));
+    BOOST_TEST(next.peer == PeerId{other});
+    BOOST_TEST(!dispatcher.could_move(start, unstarted.id), "that attempt is over");
+}
+
+BOOST_AUTO_TEST_CASE(while_this_peer_is_cut_off_all_others_are_in_doubt) {
+    Cluster cluster(3, 1);
+    auto dispatcher = make_dispatcher(cluster);
+    std::vector<Attempt> elsewhere;
+    for (int i = 0; i < 20; ++i) {
+        const Attempt attempt = attempt_of(dispatcher.begin(start, request_for("s" + std::to_string(i))));
+        if (attempt.local)
+            dispatcher.handle_finished(start, attempt.id);
+        else
+            elsewhere.push_back(attempt);
+    }
+    BOOST_TEST_REQUIRE(!elsewhere.empty());
+    membership::View view = cluster.view();
+    view.is_cut_off = true;
+    dispatcher.handle_view(RoutingView::build(std::make_shared<const membership::View>(std::move(view)), nullptr));
+    BOOST_TEST((dispatcher.doubt(elsewhere.front().id) == PeerDoubt::suspect));
+    BOOST_TEST(dispatcher.could_move(start, elsewhere.front().id));
+    BOOST_TEST(attempt_of(dispatcher.handle_failed(start, elsewhere.front().id, Failure::suspect)).local);
+    BOOST_TEST(attempt_of(dispatcher.begin(start, request_for())).local);
+}
+
+BOOST_AUTO_TEST_CASE(a_request_that_met_silence_goes_to_this_peer_itself) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        Cluster cluster(8, 1);
+        auto dispatcher = make_dispatcher(cluster, seed);
+        const std::string session = "s" + std::to_string(seed);
+        const Attempt first = attempt_of(dispatcher.begin(start, request_for(session)));
+        if (first.local) continue;
+        const Attempt next = attempt_of(dispatcher.handle_failed(start, first.id, Failure::suspect));
+        BOOST_TEST(next.local);
+        BOOST_TEST((next.reason == Reason::own_replica));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_request_that_met_silence_rather_waits_than_asks_a_suspect) {
+    Cluster cluster(3, 1, 1);
+    auto dispatcher = make_dispatcher(cluster);
+    for (std::uint64_t peer = 2; peer <= 3; ++peer) cluster.peer(peer).liveness = membership::Liveness::suspect;
+    dispatcher.handle_view(cluster.routing_view());
+    const Attempt own = attempt_of(dispatcher.begin(start, request_for()));
+    BOOST_TEST(own.local);
+    const Attempt first = attempt_of(dispatcher.begin(start, request_for()));
+    BOOST_TEST(!first.local, "a suspect may answer all the same");
+    const Attempt next = attempt_of(dispatcher.handle_failed(start, first.id, Failure::suspect));
+    BOOST_TEST(next.local);
+    BOOST_TEST((next.queue_wait == Config{}.queue_wait));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
