@@ -22,11 +22,11 @@ AdaptiveLimit::AdaptiveLimit(const LimitConfig& config) : config_(config) {
                  : std::clamp(config.limit_start, config_.limit_min, config_.limit_max);
 }
 
-void AdaptiveLimit::handle_token(TimePoint now, Duration between, std::uint32_t in_flight) {
+void AdaptiveLimit::handle_token(TimePoint now, Duration between, std::uint32_t in_flight, bool beside_prompt) {
     if (config_.between_tokens == Duration::zero()) return;
     if (tokens_ == 0) since_ = now;
     ++tokens_;
-    if (between > config_.between_tokens) ++late_;
+    if (!beside_prompt && between > config_.between_tokens * 4 / 5) ++late_;
     in_flight_most_ = std::max(in_flight_most_, in_flight);
     if (tokens_ >= tokens_a_place * limit_ && now - since_ >= config_.between_tokens * times_between) end_window(now);
 }

@@ -6,7 +6,9 @@
 // time, a quarter less when they come late or a request had to give its memory back. Before it was late for the first
 // time the limit doubles, so that a fast replica is not held back by where it starts.
 //
-// It is looked at once in a window of tokens, long enough that what was changed last shows in it.
+// It is looked at once in a window of tokens, long enough that what was changed last shows in it. A time in which a
+// piece of a prompt was computed counts as one in time: how long that takes is decided by the size of a step, and fewer
+// requests would make it no shorter.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +22,9 @@ struct LimitConfig {
     std::uint32_t limit_min = 4;
     std::uint32_t limit_max = 32;
     std::uint32_t limit_start = 8;  // within the bounds, or moved there
-    // What nineteen of twenty times between two tokens of a request shall not exceed. 0: the limit stays at limit_max.
-    Duration between_tokens = std::chrono::milliseconds(100);
+    // What 99 of 100 times between two tokens of a request shall not exceed. So that the last few have room, nineteen
+    // of twenty shall not exceed four fifths of it. 0: the limit stays at limit_max.
+    Duration between_tokens = std::chrono::milliseconds(250);
 };
 
 class AdaptiveLimit {
@@ -30,8 +33,9 @@ class AdaptiveLimit {
 
     std::uint32_t limit() const { return limit_; }
 
-    // A request got a token so long after the one before. `in_flight`: permits taken now.
-    void handle_token(TimePoint now, Duration between, std::uint32_t in_flight);
+    // A request got a token so long after the one before. `in_flight`: permits taken now. `beside_prompt`: a piece of a
+    // prompt was computed meanwhile.
+    void handle_token(TimePoint now, Duration between, std::uint32_t in_flight, bool beside_prompt = false);
     // A request gave its memory back for another.
     void handle_preemption(TimePoint now);
 

@@ -32,7 +32,10 @@ Result<AdmissionQueue::Pushed> AdmissionQueue::push(TimePoint now, WaitTerms ter
         tenants.push_back({.name = terms.tenant, .waiting = {}});
         tenant = tenants.end() - 1;
     }
-    tenant->waiting.push_back(pushed.ticket);
+    const auto place = std::upper_bound(
+        tenant->waiting.begin(), tenant->waiting.end(), terms.deadline,
+        [this](TimePoint deadline, WaitTicket ticket) { return deadline < waiting_.at(ticket).deadline; });
+    tenant->waiting.insert(place, pushed.ticket);
     tenant->tokens += terms.tokens;
     tokens_ += terms.tokens;
     if (terms.deadline != time_never) deadlines_.emplace(terms.deadline, pushed.ticket);

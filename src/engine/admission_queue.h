@@ -3,7 +3,8 @@
 // A higher priority goes first, but who is passed over `passed_over_max` times by higher ones goes before them once.
 // Within a priority tenants take turns by deficit round robin (Shreedhar and Varghese 1995): over any time in which two
 // of them wait all along, what was admitted of them differs by less than a quantum and the largest request, however
-// many requests each of them has. A tenant's own requests keep their order.
+// many requests each of them has. Of a tenant's own requests the one whose deadline comes first is next: who asks with
+// the same patience keeps his turn, and who was refused before and asks again is as old as he is.
 //
 // The queue is bounded in requests and in tokens. When it is full, a newcomer takes the room of the last request of the
 // tenant that has most waiting, in the lowest priority; in its own priority only if that tenant still has more than its

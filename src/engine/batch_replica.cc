@@ -201,6 +201,7 @@ ReplicaLoad BatchReplica::load() const {
     for (const auto& sequence : running_)
         if (!sequence->decoding()) load.queued_tokens += sequence->length() - sequence->computed;
     load.kv_used_permille = static_cast<std::uint16_t>(std::uint64_t{pool_.used()} * 1000 / pool_.size());
+    load.step_prompt_tokens = step_prefilled_;
     load.preemptions = preemptions_;
     return load;
 }

@@ -125,7 +125,8 @@ struct ReplicaLoad {
     std::uint32_t in_flight = 0;
     std::uint32_t queued_tokens = 0;  // prompt tokens not yet prefilled
     std::uint16_t kv_used_permille = 0;
-    std::uint64_t preemptions = 0;  // requests that gave their memory back for others, since the start
+    std::uint32_t step_prompt_tokens = 0;  // of prompts, computed by the last step
+    std::uint64_t preemptions = 0;         // requests that gave their memory back for others, since the start
 };
 
 class KvPort;

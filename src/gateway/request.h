@@ -33,6 +33,7 @@ struct RoutingHints {
     std::string_view session{};                  // a token or the client's own id; empty: none
     std::optional<std::uint64_t> prefix_hash{};  // of the prompt's leading blocks
     std::uint32_t prompt_tokens = 0;             // an estimate; 0: unknown
+    std::uint64_t fingerprint = 0;               // equal when a client asks again; 0: unknown
 };
 
 // Why a stream to a peer could not be opened.

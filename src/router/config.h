@@ -47,6 +47,9 @@ struct Config {
     // How long a request may wait for a permit when every replica that could take it is at its limit, 0 (not at all) ..
     // 100 s: less than an ingress waits for a first byte.
     Duration queue_wait = std::chrono::seconds(2);
+    // The same where no other peer has a replica of the model, so that nobody else could be asked meanwhile. At least
+    // queue_wait counts; 0 of that one is 0 here too.
+    Duration queue_wait_alone = std::chrono::seconds(60);
     // What a client is told to wait when all are busy; spread by a quarter to either side.
     Duration retry_after = std::chrono::seconds(1);
 

@@ -169,7 +169,7 @@ Decision Dispatcher::begin(TimePoint now, const RequestMeta& meta) {
         ++counters_.rejected;
         return make_reject(std::move(destination).error());
     }
-    const std::uint32_t index = open_request(meta, destination.value());
+    const std::uint32_t index = open_request(now, meta, destination.value());
     return send(now, index, error(errc::all_replicas_busy));
 }
 
@@ -203,7 +203,7 @@ Result<Dispatcher::Destination> Dispatcher::locate(const RequestMeta& meta, std:
     return destination;
 }
 
-std::uint32_t Dispatcher::open_request(const RequestMeta& meta, const Destination& destination) {
+std::uint32_t Dispatcher::open_request(TimePoint now, const RequestMeta& meta, const Destination& destination) {
     if (free_.empty()) {
         free_.push_back(static_cast<std::uint32_t>(requests_.size()));
         requests_.emplace_back();
@@ -228,19 +228,30 @@ std::uint32_t Dispatcher::open_request(const RequestMeta& meta, const Destinatio
     request.position = destination.position;
     request.prefix_hash = meta.prefix_hash;
     request.numerics = 0;
+    request.fingerprint = meta.fingerprint;
+    request.asked = refusals_.asked(now, meta.fingerprint);
+    request.age = now - request.asked;
     request.wall = meta.wall;
     request.tenant.assign(meta.tenant);
     return index;
 }
 
-Need Dispatcher::need_of(TimePoint now, const Request& request) const {
+// Half of the patience is left to who has used up the rest.
+TimePoint Dispatcher::wait_deadline(TimePoint now, const Request& request, const Pool& pool) const {
+    if (request.wait_until) return *request.wait_until;
+    Duration wait = config_.queue_wait;
+    if (pool.all_local && wait > Duration::zero()) wait = std::max(wait, config_.queue_wait_alone);
+    return now + std::max(wait - request.age, wait / 2);
+}
+
+Need Dispatcher::need_of(TimePoint now, const Request& request, const Pool& pool) const {
     Need need{.prefix_hash = request.prefix_hash,
               .prompt_tokens = request.prompt_tokens_min,
               .priority = request.priority,
               .numerics = request.first_byte ? request.numerics : 0,
               .tried = std::span(request.tried).first(request.attempts),
               .answered_busy = request.answered_busy,
-              .may_wait = request.wait_until.value_or(now + config_.queue_wait) > now,
+              .may_wait = wait_deadline(now, request, pool) > now,
               .was_lost = request.losses >= losses_noted};
     if (!request.mints_session) need.position = request.position;
     return need;
@@ -249,14 +260,14 @@ Need Dispatcher::need_of(TimePoint now, const Request& request) const {
 Decision Dispatcher::send(TimePoint now, std::uint32_t index, Error last, bool must_wait) {
     Request& request = requests_[index];
     const Pool* pool = view_->find_pool(request.pool);
-    if (pool == nullptr) return give_up(index, std::move(last));
+    if (pool == nullptr) return give_up(now, index, std::move(last));
 
     const std::uint64_t spill = spill_key(request.position, request.pool);
-    Need need = need_of(now, request);
+    Need need = need_of(now, request, *pool);
     need.must_wait = must_wait && need.may_wait;
     if (need.position) need.spill = spills_.find(now, spill);
     const auto choice = choose(now, *pool, tracker_, need, config_, rng_);
-    if (!choice) return give_up(index, why_none(now, *pool, need, std::move(last)));
+    if (!choice) return give_up(now, index, why_none(now, *pool, need, std::move(last)));
     if (choice->reason == Reason::session_spilled)
         spills_.remember(now, spill, {tracker_.id(choice->replica), need.spill ? need.spill->fan_out : 1});
     else if (choice->reason == Reason::session_owner && need.spill)
@@ -264,7 +275,7 @@ Decision Dispatcher::send(TimePoint now, std::uint32_t index, Error last, bool m
 
     request.waits = choice->reason == Reason::shortest_queue;
     if (request.waits) {
-        if (!request.wait_until) request.wait_until = now + config_.queue_wait;
+        request.wait_until = wait_deadline(now, request, *pool);
         // It is not asked to wait there a second time.
         for (std::uint32_t i = 0; i < request.attempts; ++i)
             if (request.tried[i] == tracker_.id(choice->replica)) request.answered_busy &= ~(1U << i);
@@ -328,7 +339,9 @@ Attempt Dispatcher::make_attempt(std::uint32_t index, const Pool& pool, const Ch
     return attempt;
 }
 
-Decision Dispatcher::give_up(std::uint32_t index, Error last) {
+Decision Dispatcher::give_up(TimePoint now, std::uint32_t index, Error last) {
+    if (last.code == errc::all_replicas_busy)
+        refusals_.remember(now, requests_[index].fingerprint, requests_[index].asked);
     const bool seen = requests_[index].first_byte;
     end_request(index);
     if (seen) {
@@ -426,7 +439,7 @@ bool Dispatcher::could_move(TimePoint now, AttemptId id) const {
     if (request == nullptr || !can_go_on(*request) || request->attempts >= config_.attempts_max) return false;
     const Pool* pool = view_->find_pool(request->pool);
     if (pool == nullptr || !budget_.covers_failure()) return false;
-    Need need = need_of(now, *request);
+    Need need = need_of(now, *request, *pool);
     need.was_lost = true;
     Rng rng = rng_;
     const auto choice = choose(now, *pool, tracker_, need, config_, rng);
@@ -481,15 +494,15 @@ Decision Dispatcher::handle_failed(TimePoint now, AttemptId id, Failure failure)
             request->prompt_tokens_min = std::max(request->prompt_tokens_min, context_tokens + 1);
         if (failure == Failure::draining || failure == Failure::refused) tracker_.handle_refused(now, request->replica);
     }
-    if (failure == Failure::no_permit) return give_up(index_of(id), error(code_of(failure)));
+    if (failure == Failure::no_permit) return give_up(now, index_of(id), error(code_of(failure)));
     return retry(now, index_of(id), error(code_of(failure)), false);
 }
 
 Decision Dispatcher::retry(TimePoint now, std::uint32_t index, Error last, bool busy) {
     Request& request = requests_[index];
     request.replica = no_replica;
-    if (!can_go_on(request) || request.attempts >= config_.attempts_max) return give_up(index, std::move(last));
-    if (!(busy ? budget_.spend_on_busy() : budget_.spend_on_failure())) return give_up(index, std::move(last));
+    if (!can_go_on(request) || request.attempts >= config_.attempts_max) return give_up(now, index, std::move(last));
+    if (!(busy ? budget_.spend_on_busy() : budget_.spend_on_failure())) return give_up(now, index, std::move(last));
     // A request that met busy replicas waits for a permit at the last but one attempt; the last is for when the replica
     // that it waits at dies.
     const bool is_full = busy || request.answered_busy != 0 || request.wait_until.has_value();

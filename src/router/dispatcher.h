@@ -12,7 +12,8 @@
 //
 // A request that meets a busy replica is tried at another. Only when every candidate is at its limit, by its own word
 // or by what is known of it, an attempt may wait at its replica for a permit (Attempt::queue_wait). All waits of a
-// request share one deadline.
+// request share one deadline, which comes the sooner the longer their client has been asking: who was refused before
+// goes first.
 //
 // An attempt's id names that attempt alone: a late report about an earlier one, or about a request that has ended,
 // changes nothing and is answered with Ignored.
@@ -40,6 +41,7 @@
 #include "router/config.h"
 #include "router/errc.h"
 #include "router/explanation.h"
+#include "router/refusal_memory.h"
 #include "router/replica_tracker.h"
 #include "router/retry_budget.h"
 #include "router/routing_view.h"
@@ -59,6 +61,7 @@ struct RequestMeta {
     std::optional<std::uint64_t> prefix_hash{};  // of the prompt's leading blocks
     std::uint32_t prompt_tokens = 0;             // about; 0: unknown
     std::uint32_t priority = 1;                  // 0 high, 1 normal, 2 low
+    std::uint64_t fingerprint = 0;               // equal when a client asks again; 0: unknown
     bool resumable = false;                      // its stream can go on elsewhere, on a replica of equal numerics
 };
 
@@ -205,6 +208,9 @@ class Dispatcher {
         std::uint64_t position = 0;  // of the session, brought or minted
         std::optional<std::uint64_t> prefix_hash;
         std::uint64_t numerics = 0;  // of the replica whose answer the client is seeing
+        std::uint64_t fingerprint = 0;
+        TimePoint asked;  // first, be it before this request
+        Duration age{0};  // since then, when it came
         WallTime wall;
         std::string tenant;
         std::array<ReplicaId, attempts_limit> tried;
@@ -218,9 +224,10 @@ class Dispatcher {
     };
 
     Result<Destination> locate(const RequestMeta& meta, std::uint64_t entropy) const;
-    std::uint32_t open_request(const RequestMeta& meta, const Destination& destination);
+    std::uint32_t open_request(TimePoint now, const RequestMeta& meta, const Destination& destination);
     // What an attempt needs; without a spill.
-    Need need_of(TimePoint now, const Request& request) const;
+    Need need_of(TimePoint now, const Request& request, const Pool& pool) const;
+    TimePoint wait_deadline(TimePoint now, const Request& request, const Pool& pool) const;
     // The next attempt, or the end for the reason of `last`. `must_wait`: at whatever replica has the shortest queue.
     Decision send(TimePoint now, std::uint32_t index, Error last, bool must_wait = false);
     // Why no replica of the pool takes the request, if `last` was not a failure.
@@ -231,7 +238,7 @@ class Dispatcher {
     void grow_fan_out(TimePoint now, const Request& request);
     Attempt make_attempt(std::uint32_t index, const Pool& pool, const Choice& choice);
     Decision retry(TimePoint now, std::uint32_t index, Error last, bool busy);
-    Decision give_up(std::uint32_t index, Error last);
+    Decision give_up(TimePoint now, std::uint32_t index, Error last);
     Reject make_reject(Error why);
 
     static bool can_go_on(const Request& request) {
@@ -249,6 +256,7 @@ class Dispatcher {
     std::shared_ptr<const RoutingView> view_;
     ReplicaTracker tracker_;
     SpillMap spills_;
+    RefusalMemory refusals_;
     RetryBudget budget_;
     Counters counters_;
     std::vector<Request> requests_;

@@ -61,6 +61,10 @@ std::vector<Option<Config>> make_options() {
             "Time that a request waits when every replica of its model is at its limit, before it is answered 503. "
             "0: it does not wait.")
             .live(),
+        duration("queue_wait_alone_ms", &Config::queue_wait_alone, milliseconds(0), milliseconds(100'000),
+                 "The same where all replicas of the model are this peer's own: a client that was refused could ask "
+                 "nobody else. router.queue_wait_ms if that is longer or 0.")
+            .live(),
         duration("retry_after_ms", &Config::retry_after, milliseconds(1), 60 * minute_ms,
                  "Time after which a client is told to try again when all replicas are busy; spread by a quarter to "
                  "either side.")

@@ -65,6 +65,7 @@ void add_pool(RoutingView::Layout& layout, ring::PoolKey key, Gathered gathered,
     pool.first = static_cast<std::uint32_t>(layout.replicas.size());
     pool.count = static_cast<std::uint32_t>(entries.size());
     pool.all_drain = gathered.all_drain;
+    pool.all_local = std::ranges::all_of(entries, &ReplicaEntry::local);
     bool all_tell = true;
     std::vector<ring::RingMember> members;
     for (const ReplicaEntry& entry : entries) {

@@ -37,6 +37,7 @@ struct Pool {
     std::uint64_t weight_sum = 0;
     std::uint32_t context_tokens_max = 0;  // 0: some replica does not tell
     bool all_drain = false;                // all that are known, by their own state
+    bool all_local = false;                // all are this very peer's
 };
 
 class RoutingView {

@@ -179,23 +179,25 @@ void ReplicaHost::deliver_events() {
     std::map<engine::RequestId, std::vector<engine::TokenEvent>> batches;
     while (auto event = replica_->poll_event()) batches[event->request].push_back(std::move(*event));
     const TimePoint now = clock_();
+    const bool beside_prompt = replica_->load().step_prompt_tokens > 0;
     for (auto& [id, events] : batches) {
         const auto found = running_.find(id);
         if (found == running_.end()) continue;
-        measure(found->second, events, now);
+        measure(found->second, events, now, beside_prompt);
         const bool ended = events.back().finish.has_value();
         found->second.sink(std::move(events));
         if (ended) running_.erase(found);
     }
 }
 
-void ReplicaHost::measure(Running& running, const std::vector<engine::TokenEvent>& events, TimePoint now) {
+void ReplicaHost::measure(Running& running, const std::vector<engine::TokenEvent>& events, TimePoint now,
+                          bool beside_prompt) {
     const auto tokens = std::ranges::count_if(events, &engine::TokenEvent::has_token);
     if (tokens == 0) return;
     if (running.last_token) {
         const Duration between = (now - *running.last_token) / tokens;
         between_tokens_.add(now, between);
-        limit_.handle_token(now, between, limiter_->counts().taken);
+        limit_.handle_token(now, between, limiter_->counts().taken, beside_prompt);
     } else {
         to_first_token_.add(now, now - running.submitted);
     }

@@ -98,7 +98,7 @@ class ReplicaHost {
     void notify();
     void take_inbox();
     void deliver_events();
-    void measure(Running& running, const std::vector<engine::TokenEvent>& events, TimePoint now);
+    void measure(Running& running, const std::vector<engine::TokenEvent>& events, TimePoint now, bool beside_prompt);
     void adapt(TimePoint now);
     void cancel_all();
 

@@ -41,7 +41,7 @@ struct ModelSettings {
     std::string name;
     std::uint32_t replicas = 1;
     std::uint32_t in_flight_limit = 32;
-    std::chrono::milliseconds tbt_target{100};
+    std::chrono::milliseconds tbt_target{250};
     std::uint32_t queue_requests = 64;
     std::uint32_t context_tokens = 0;
     std::uint32_t kv_tokens = 16'384;

@@ -40,9 +40,9 @@ std::vector<Option<ModelSettings>> model_options() {
             "the built-in engine moves its limit between 4 and this to meet model.tbt_target_ms."),
         duration(
             "tbt_target_ms", &ModelSettings::tbt_target, milliseconds(0), milliseconds(60'000),
-            "Target for the time between two tokens of an answer, which 95 of 100 shall not exceed: while they do, a "
-            "replica of the built-in engine takes fewer requests at the same time. 0: always as many as "
-            "model.in_flight_limit."),
+            "Target for the time between two tokens of an answer, which 99 of 100 shall not exceed: while they do, a "
+            "replica of the built-in engine takes fewer requests at the same time. Times in which it also read a "
+            "prompt do not count. 0: always as many as model.in_flight_limit."),
         whole_number("queue_requests", "N", "", &ModelSettings::queue_requests, 0, 10'000,
                      "Requests that may wait at one replica when all replicas are at their limits; see "
                      "router.queue_wait_ms."),

@@ -39,6 +39,13 @@ std::string make_response_id(wire::RequestKind kind) {
     return {};
 }
 
+// Of a body: its length, its beginning as routing reads it, and its end, where a conversation's last message is.
+std::uint64_t fingerprint_of(std::string_view body, std::uint64_t prefix_hash) {
+    constexpr std::size_t end_bytes = 1024;
+    const std::string_view end = body.substr(body.size() - std::min(body.size(), end_bytes));
+    return hash64(hash64(as_bytes(end), prefix_hash), body.size());
+}
+
 bool is_about_tokens(wire::RequestKind kind) {
     return kind == wire::RequestKind::tokenize || kind == wire::RequestKind::detokenize;
 }
@@ -111,6 +118,7 @@ void Ingress::handle(io::http::HttpRequest request, std::shared_ptr<io::http::Ht
     const openai::Session session =
         openai::pick_session(request.headers.find("x-session-id").value_or(std::string_view{}), scan);
     const std::uint64_t prefix_hash = hash64(as_bytes(scan.leading));
+    const std::uint64_t fingerprint = fingerprint_of(request.body, prefix_hash);
     wire::Open open = make_open(request, kind, scan, std::move(model), std::move(caller), wall);
     attach::PassedFields passed = attach::passed_fields(request.headers);
     fields_left_out_ += passed.left_out;
@@ -129,7 +137,8 @@ void Ingress::handle(io::http::HttpRequest request, std::shared_ptr<io::http::Ht
     driver->start({.wall = wall,
                    .session = session.id,
                    .prefix_hash = prefix_hash,
-                   .prompt_tokens = scan.prompt_tokens_estimate});
+                   .prompt_tokens = scan.prompt_tokens_estimate,
+                   .fingerprint = fingerprint});
 }
 
 void Ingress::sweep_later() {

@@ -121,8 +121,8 @@ BOOST_AUTO_TEST_CASE(every_priority_gets_its_turn_within_a_bound) {
     }));
 }
 
-// A machine whose step takes `fixed` and `each` for every request in it, and clients that want more places than there
-// are.
+// A machine whose step takes `fixed` and `each` for every request in it, and clients that want more permits than there
+// are. A fifth of the objective is left to the last few.
 BOOST_AUTO_TEST_CASE(limit_settles_where_tokens_come_in_time) {
     BOOST_TEST(rc::check([] {
         const Duration fixed(*rc::gen::inRange(1'000, 60'000));
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(limit_settles_where_tokens_come_in_time) {
         }
         const double mean = sum / (steps - steps / 2);
         const double room =
-            static_cast<double>((config.between_tokens - fixed).count()) / static_cast<double>(each.count());
+            static_cast<double>((config.between_tokens * 4 / 5 - fixed).count()) / static_cast<double>(each.count());
         const double best = std::clamp(std::floor(room), 4.0, 32.0);
         RC_ASSERT(mean <= best + 1);
         RC_ASSERT(mean >= std::max(4.0, 0.7 * best));

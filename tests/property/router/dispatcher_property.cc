@@ -90,7 +90,7 @@ class Storm {
             RC_ASSERT(fresh);
             RC_ASSERT(++live.attempts <= Config().attempts_max);
             RC_ASSERT(attempt->number == live.attempts);
-            RC_ASSERT(attempt->queue_wait <= Config().queue_wait);
+            RC_ASSERT(attempt->queue_wait <= Config().queue_wait_alone);
             live.replica = attempt->replica;
             live.waits = waits;
             at->second.attempt = attempt->id;

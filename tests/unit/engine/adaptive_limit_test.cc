@@ -11,6 +11,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
+const LimitConfig quick{.between_tokens = milliseconds(100)};
+
 // So many seconds in which each of `in_flight` requests gets a token every `between`.
 void run(AdaptiveLimit& limit, TimePoint& now, int seconds, std::uint32_t in_flight, Duration between) {
     const TimePoint end = now + std::chrono::seconds(seconds);
@@ -23,7 +25,7 @@ void run(AdaptiveLimit& limit, TimePoint& now, int seconds, std::uint32_t in_fli
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(limit_grows_only_while_all_places_are_taken) {
-    AdaptiveLimit limit({});
+    AdaptiveLimit limit(quick);
     TimePoint now{};
     run(limit, now, 60, 7, milliseconds(10));
     BOOST_TEST(limit.limit() == 8U);
@@ -32,7 +34,7 @@ BOOST_AUTO_TEST_CASE(limit_grows_only_while_all_places_are_taken) {
 }
 
 BOOST_AUTO_TEST_CASE(limit_doubles_until_it_was_late_and_then_adds_one) {
-    AdaptiveLimit limit({.limit_max = 64});
+    AdaptiveLimit limit({.limit_max = 64, .between_tokens = milliseconds(100)});
     TimePoint now{};
     run(limit, now, 2, 8, milliseconds(10));
     BOOST_TEST(limit.limit() == 16U);
@@ -50,7 +52,7 @@ BOOST_AUTO_TEST_CASE(limit_doubles_until_it_was_late_and_then_adds_one) {
 }
 
 BOOST_AUTO_TEST_CASE(one_late_token_of_twenty_changes_nothing) {
-    AdaptiveLimit limit({});
+    AdaptiveLimit limit(quick);
     TimePoint now{};
     for (int i = 0; i < 4'000; ++i) {
         now += milliseconds(5);
@@ -64,8 +66,29 @@ BOOST_AUTO_TEST_CASE(one_late_token_of_twenty_changes_nothing) {
     BOOST_TEST(limit.limit() == 4U);
 }
 
-BOOST_AUTO_TEST_CASE(limit_keeps_its_bounds) {
+BOOST_AUTO_TEST_CASE(gaps_within_the_objective_do_not_lower_the_limit) {
     AdaptiveLimit limit({});
+    TimePoint now{};
+    run(limit, now, 60, 32, milliseconds(150));
+    BOOST_TEST(limit.limit() == 32U);
+    run(limit, now, 60, 32, milliseconds(260));
+    BOOST_TEST(limit.limit() == 4U);
+}
+
+BOOST_AUTO_TEST_CASE(gaps_beside_a_piece_of_a_prompt_do_not_lower_the_limit) {
+    for (const bool beside_prompt : {true, false}) {
+        AdaptiveLimit limit(quick);
+        TimePoint now{};
+        for (int step = 0; step < 100; ++step) {
+            now += milliseconds(200);
+            for (int i = 0; i < 7; ++i) limit.handle_token(now, milliseconds(200), 7, beside_prompt);
+        }
+        BOOST_TEST(limit.limit() == (beside_prompt ? 8U : 4U));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(limit_keeps_its_bounds) {
+    AdaptiveLimit limit(quick);
     TimePoint now{};
     run(limit, now, 60, 40, milliseconds(10));
     BOOST_TEST(limit.limit() == 32U);
@@ -74,7 +97,7 @@ BOOST_AUTO_TEST_CASE(limit_keeps_its_bounds) {
 }
 
 BOOST_AUTO_TEST_CASE(memory_given_back_lowers_the_limit) {
-    AdaptiveLimit limit({});
+    AdaptiveLimit limit(quick);
     limit.handle_preemption(TimePoint{});
     BOOST_TEST(limit.limit() == 6U);
     limit.handle_preemption(TimePoint{});

@@ -57,6 +57,16 @@ BOOST_AUTO_TEST_CASE(higher_priority_goes_first_but_not_for_ever) {
     BOOST_TEST(before == AdmissionQueue::passed_over_max);
 }
 
+BOOST_AUTO_TEST_CASE(of_one_tenant_the_nearest_deadline_is_next_and_equal_ones_keep_their_turn) {
+    AdmissionQueue queue({});
+    const WaitTicket first = push(queue, {.tokens = 1, .deadline = start + seconds(5)});
+    const WaitTicket second = push(queue, {.tokens = 1, .deadline = start + seconds(5)});
+    const WaitTicket endless = push(queue, {.tokens = 1});
+    const WaitTicket older = push(queue, {.tokens = 1, .deadline = start + seconds(3)});
+    const WaitTicket other = push(queue, {.tenant = "other", .tokens = 1, .deadline = start + seconds(1)});
+    for (const WaitTicket expected : {older, first, second, endless, other}) BOOST_TEST((queue.pop(start) == expected));
+}
+
 BOOST_AUTO_TEST_CASE(nobody_gets_a_place_past_his_deadline) {
     AdmissionQueue queue({});
     const WaitTicket early = push(queue, {.tokens = 1, .deadline = start + seconds(1)});

@@ -891,6 +891,36 @@ BOOST_AUTO_TEST_CASE(a_stream_that_made_progress_may_be_tried_as_often_again) {
         std::holds_alternative<Broken>(dispatcher.handle_failed(start + 200s, attempt.id, Failure::server_error)));
 }
 
+BOOST_AUTO_TEST_CASE(a_request_waits_longer_where_no_other_peer_could_take_it) {
+    for (const std::uint64_t peers : {1U, 2U}) {
+        Cluster cluster(peers, 1, 1);
+        auto dispatcher = make_dispatcher(cluster);
+        for (std::uint64_t peer = 1; peer <= peers; ++peer) attempt_of(dispatcher.begin(start, request_for()));
+        const Attempt waits = attempt_of(dispatcher.begin(start, request_for()));
+        BOOST_TEST((waits.queue_wait == (peers == 1 ? Config{}.queue_wait_alone : Config{}.queue_wait)));
+    }
+    Cluster cluster(1, 1, 1);
+    auto dispatcher = make_dispatcher(cluster, 1, {.queue_wait = Duration::zero()});
+    attempt_of(dispatcher.begin(start, request_for()));
+    BOOST_TEST(std::holds_alternative<Reject>(dispatcher.begin(start, request_for())));
+}
+
+BOOST_AUTO_TEST_CASE(a_request_that_was_refused_keeps_its_age_and_half_its_patience) {
+    Cluster cluster(2, 1, 1);
+    auto dispatcher = make_dispatcher(cluster);
+    for (int i = 0; i < 2; ++i) attempt_of(dispatcher.begin(start, request_for()));
+    RequestMeta meta = request_for();
+    meta.fingerprint = 7;
+    const auto wait = [&](TimePoint now) { return attempt_of(dispatcher.begin(now, meta)); };
+    const Attempt first = wait(start);
+    BOOST_TEST((first.queue_wait == 2s));
+    BOOST_TEST(std::holds_alternative<Reject>(dispatcher.handle_failed(start + 2s, first.id, Failure::no_permit)));
+    const Attempt again = wait(start + 2500ms);
+    BOOST_TEST((again.queue_wait == 1s), "its deadline is over, and half is left to it");
+    meta.fingerprint = 8;
+    BOOST_TEST((wait(start + 2500ms).queue_wait == 2s), "another request is as young as it looks");
+}
+
 BOOST_AUTO_TEST_CASE(a_peer_is_in_doubt_when_suspect_dead_left_or_unknown_and_not_when_it_drains) {
     Cluster cluster(3, 1);
     auto dispatcher = make_dispatcher(cluster);
