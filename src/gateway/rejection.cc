@@ -28,9 +28,10 @@ openai::ApiError rejection(const router::Reject& reject, std::string_view model,
         too_long.code = "context_length_exceeded";
         return too_long;
     }
-    if (reject.status == 504) return openai::timed_out(reject.error.message(), retry_ms);
-    const bool is_known = code == router::errc::upstream_failed && !failure.empty();
-    openai::ApiError error = openai::upstream_failed(is_known ? std::string(failure) : reject.error.message());
+    if (reject.status == 504) return openai::timed_out(failure, retry_ms);
+    // What the client is told says already that the replicas failed.
+    openai::ApiError error = code == router::errc::upstream_failed ? openai::upstream_failed(failure)
+                                                                   : openai::upstream_failed(reject.error.message());
     error.status = reject.status;
     if (reject.retry_after) error.retry_after_ms = retry_ms;
     return error;

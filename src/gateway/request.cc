@@ -68,6 +68,7 @@ void Request::start(TimePoint now, const RoutingHints& hints, Actions& actions) 
     meta.session = hints.session;
     meta.prefix_hash = hints.prefix_hash;
     meta.prompt_tokens = hints.prompt_tokens;
+    meta.fingerprint = hints.fingerprint;
     meta.priority = static_cast<std::uint32_t>(open_.priority);
     meta.resumable = true;
     follow(dispatcher_.begin(now, meta), actions);
@@ -238,8 +239,9 @@ void Request::reject(router::Reject reject, Actions& actions) {
 void Request::break_off(const router::Broken& broken, Actions& actions) {
     // An answer in one piece that is cut must look like it: the connection breaks.
     if (forwarder_.is_event_stream()) {
-        actions.push_back(SendBody{forwarder_.error_event(
-            openai::upstream_failed(broken.error.message() + "; " + forwarder_.failure()), open_.kind)});
+        const std::string why = forwarder_.failure().empty() ? broken.error.message() : forwarder_.failure();
+        actions.push_back(SendBody{
+            forwarder_.error_event(openai::upstream_failed("in the middle of the answer, " + why), open_.kind)});
         actions.push_back(SendEnd{});
     }
     finish(true, actions);

@@ -41,6 +41,11 @@ ApiError client_error(int status, std::string message, std::optional<std::string
     return error;
 }
 
+// Why, if anybody knows.
+std::string with_reason(std::string_view what, std::string_view why) {
+    return why.empty() ? std::string(what) + "." : std::string(what) + ": " + std::string(why) + ".";
+}
+
 ApiError server_error(int status, std::string message, std::string code) {
     ApiError error = make(status, "server_error", std::move(message));
     error.code = std::move(code);
@@ -206,11 +211,11 @@ ApiError unavailable(std::string_view why, std::uint32_t retry_after_ms) {
 }
 
 ApiError upstream_failed(std::string_view why) {
-    return server_error(502, "The replicas that were tried failed: " + std::string(why) + ".", "upstream_failed");
+    return server_error(502, with_reason("The replicas that were tried failed", why), "upstream_failed");
 }
 
 ApiError timed_out(std::string_view why, std::uint32_t retry_after_ms) {
-    ApiError error = server_error(504, "No replica answered in time: " + std::string(why) + ".", "timeout");
+    ApiError error = server_error(504, with_reason("No replica answered in time", why), "timeout");
     error.retry_after_ms = retry_after_ms;
     return error;
 }

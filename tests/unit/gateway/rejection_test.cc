@@ -54,6 +54,15 @@ BOOST_AUTO_TEST_CASE(why_the_last_replica_failed_is_told_where_replicas_failed) 
     BOOST_TEST(!tells(router::errc::no_replica_ready, 503, "the server"));
 }
 
+BOOST_AUTO_TEST_CASE(no_message_says_the_same_twice) {
+    BOOST_TEST(answer_to(router::errc::upstream_failed, 502).message == "The replicas that were tried failed.");
+    BOOST_TEST(answer_to(router::errc::upstream_failed, 502, "reset").message ==
+               "The replicas that were tried failed: reset.");
+    BOOST_TEST(answer_to(router::errc::upstream_timeout, 504).message == "No replica answered in time.");
+    BOOST_TEST(answer_to(router::errc::upstream_timeout, 504, "silent").message ==
+               "No replica answered in time: silent.");
+}
+
 BOOST_AUTO_TEST_CASE(only_replicas_at_their_limit_are_called_overloaded) {
     BOOST_TEST(says(answer_to(router::errc::all_replicas_busy, 503), "overloaded"));
     BOOST_TEST(says(answer_to(router::errc::replicas_draining, 503), "draining"));
