@@ -4,6 +4,7 @@
 // a peer for a view at every event.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,10 @@ class Checker {
     virtual bool is_settled(const std::vector<Host>&, std::string&) { return true; }
 
   protected:
-    void violate(std::string_view check, std::string what) { context_.violations.add(check, std::move(what)); }
+    // `late`: the host that should have acted.
+    void violate(std::string_view check, std::string what, std::optional<Host> late = std::nullopt) {
+        context_.violations.add(check, std::move(what), late);
+    }
     bool watches(std::string_view check) const { return context_.violations.watches(check); }
 
     CheckContext& context_;

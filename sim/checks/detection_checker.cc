@@ -90,6 +90,17 @@ void DetectionChecker::heard(WorldTime now, std::optional<Spread>& spread, Host 
     spread.reset();
 }
 
+std::string DetectionChecker::waiting_for(WorldTime now, const Peer& late, std::size_t number) const {
+    const membership::Peer* peer = late.node->membership().roster().find(context_.truth.subject(number).id);
+    if (peer == nullptr) return "which does not know that peer";
+    const bool is_suspect = peer->liveness == membership::Liveness::suspect;
+    const WorldTime due = late.clock.when(late.node->next_timeout());
+    return fmt::format("which takes it for {} and waits for {}; its next timer is due in {:.1f} s",
+                       is_suspect ? "suspect" : "alive",
+                       is_suspect ? "the suspicion to run out" : "a probe of its own to fail, or for others' word",
+                       due == world_never ? 0.0 : seconds_of(due - now));
+}
+
 void DetectionChecker::sweep(WorldTime now) {
     for (std::size_t number = 0; number < changes_.size(); ++number) {
         std::optional<Spread>& ending = changes_[number].ending;
@@ -104,8 +115,11 @@ void DetectionChecker::sweep(WorldTime now) {
         }
         if (late == 0) continue;
         ending->overdue = true;
-        violate("M2", fmt::format("{:.1f} s after {} went down, {} peers do not know it, one of them peer {}",
-                                  seconds_of(now - ending->at), context_.truth.name(number), late, one));
+        violate("M2",
+                fmt::format("{:.1f} s after {} went down, {} peers do not know it, one of them peer {}, {}",
+                            seconds_of(now - ending->at), context_.truth.name(number), late, one,
+                            waiting_for(now, context_.cluster.peer(one), number)),
+                one);
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "sim/checks/checker.h"
@@ -36,6 +37,8 @@ class DetectionChecker final : public Checker {
     };
 
     Spread spread_from(WorldTime now) const;
+    // What a peer that should have acted makes of the subject, and what it waits for.
+    std::string waiting_for(WorldTime now, const Peer& late, std::size_t number) const;
     Changes& changes_of(std::size_t number);
     void drop_observer(Host host);
     void heard(WorldTime now, std::optional<Spread>& spread, Host observer, bool is_ending);

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,7 +50,10 @@ class Oracles final : public Watcher {
     // A datagram or link message as it leaves a peer.
     void check_length(Host from, bool link, std::size_t bytes) { bounds_.check_length(from, link, bytes); }
 
-    void violate(std::string_view check, std::string what) { violations_.add(check, std::move(what)); }
+    // `late`: the host that should have acted.
+    void violate(std::string_view check, std::string what, std::optional<Host> late = std::nullopt) {
+        violations_.add(check, std::move(what), late);
+    }
     bool watches(std::string_view check) const { return violations_.watches(check); }
     const std::vector<Violation>& violations() const { return violations_.kept(); }
     std::uint64_t violation_count() const { return violations_.count(); }

@@ -28,7 +28,8 @@ class Violations {
         : cluster_(cluster), watched_(scenario.watch.begin(), scenario.watch.end()) {}
 
     // Counted when the scenario watches `check`; the first hundred are kept.
-    void add(std::string_view check, std::string what);
+    // `late`: the host that should have acted, so that its last entry is what explains it.
+    void add(std::string_view check, std::string what, std::optional<Host> late = std::nullopt);
     bool watches(std::string_view check) const { return watched_.contains(check); }
     const std::vector<Violation>& kept() const { return kept_; }
     std::uint64_t count() const { return count_; }

@@ -196,8 +196,10 @@ void Workload::patience(CallId id) {
     if (cluster_.now() - visit.born > load_.deadline) {
         // A client gives up by itself; an ingress that runs must have ended the request before that.
         if (is_served && ingresses_.is_punctual(*visit.handle) && visit.got == 0)
-            oracles_.violate(
-                "Q1", fmt::format("request {} of {:.3f} s has no outcome at its deadline", id, seconds_of(visit.born)));
+            oracles_.violate("Q1",
+                             fmt::format("request {} of {:.3f} s has no outcome at its deadline: {}", id,
+                                         seconds_of(visit.born), ingresses_.waiting_for(*visit.handle)),
+                             ingresses_.ingress(*visit.handle));
         return client_gone(id);
     }
     if (visit.handle && !is_served) {

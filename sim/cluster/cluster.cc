@@ -164,6 +164,7 @@ void Cluster::handle(const Event& event) {
         case EventKind::datagram:
         case EventKind::sync:
         case EventKind::link_broken:
+        case EventKind::link_silent:
         case EventKind::timer:
         case EventKind::replica_ready:
         case EventKind::measure:
@@ -243,6 +244,12 @@ void Cluster::act(Peer& peer, const Event& event) {
         case EventKind::sync:
             (void)peer.node->handle_sync(local, peers_[event.from].id, bytes_.take(event.slot));
             break;
+        case EventKind::link_silent: {
+            const Peer& other = peers_[event.from];
+            if (!other.paused && links_.answers(LinkPool::control, link_ends(peer, other))) break;
+            links_.forget(LinkPool::control, peer.host, event.from);
+            [[fallthrough]];
+        }
         case EventKind::link_broken:
             peer.node->handle_link_broken(local, PeerId{event.arg}, Generation{event.slot});
             break;
@@ -447,10 +454,10 @@ void Cluster::send_sync(Peer& peer, membership::SyncTransmit message) {
         links_.forget(LinkPool::control, peer.host, to);
         result.kind = LinkResult::Kind::fails;
     }
-    if (result.kind == LinkResult::Kind::vanishes) return;
-    if (result.kind == LinkResult::Kind::fails) {
+    if (result.kind == LinkResult::Kind::vanishes && result.breaks == world_never) return;
+    if (result.kind != LinkResult::Kind::arrives) {
         Event event;
-        event.at = result.at;
+        event.at = result.kind == LinkResult::Kind::fails ? result.at : result.breaks;
         event.cause = cause_;
         event.arg = message.to.value;
         event.host = peer.host;
@@ -458,7 +465,7 @@ void Cluster::send_sync(Peer& peer, membership::SyncTransmit message) {
         event.boot = peer.boot;
         const Generation meant = result.generation != Generation{} ? result.generation : message.generation;
         event.slot = static_cast<std::uint32_t>(meant.value);
-        event.kind = EventKind::link_broken;
+        event.kind = result.kind == LinkResult::Kind::fails ? EventKind::link_broken : EventKind::link_silent;
         queue_.push(event);
         return;
     }

@@ -59,6 +59,10 @@ void CommandLine::number(const char* flag, std::uint64_t& value, const char* hel
     app_.add_option(flag, value, help)->check(whole_number());
 }
 
+void CommandLine::number(const char* flag, std::optional<std::uint64_t>& value, const char* help) {
+    app_.add_option(flag, value, help)->check(whole_number());
+}
+
 void CommandLine::required_number(const char* flag, std::uint64_t& value, const char* help) {
     app_.add_option(flag, value, help)->required()->check(whole_number());
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,8 @@ class CommandLine {
     void flag(const char* flag, bool& value, const char* help);
     // Any whole number from 0 to 2^64 - 1.
     void number(const char* flag, std::uint64_t& value, const char* help);
+    // Stays empty where it is not given.
+    void number(const char* flag, std::optional<std::uint64_t>& value, const char* help);
     void required_number(const char* flag, std::uint64_t& value, const char* help);
     void number(const char* flag, std::uint32_t& value, const char* help);
     void number(const char* flag, std::int64_t& value, const char* help);

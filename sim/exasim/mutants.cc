@@ -45,16 +45,16 @@ int try_mutants(const RunArguments& arguments) {
     for (const MutantInfo& info : mutants()) {
         RunArguments one = arguments;
         one.mutant = info.name;
-        if (one.peers == 0) one.peers = mutant_peers;
+        if (!one.peers) one.peers = mutant_peers;
         one.scenario = info.scenario;
         bool caught = false;
         std::string how;
         for (std::uint64_t i = 0; i < mutant_seeds && !caught; ++i) {
-            one.seed = arguments.seed + i;
+            one.seed = arguments.seed.value_or(1) + i;
             auto prepared = prepare(one);
             if (!prepared) return usage(prepared.error());
             // The whole core must pass where the broken one fails, or nothing is shown.
-            if (controls.insert({info.scenario, one.seed}).second) {
+            if (controls.insert({info.scenario, *one.seed}).second) {
                 RunOptions whole = prepared.value().options;
                 whole.mutant = Mutant::none;
                 const bool passes = run(prepared.value().scenario, whole).verdict == Verdict::pass;
@@ -63,7 +63,7 @@ int try_mutants(const RunArguments& arguments) {
             }
             const Outcome outcome = run(prepared.value().scenario, prepared.value().options);
             caught = outcome.verdict == Verdict::invariant || outcome.verdict == Verdict::liveness;
-            how = fmt::format("seed {}: {}", one.seed,
+            how = fmt::format("seed {}: {}", *one.seed,
                               outcome.violations.empty()
                                   ? outcome.liveness
                                   : outcome.violations.front().check + ": " + outcome.violations.front().what);

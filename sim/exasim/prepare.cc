@@ -20,7 +20,7 @@ void add_run_options(CommandLine& line, RunArguments& arguments) {
               "A built-in scenario (exasim list), random:NUMBER, random-kv:NUMBER or a TOML file");
     line.number("--peers", arguments.peers, "Peers; default: as the scenario says");
     line.number("--replicas", arguments.replicas, "Replicas of each peer; default: as the scenario says");
-    line.number("--seed", arguments.seed, "Decides every chance of the run; default: 1");
+    line.number("--seed", arguments.seed, "Decides every chance of the run; default: as the scenario says, else 1");
     line.texts("--set", arguments.set, "KEY=VALUE of the scenario, such as net.loss=0.1 or fault.0.count=3");
     line.text("--mutant", arguments.mutant, "Switch on this defect (exasim mutants)");
     line.flag("--json", arguments.json, "Print one JSON object");
@@ -91,15 +91,17 @@ Result<Prepared> prepare(TraceHeader header) {
 
 Result<Prepared> prepare(const RunArguments& arguments) {
     EXA_TRY(std::string text, text_of(arguments.scenario));
-    TraceHeader header{arguments.scenario, std::move(text), {}, arguments.seed, arguments.mutant};
-    if (arguments.peers > 0) header.settings.push_back({"cluster.peers", std::to_string(arguments.peers)});
-    if (arguments.replicas >= 0) header.settings.push_back({"cluster.replicas", std::to_string(arguments.replicas)});
+    TraceHeader header{arguments.scenario, std::move(text), {}, 1, arguments.mutant};
+    if (arguments.peers) header.settings.push_back({"cluster.peers", std::to_string(*arguments.peers)});
+    if (arguments.replicas) header.settings.push_back({"cluster.replicas", std::to_string(*arguments.replicas)});
     for (const std::string& setting : arguments.set) {
         const auto equals = setting.find('=');
         if (equals == setting.npos)
             return error(errc::bad_scenario, fmt::format("--set {}: accepted is key=value", setting));
         header.settings.push_back({setting.substr(0, equals), setting.substr(equals + 1)});
     }
+    EXA_TRY(const Scenario scenario, parse_scenario(header.scenario, header.text, header.settings));
+    header.seed = arguments.seed.value_or(scenario.seed);
     return prepare(std::move(header));
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <ctime>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,9 +22,10 @@ namespace exa::sim {
 struct RunArguments {
     std::string scenario;          // the name of a built-in one, or a file's path
     std::vector<std::string> set;  // "key=value"
-    std::uint32_t peers = 0;       // 0: as the scenario says
-    std::int64_t replicas = -1;    // -1: as the scenario says
-    std::uint64_t seed = 1;
+    // Nothing: as the scenario says; a seed: 1.
+    std::optional<std::uint64_t> peers;
+    std::optional<std::uint64_t> replicas;
+    std::optional<std::uint64_t> seed;
     std::string mutant;
     bool json = false;
 };

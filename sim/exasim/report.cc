@@ -27,7 +27,7 @@ int write_report(const RunArguments& arguments, const std::string& out) {
     const Outcome outcome = run(run_it.scenario, run_it.options);
     const RunTime time{watch.seconds(), 0, 0};
     std::ofstream file(out);
-    file << to_html(run_it.identity, run_it.scenario, outcome, timeline);
+    file << to_html(run_it.identity, run_it.scenario, outcome, timeline, time);
     file.close();
     if (!file) return usage(error(errc::not_written, out));
     std::fputs((arguments.json ? to_json(run_it.identity, outcome, time) : out + "\n").c_str(), stdout);

@@ -140,6 +140,16 @@ std::string again(RandomMix mix, const Failure& failure) {
     return fmt::format("exasim run {}:{} --seed {}", name_of(mix), failure.number, failure.number);
 }
 
+// Of one run that has ended.
+std::string run_line(RandomMix mix, const Word& word, bool failed) {
+    std::string line = fmt::format("{:<6} {}:{}, {} peers, {:.0f} s\n", failed ? "FAILED" : "pass", name_of(mix),
+                                   word.number, word.peers, word.virtual_s);
+    if (failed)
+        line += fmt::format("  exit {} {}\n  commit {}, again: {}\n", word.verdict, word.what.data(), commit,
+                            again(mix, {word.number, word.verdict, {}}));
+    return line;
+}
+
 std::string swarm_json(const Swarm& swarm, double wall_s) {
     boost::json::array failures;
     for (const Failure& failure : swarm.failures)
@@ -203,12 +213,9 @@ int run_swarm(const SwarmArguments& arguments) {
         children.erase(at);
         const std::size_t before = swarm.failures.size();
         swarm.take(word);
-        if (swarm.failures.size() > before && !arguments.json) {
-            const Failure& failure = swarm.failures.back();
-            std::fputs(fmt::format("FAILED exit {} {}\n  commit {}, again: {}\n", failure.verdict, failure.what, commit,
-                                   again(arguments.random_mix(), failure))
-                           .c_str(),
-                       stdout);
+        if (!arguments.json) {
+            const bool failed = swarm.failures.size() > before;
+            std::fputs(run_line(swarm.mix, word, failed).c_str(), stdout);
             std::fflush(stdout);
         }
     }

@@ -100,6 +100,14 @@ bool Ingresses::is_served(CallHandle handle) {
     return slot.live && slot.life == handle.serial && ingress_of(slot) != nullptr;
 }
 
+std::string Ingresses::waiting_for(CallHandle handle) const {
+    const Slot& slot = slots_[handle.slot];
+    if (!slot.request) return fmt::format("peer {} has not read it", slot.host);
+    return fmt::format("peer {} waits, in attempt {} since {:.3f} s, for peer {}{}", slot.host,
+                       slot.request->attempt_number(), seconds_of(slot.begun), slot.target,
+                       is_silent(slot.host, slot.target) ? ", which is silent" : "");
+}
+
 void Ingresses::client_gone(CallHandle handle) {
     Slot& slot = slots_[handle.slot];
     if (!slot.live || slot.life != handle.serial) return;
@@ -135,7 +143,8 @@ void Ingresses::enter(std::uint32_t index) {
     slot.request->start(local(peer),
                         {.wall = peer.clock.wall(cluster_.now()),
                          .session = slot.call->session,
-                         .prompt_tokens = slot.call->prompt_tokens},
+                         .prompt_tokens = slot.call->prompt_tokens,
+                         .fingerprint = slot.call->seed},
                         actions);
     carry_out(index, actions);
 }

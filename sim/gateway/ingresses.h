@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -47,6 +48,9 @@ class Ingresses final : public ReplySink {
     CallHandle submit(WorldTime at, Host host, const Call& call);
     // Whether the process that took the call is still there and at it.
     bool is_served(CallHandle handle);
+    // What the request waits for, for people; of one that is served.
+    std::string waiting_for(CallHandle handle) const;
+    Host ingress(CallHandle handle) const { return slots_[handle.slot].host; }
     // Whether that process runs as it should (sim/process/peer.h).
     bool is_punctual(CallHandle handle) const { return cluster_.peer(slots_[handle.slot].host).is_punctual(); }
     // The client goes away; nothing more of the call is told.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace exa::sim {
 
@@ -47,16 +48,30 @@ LinkResult Links::send(WorldTime now, LinkPool pool, const LinkEnds& ends, std::
         links.erase(key);
         return {LinkResult::Kind::fails, now + 2 * fate.delay, false, former};
     }
-    if (ends.to_boot != link->to_boot) return {LinkResult::Kind::vanishes, world_never, false};
+    if (ends.to_boot != link->to_boot) return vanish(*link, now);
     if (!fate.passes) {
         // TCP keeps trying at doubling intervals, so the bytes come some time after the way is open again.
-        if (fate.until == world_never || fate.until - now > config.link_idle)
-            return {LinkResult::Kind::vanishes, world_never, false};
+        if (fate.until == world_never || fate.until - now > config.link_idle) return vanish(*link, now);
         link->last_arrival = std::max(link->last_arrival, fate.until + (fate.until - now) / 2 + fate.delay);
         return {LinkResult::Kind::arrives, link->last_arrival, false};
     }
     link->last_arrival = std::max(link->last_arrival, now + fate.delay);
     return {LinkResult::Kind::arrives, link->last_arrival, false};
+}
+
+LinkResult Links::vanish(Link& link, WorldTime now) const {
+    LinkResult result{.kind = LinkResult::Kind::vanishes, .at = world_never, .generation = link.to_generation};
+    if (!std::exchange(link.is_silent, true)) result.breaks = now + network_.config().silence;
+    return result;
+}
+
+bool Links::answers(LinkPool pool, const LinkEnds& ends) {
+    if (links_.size() <= ends.from) return false;
+    Link* link = links_[ends.from].find({ends.to, pool});
+    const bool there = link != nullptr && link->to_boot == ends.to_boot &&
+                       network_.reaches(ends.from, ends.to, false) && network_.reaches(ends.to, ends.from, false);
+    if (there) link->is_silent = false;
+    return there;
 }
 
 void Links::forget(LinkPool pool, Host from, Host to) {

@@ -29,12 +29,14 @@ struct LinkResult {
     enum class Kind : std::uint8_t {
         arrives,  // at `at`, behind everything sent on this link before
         fails,    // the sender learns at `at` that the link is broken or cannot be opened
-        vanishes  // nobody learns anything
+        vanishes  // nobody learns anything until the link has been silent for NetConfig::silence
     };
     Kind kind = Kind::arrives;
     WorldTime at;
     bool dialled = false;
     Generation generation{};  // of the life at the other end of the link that fails; 0: nobody answered the dial
+    // Of the first message that vanishes: when pings have told the sender that the link is dead. Otherwise world_never.
+    WorldTime breaks = world_never;
 };
 
 class Links {
@@ -42,6 +44,8 @@ class Links {
     explicit Links(Network& network) : network_(network) {}
 
     LinkResult send(WorldTime now, LinkPool pool, const LinkEnds& ends, std::size_t bytes);
+    // Whether the other end of a link on which something vanished answers pings again.
+    bool answers(LinkPool pool, const LinkEnds& ends);
     // The sender's own knowledge is gone: its process ended, or it gave the link up.
     void forget(LinkPool pool, Host from, Host to);
     void forget_all_of(Host from);
@@ -63,7 +67,10 @@ class Links {
         Generation to_generation;
         WorldTime last_arrival;
         WorldTime used;
+        bool is_silent = false;  // something vanished on it
     };
+
+    LinkResult vanish(Link& link, WorldTime now) const;
 
     Network& network_;
     std::vector<FlatMap<Key, Link, KeyHash>> links_;  // by the host that dialled

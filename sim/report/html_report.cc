@@ -30,22 +30,25 @@ class Drawing {
     void label(double y, std::string_view text) {
         body_ += fmt::format("<text x=\"0\" y=\"{:.1f}\">{}</text>\n", y, html_escaped(text));
     }
-    void line(const std::vector<std::pair<double, double>>& points, std::string_view color) {
+    // `unit`: of the values, which begin at 0.
+    void line(const std::vector<std::pair<double, double>>& points, std::string_view color, std::string_view unit) {
         double most = 1e-9;
         for (const auto& [at, value] : points) most = std::max(most, value);
         body_ += fmt::format("<polyline fill=\"none\" stroke=\"{}\" points=\"", color);
         for (const auto& [at, value] : points)
             body_ += fmt::format("{:.1f},{:.1f} ", x(at), height_ - 2 - (height_ - 14) * value / most);
         body_ += "\"/>\n";
-        label(12, fmt::format("{:.3g}", most));
-        label(height_ - 2, "0");
+        label(12, most < 1000 ? fmt::format("{:.3g} {}", most, unit) : fmt::format("{:.0f} {}", most, unit));
+        label(height_ - 2, fmt::format("0 {}", unit));
     }
     std::string finish() const {
         std::string axis;
+        // So many that no two of the ten are the same.
+        const int digits = end_s_ >= 10 ? 0 : end_s_ >= 1 ? 1 : end_s_ >= 0.1 ? 2 : 3;
         for (int i = 0; i <= 10; ++i) {
             const double at = end_s_ * i / 10;
-            axis += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{:.0f} s</text>\n", x(at),
-                                height_ + 14, at);
+            axis += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{:.{}f} s</text>\n", x(at),
+                                height_ + 14, at, digits);
         }
         return fmt::format("<svg viewBox=\"0 0 {} {}\" width=\"100%\">\n{}{}</svg>\n", width + 20, height_ + 20, body_,
                            axis);
@@ -69,8 +72,11 @@ std::string faults(const Scenario& scenario, double end_s) {
         drawing.label(y + 13, fmt::format("{} {}", entry, to_string(fault.kind)));
         for (std::uint32_t time = 0; time < fault.times; ++time) {
             const double from = seconds_of(fault.at + fault.every * time);
-            if (from > end_s) break;
-            const double to = fault.lasts > Duration{0} ? from + seconds_of(fault.lasts) : end_s;
+            // In the liveness phase no fault begins or ends: what is broken then stays broken.
+            const double planned_s = seconds_of(scenario.duration);
+            if (from >= planned_s) break;
+            const bool ends = fault.lasts > Duration{0} && from + seconds_of(fault.lasts) < planned_s;
+            const double to = ends ? from + seconds_of(fault.lasts) : end_s;
             drawing.box(from, to, y + 3, 12, "#c0562f80",
                         fmt::format("{} from {:.1f} s to {:.1f} s", to_string(fault.kind), from, to));
         }
@@ -134,7 +140,7 @@ std::string traffic(const Timeline& timeline, std::size_t hosts, double end_s) {
         before = sample.datagram_bytes;
     }
     Drawing drawing(end_s, 120);
-    drawing.line(points, "#143c8c");
+    drawing.line(points, "#143c8c", "B/s");
     return drawing.finish();
 }
 
@@ -146,7 +152,7 @@ std::string distribution(const std::vector<double>& values) {
     for (std::size_t i = 0; i < sorted.size(); i += step)
         points.emplace_back(sorted[i], static_cast<double>(i + 1) / static_cast<double>(sorted.size()));
     Drawing drawing(sorted.empty() ? 1 : sorted.back(), 120);
-    drawing.line(points, "#a01020");
+    drawing.line(points, "#a01020", "of all");
     return drawing.finish();
 }
 
@@ -181,7 +187,7 @@ void Timeline::look(const Cluster& cluster) {
 }
 
 std::string to_html(const RunIdentity& identity, const Scenario& scenario, const Outcome& outcome,
-                    const Timeline& timeline) {
+                    const Timeline& timeline, const RunTime& time) {
     const std::size_t hosts = scenario.cluster.peers;
     const double end_s = seconds_of(outcome.virtual_time);
     const double row = std::clamp(480.0 / static_cast<double>(hosts), 2.0, 16.0);
@@ -192,7 +198,7 @@ std::string to_html(const RunIdentity& identity, const Scenario& scenario, const
         "text{{font:10px sans-serif}}pre{{background:#f4f4f4;padding:1em;overflow:auto}}</style></head><body>\n"
         "<h1>{0}, seed {1}</h1><p>{2}</p><pre>{3}</pre>\n",
         html_escaped(identity.scenario), identity.seed, html_escaped(scenario.about),
-        html_escaped(to_text(identity, outcome, RunTime{})));
+        html_escaped(to_text(identity, outcome, time)));
     html += section("Faults", "The plan: what was done and when.", faults(scenario, end_s));
     html +=
         section("Who knew what when",

@@ -39,6 +39,6 @@ class Timeline {
 };
 
 std::string to_html(const RunIdentity& identity, const Scenario& scenario, const Outcome& outcome,
-                    const Timeline& timeline);
+                    const Timeline& timeline, const RunTime& time);
 
 }  // namespace exa::sim

@@ -99,6 +99,7 @@ std::string describe(const TraceEntry& entry) {
         case EventKind::datagram:
         case EventKind::sync:
         case EventKind::link_broken:
+        case EventKind::link_silent:
             text += fmt::format(" <- peer {}", entry.from);
             break;
         case EventKind::told:

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/check.h"
 #include "io/crypto/openssl_crypto.h"
 #include "sim/faults/fault_injector.h"
 #include "sim/kv/kv_cluster.h"
@@ -145,6 +146,9 @@ void collect_effects(const Scenario& scenario, const Cluster& cluster, const Fau
             outcome.without_effect.push_back(fmt::format("fault.{} ({})", entry, to_string(scenario.plan[entry].kind)));
     for (const std::string& name : scenario.must_happen)
         if (outcome.faults[name] == 0) outcome.without_effect.push_back(name);
+    for (const auto& [name, effects] : outcome.faults)
+        EXA_CHECK(std::ranges::find(effect_names(), name) != effect_names().end() ||
+                  std::ranges::find(fault_kinds(), name) != fault_kinds().end());
     std::erase_if(outcome.faults, [](const auto& fault) { return fault.second == 0; });
 }
 

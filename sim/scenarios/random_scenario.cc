@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <string_view>
 
 #include "sim/scenarios/scenario.h"
@@ -147,14 +148,14 @@ std::string random_scenario(std::uint64_t number, RandomMix mix) {
     const bool encrypted = writer.chance(0.25);
     const bool kv = writer.chance(large ? 0.1 : 0.35) || !all;
     std::string text = fmt::format(
-        "about = \"Random scenario {}{}\"\nduration_s = {:.3f}\n"
+        "about = \"Random scenario {}{}\"\nseed = {}\nduration_s = {:.3f}\n"
         "watch = [\"M1\", \"M2\", \"M3\", \"M4\", \"R1\", \"R2\", \"R3\", \"Q1\", \"Q3\", \"Q4\", \"Q5\", \"Q6\", "
         "\"B1\", \"S1\", "
         "\"S2\", \"K1\", \"K2\", \"K3\", \"K4\", \"K5\", \"K6\", \"no-false-deaths\"]\n"
         "\n[cluster]\npeers = {}\nreplicas = {}\nrack_size = {}\nstart_spread_s = {:.3f}\nmodels = {}\n"
         "encrypted = {}\n",
-        number, all ? "" : " of KV", duration, peers, writer.below(5), 1 + writer.below(16), writer.between(0, 5),
-        writer.chance(0.2) ? 2 : 1, encrypted);
+        number, all ? "" : " of KV", number & (std::numeric_limits<std::uint64_t>::max() >> 1), duration, peers,
+        writer.below(5), 1 + writer.below(16), writer.between(0, 5), writer.chance(0.2) ? 2 : 1, encrypted);
     // In a lossy or slow network updates come late, and few observers probe seldom.
     text += fmt::format("\n[bounds]\ndetect_s = 40\nsettle_s = {}\n", kv ? 400 : 120);
     text += writer.net();

@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <deque>
+#include <limits>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -61,6 +62,43 @@ constexpr std::array checks = std::to_array<std::string_view>({"M1",
                                                                "leave",
                                                                "no-false-deaths",
                                                                "no-false-suspicions"});
+
+constexpr std::array effects = std::to_array<std::string_view>({"busy",
+                                                                "client_error",
+                                                                "client_gone",
+                                                                "control_behind_data",
+                                                                "detection",
+                                                                "false_death",
+                                                                "kv_acknowledged",
+                                                                "kv_corrupt",
+                                                                "kv_evicted",
+                                                                "kv_handed_out",
+                                                                "kv_healed",
+                                                                "kv_lost",
+                                                                "kv_refused",
+                                                                "kv_repaired",
+                                                                "kv_turns",
+                                                                "met_silence",
+                                                                "moved_off_suspect",
+                                                                "placement",
+                                                                "progress_credit",
+                                                                "refused",
+                                                                "restart_refused",
+                                                                "resumed",
+                                                                "sent_away",
+                                                                "socket_overflow",
+                                                                "stranger",
+                                                                "suspicion",
+                                                                "unfit",
+                                                                "values_agreed",
+                                                                "values_checked",
+                                                                "values_from_peers",
+                                                                "values_got",
+                                                                "values_missed",
+                                                                "values_removed",
+                                                                "values_set",
+                                                                "values_unsure",
+                                                                "waited"});
 
 Error bad(std::string detail) {
     return error(errc::bad_scenario, std::move(detail));
@@ -417,6 +455,10 @@ std::span<const std::string_view> fault_kinds() {
     return kind_names;
 }
 
+std::span<const std::string_view> effect_names() {
+    return effects;
+}
+
 std::string_view to_string(FaultKind kind) {
     return kind_names[static_cast<std::size_t>(kind)];
 }
@@ -441,6 +483,7 @@ Result<Scenario> parse_scenario(std::string_view name, std::string_view text, st
     reader.text("about", scenario.about);
     reader.time("duration_s", scenario.duration, s, 0.001);
     reader.time("measure_from_s", scenario.measure_from, s);
+    reader.integer("seed", scenario.seed, 0, std::numeric_limits<std::int64_t>::max());
     reader.texts("watch", scenario.watch);
     reader.texts("must_happen", scenario.must_happen);
     if (const auto* table = reader.table("cluster")) {
@@ -479,6 +522,13 @@ Result<Scenario> parse_scenario(std::string_view name, std::string_view text, st
     for (const std::string& check : scenario.watch)
         if (std::ranges::find(checks, check) == checks.end())
             reader.fail("watch", fmt::format("a list of {}{}", fmt::join(checks, ", "), did_you_mean(check, checks)));
+    for (const std::string& effect : scenario.must_happen) {
+        if (std::ranges::find(effects, effect) != effects.end() ||
+            std::ranges::find(kind_names, effect) != kind_names.end())
+            continue;
+        reader.fail("must_happen", fmt::format("a list of kinds of faults and of {}; not '{}'{}",
+                                               fmt::join(effects, ", "), effect, did_you_mean(effect, effects)));
+    }
     EXA_TRY(reader.finish());
     return scenario;
 }

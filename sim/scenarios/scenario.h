@@ -51,6 +51,8 @@ enum class FaultKind : std::uint8_t {
 std::string_view to_string(FaultKind kind);
 // The names of all.
 std::span<const std::string_view> fault_kinds();
+// What must_happen can name beside these: effects that a run counts.
+std::span<const std::string_view> effect_names();
 
 // One entry of the plan.
 struct Fault {
@@ -114,7 +116,7 @@ struct Bounds {
     std::uint32_t killer_victims = 2;                   // M5: false deaths that one accuser may cause
     double request_failures = 1;                        // of requests; more is a violation of Q1's second half
     Duration recover = std::chrono::seconds{5};         // B2: from the end of an overload
-    Duration first_byte = std::chrono::seconds{2};      // Q7: lost to silent hosts
+    Duration first_byte = std::chrono::seconds{3};      // Q7: lost to silent hosts
     Duration control = std::chrono::milliseconds{250};  // B3: of a membership message for its host's line
     std::uint32_t members = 0;                          // B1: that one peer remembers at once; 0: as its config says
 };
@@ -123,6 +125,7 @@ struct Scenario {
     std::string name;
     std::string about;
     std::uint64_t hash = 0;  // of the text and the settings
+    std::uint64_t seed = 1;  // unless the command line names one
     ClusterConfig cluster;
     Duration duration = std::chrono::seconds{30};
     Duration start_spread = std::chrono::seconds{1};  // the hosts boot at random within it

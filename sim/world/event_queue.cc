@@ -22,6 +22,8 @@ const char* to_string(EventKind kind) {
             return "sync";
         case EventKind::link_broken:
             return "link_broken";
+        case EventKind::link_silent:
+            return "link_silent";
         case EventKind::timer:
             return "timer";
         case EventKind::work:

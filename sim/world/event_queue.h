@@ -15,6 +15,7 @@ enum class EventKind : std::uint8_t {
     datagram,       // `slot`: its bytes; `from`: the sender's host; `arg`: its Origin
     sync,           // a membership message over a link, likewise
     link_broken,    // `from`: the host at the other end, `arg`: who was there, `slot`: in which generation
+    link_silent,    // likewise; what was sent on that link some time ago has vanished
     timer,          // of the peer's node
     work,           // a paused or slow peer takes up what waits
     boot,           // the process starts

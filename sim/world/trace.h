@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "sim/world/event_queue.h"
 
@@ -32,12 +33,15 @@ class Trace {
 
     std::uint64_t hash() const { return hash_; }
     std::uint64_t entries() const { return entries_; }
+    // The last entry about this host; 0: there is none.
+    std::uint64_t last_of(Host host) const { return host < last_of_.size() ? last_of_[host] : 0; }
     bool stopped() const { return stopped_; }
 
   private:
     Listener listener_;
     std::uint64_t hash_ = 0;
     std::uint64_t entries_ = 0;
+    std::vector<std::uint64_t> last_of_;  // by host
     bool stopped_ = false;
 };
 

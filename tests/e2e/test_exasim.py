@@ -46,6 +46,10 @@ def test_a_failure_names_its_command_and_that_command_fails_alike():
     ("run", "canary", "--mutant", "no-such-mutant"),
     ("run",),
     ("run", "crash-one", "--set", "fault.0.hosts=[1]"),
+    ("run", "crash-one", "--replicas", "-1"),
+    ("run", "crash-one", "--peers", "0"),
+    ("run", "crash-one", "--peers", "-1"),
+    ("run", "crash-one", "--set", "must_happen=['crsh']"),
     ("run", "gossip-garbage", "--set", "fault.0.rate=1e9"),
     ("explain", "canary", "--event", "999999999"),
     ("replay", "/nonexistent"),
@@ -113,6 +117,8 @@ def test_a_swarm_runs_random_scenarios_and_counts_their_faults():
     done = exasim("swarm", "--minutes", "0.02", "--jobs", "2", "--seed", "100")
     assert done.returncode == 0, done.stdout
     assert " runs, 0 failures" in done.stdout
+    runs = int(re.search(r"^(\d+) runs", done.stdout, re.MULTILINE).group(1))
+    assert len(re.findall(r"^pass +random:\d+, \d+ peers, \d+ s$", done.stdout, re.MULTILINE)) == runs
 
 
 def test_shrink_leaves_less_that_fails_alike(tmp_path):
@@ -129,6 +135,28 @@ def test_shrink_leaves_less_that_fails_alike(tmp_path):
     assert exasim("shrink", "crash-one", "--peers", "6", "--out", str(out)).returncode == 2
 
 
+def test_what_shrink_writes_says_its_seed_and_nothing_that_it_dropped(tmp_path):
+    whole, out = tmp_path / "whole.toml", tmp_path / "small.toml"
+    whole.write_text("duration_s = 60\nwatch = ['M2']\nmust_happen = ['crash', 'pause']\n[cluster]\npeers = 8\nreplicas = 0\n"
+                     "[bounds]\ndetect_s = 0.5\n[[fault]]\nkind = 'crash'\nat_s = 30\ncount = 1\n"
+                     "[[fault]]\nkind = 'pause'\nat_s = 10\nfor_s = 2\nevery_s = 4\ntimes = 3\ncount = 1\n")
+    done = exasim("shrink", str(whole), "--seed", "7", "--out", str(out))
+    assert done.returncode == 1, done.stderr
+    small = out.read_text()
+    assert "seed = 7" in small and "pause" not in small
+    times = {key: float(value) for key, value in re.findall(r"(\w+_s) = ([\d.]+)", small)}
+    assert times["duration_s"] < 30 and times["at_s"] < 15
+    again = json.loads(exasim("run", str(out), "--json").stdout)
+    assert again["seed"] == 7 and again["violations"][0]["check"] == "M2" and again["without_effect"] == []
+
+
+def test_a_missed_deadline_leads_to_who_should_have_acted(tmp_path):
+    late = json.loads(exasim("run", "canary", "--json").stdout)["violations"][0]
+    host = re.search(r"one of them (peer \d+), which takes it for \w+ and waits for ", late["what"]).group(1)
+    done = exasim("explain", "canary", "--event", str(late["event"]))
+    assert done.returncode == 0 and f" {host} " in done.stdout.splitlines()[0] + " "
+
+
 def test_a_report_is_one_file_that_needs_nothing_else(tmp_path):
     out = tmp_path / "report.html"
     done = exasim("report", "crash-one", "--peers", "8", "--out", str(out))
@@ -136,4 +164,8 @@ def test_a_report_is_one_file_that_needs_nothing_else(tmp_path):
     page = out.read_text()
     assert "Who knew what when" in page and page.count("<svg") >= 4 and "calls another dead" in page
     assert "src=" not in page and "href=" not in page
+    assert " in 0.00 s (0x)" not in page
+    for drawing in page.split("<svg")[1:]:
+        axis = re.findall(r'text-anchor="middle">([\d.]+ s)<', drawing)
+        assert len(axis) == len(set(axis)) == 11
     assert json.loads(exasim("report", "crash-one", "--peers", "8", "--out", str(out), "--json").stdout)["ok"]

@@ -224,8 +224,13 @@ BOOST_AUTO_TEST_CASE(a_crash_is_silent) {
     Links links(network);
     links.send(at(0), LinkPool::control, {0, 1, 1, 1, Generation{1}}, 10);
     // On the open link nothing comes back; a dial times out.
-    BOOST_TEST(
-        (links.send(at(10), LinkPool::control, {0, 1, 1, 0, Generation{1}}, 10).kind == LinkResult::Kind::vanishes));
+    const LinkResult first = links.send(at(10), LinkPool::control, {0, 1, 1, 0, Generation{1}}, 10);
+    BOOST_TEST((first.kind == LinkResult::Kind::vanishes));
+    BOOST_TEST((first.breaks == at(10) + NetConfig{}.silence));
+    const LinkResult second = links.send(at(10), LinkPool::control, {0, 1, 1, 0, Generation{1}}, 10);
+    BOOST_TEST((second.breaks == world_never), "the first that vanished has told when the link is given up");
+    BOOST_TEST(!links.answers(LinkPool::control, {0, 1, 1, 0, Generation{1}}));
+    BOOST_TEST(links.answers(LinkPool::control, {0, 1, 1, 1, Generation{1}}));
     const LinkResult dial = links.send(at(10), LinkPool::control, {0, 2, 1, 0}, 10);
     BOOST_TEST(dial.kind == LinkResult::Kind::fails);
     BOOST_TEST(dial.at == at(10) + NetConfig{}.connect_timeout);

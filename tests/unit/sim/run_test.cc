@@ -1,6 +1,7 @@
 // Whole runs: the verdicts, determinism, and oracles that notice.
 #include "sim/run/run.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <set>
 #include <string>
@@ -18,6 +19,19 @@ Scenario make(const std::string& text) {
     auto parsed = parse_scenario("test", text, {});
     BOOST_REQUIRE(parsed.has_value());
     return std::move(parsed).value();
+}
+
+Scenario built_in(std::string_view name) {
+    const auto all = built_in_scenarios();
+    const auto known = std::ranges::find(all, name, &BuiltIn::name);
+    BOOST_TEST_REQUIRE((known != all.end()));
+    return make(std::string(known->text));
+}
+
+std::string first_of(const Outcome& outcome) {
+    if (!outcome.violations.empty()) return outcome.violations[0].check + ": " + outcome.violations[0].what;
+    if (!outcome.liveness.empty()) return outcome.liveness;
+    return outcome.without_effect.empty() ? "" : "without effect: " + outcome.without_effect[0];
 }
 
 const std::string small =
@@ -134,6 +148,35 @@ BOOST_AUTO_TEST_CASE(a_fault_without_effect_is_a_failure) {
     BOOST_TEST(missing.verdict == Verdict::no_effect);
 }
 
+BOOST_AUTO_TEST_CASE(requests_without_an_answer_leave_a_silent_host_in_time) {
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+        RunOptions options;
+        options.seed = seed;
+        const Outcome outcome = run(built_in("silent-host"), options);
+        BOOST_TEST(outcome.verdict == Verdict::pass, "seed " << seed << ": " << first_of(outcome));
+        options.mutant = Mutant::links_decide;
+        const Outcome patient = run(built_in("silent-host"), options);
+        BOOST_TEST(patient.verdict == Verdict::invariant);
+        BOOST_TEST(first_of(patient).starts_with("Q7: "), first_of(patient));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_missed_deadline_names_who_should_have_acted_and_what_it_waits_for) {
+    std::vector<TraceEntry> entries;
+    RunOptions options;
+    options.listener = [&](const TraceEntry& entry) {
+        entries.push_back(entry);
+        return true;
+    };
+    const Outcome outcome = run(make(small + "[bounds]\ndetect_s = 0.01\n" + crash), options);
+    BOOST_TEST_REQUIRE(!outcome.violations.empty());
+    const Violation& late = outcome.violations[0];
+    BOOST_TEST(late.what.find("which takes it for") != std::string::npos, late.what);
+    BOOST_TEST_REQUIRE(late.entry > 0U);
+    const std::string host = "one of them peer " + std::to_string(entries.at(late.entry - 1).host) + ",";
+    BOOST_TEST(late.what.find(host) != std::string::npos, late.what);
+}
+
 BOOST_AUTO_TEST_CASE(every_request_ends_once_with_all_its_tokens) {
     const Outcome outcome = run(make("watch = ['Q1', 'Q4', 'Q6']\nduration_s = 30\n[cluster]\npeers = 6\nreplicas = 2\n"
                                      "[load]\nrate = 40\nfrom_s = 5\ndisconnects = 0.1\n" +
@@ -199,7 +242,7 @@ BOOST_AUTO_TEST_CASE(an_encrypted_cluster_takes_no_replay_even_of_an_earlier_ins
         options.seed = seed;
         const Outcome outcome =
             run(make("watch = ['S1', 'S2']\nmust_happen = ['stranger']\nduration_s = 60\n[cluster]\npeers = 8\n"
-                     "replicas = 1\nsealed = true\n[[fault]]\nkind = 'replay'\nat_s = 5\nfor_s = 50\nrate = 200\n"
+                     "replicas = 1\nencrypted = true\n[[fault]]\nkind = 'replay'\nat_s = 5\nfor_s = 50\nrate = 200\n"
                      "[[fault]]\nkind = 'crash'\nat_s = 10\nevery_s = 12\ntimes = 3\nfor_s = 4\ncount = 2\n"),
                 options);
         BOOST_TEST_CONTEXT("seed " << seed) {

@@ -68,6 +68,7 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_named) {
     BOOST_TEST(why("[net]\nloss = 1.5").find("net.loss") != std::string::npos);
     BOOST_TEST(why("[[fault]]\nkind = 'explode'").find("fault.0.kind") != std::string::npos);
     BOOST_TEST(why("watch = ['M9']").find("watch") != std::string::npos);
+    BOOST_TEST(why("must_happen = ['crash', 'detectoin']").find("did you mean 'detection'?") != std::string::npos);
     BOOST_TEST(why("[[fault]]\nkind = 'crash'\ntimes = 2").find("every_s") != std::string::npos);
     BOOST_TEST(why("[membership]\nprobe_interval_ms = 1").find("probe_interval") != std::string::npos);
     BOOST_TEST(why("a = [").find("test:1") != std::string::npos);
