@@ -46,7 +46,10 @@ LoadChange change_of(const wire::LoadReport& reported, const wire::LoadReport& n
         (tokens_changed && now.queued_tokens >= queued_tokens_busy) ||
         (kv_changed && now.kv_used_permille >= busy_permille))
         return LoadChange::soon;
-    if ((count_changed && reported.in_flight >= rule.floor) ||
+    // Told once for each time that it was told to be busy, so that nobody avoids it for minutes.
+    const bool is_idle = now.in_flight == 0 && now.queued_tokens == 0;
+    const bool was_idle = reported.in_flight == 0 && reported.queued_tokens == 0;
+    if ((is_idle && !was_idle) || (count_changed && reported.in_flight >= rule.floor) ||
         (tokens_changed && reported.queued_tokens >= queued_tokens_busy) ||
         (kv_changed && reported.kv_used_permille >= busy_permille))
         return LoadChange::eased;

@@ -222,16 +222,21 @@ std::string replicas_text(const json::value& reply, Style style) {
                  {"STATE"},
                  {"IN FLIGHT", Align::right},
                  {"QUEUED", Align::right},
-                 {"KV USED", Align::right}});
+                 {"KV USED", Align::right},
+                 {"AGE", Align::right}});
     for (const auto& [peer_name, each] : by_name(list(reply, "replicas"), "peer_name")) {
         const json::value& replica = *each;
         const json::value& load = at(replica, "load");
         const double kv_used = number(load, "kv_used_permille");
+        // What the replica admits at present; its record has the most that it ever will.
+        const double limit_now = number(load, "in_flight_limit");
+        const double age = number(load, "age_seconds");
         const std::string liveness = text(replica, "liveness");
         table.add_row({text(replica, "id"), peer_name, text(replica, "rack"), text(replica, "model"),
                        liveness == "alive" ? text(replica, "state") : "peer " + liveness,
-                       text(load, "in_flight") + "/" + text(replica, "in_flight_limit"), text(load, "queued_tokens"),
-                       kv_used < 0 ? "-" : human_share(kv_used / 1000)});
+                       text(load, "in_flight") + "/" + text(limit_now > 0 ? load : replica, "in_flight_limit"),
+                       text(load, "queued_tokens"), kv_used < 0 ? "-" : human_share(kv_used / 1000),
+                       age < 0 ? "-" : human_seconds(age)});
     }
     return table.render(style);
 }

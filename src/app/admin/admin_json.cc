@@ -71,6 +71,8 @@ json::value load_json(TimePoint now, const membership::LoadEntry* load) {
     if (load == nullptr) return nullptr;
     return json::object{
         {"in_flight", load->report.in_flight},
+        {"in_flight_limit", load->report.in_flight_limit},
+        {"queued", load->report.queued},
         {"queued_tokens", load->report.queued_tokens},
         {"kv_used_permille", load->report.kv_used_permille},
         {"age_seconds", seconds(now - load->measured)},

@@ -64,6 +64,22 @@ BOOST_AUTO_TEST_CASE(a_forwarder_judges_a_load_report_as_its_author_does) {
     BOOST_TEST(hear(5, 8) == LoadChange::none);
 }
 
+BOOST_AUTO_TEST_CASE(a_replica_that_fell_idle_is_told_of_soon_and_only_once) {
+    LoadTable table;
+    const LoadReportRule rule;
+    std::vector<seconds> told;
+    for (int second = 0; second < 1000; ++second) {
+        const wire::LoadReport now[] = {report(me, 0, second < 400 ? 2 : second % 2 == 0 ? 1 : 0)};
+        table.set_own(start + seconds{second}, me, Generation{1}, now);
+        if (!table.take_own_updates(start + seconds{second}, me, rule).empty()) told.emplace_back(second);
+    }
+    // Two after five minutes, none a second after it was so; then a minor change every five minutes and its end.
+    BOOST_TEST_REQUIRE(told.size() >= 2U);
+    BOOST_TEST((told[0] == seconds{300}));
+    BOOST_TEST((told[1] == seconds{401}));
+    BOOST_TEST(told.size() <= 6U);
+}
+
 BOOST_AUTO_TEST_CASE(a_newer_instance_counts_from_one_again) {
     LoadTable table;
     BOOST_TEST(table.apply(start, group(50, {report(PeerId{9}, 0, 3)}), any) != LoadChange::none);
@@ -216,7 +232,7 @@ BOOST_AUTO_TEST_CASE(a_replica_never_reported_counts_as_reported_idle) {
     table.set_own(start, me, Generation{1}, little);
     BOOST_TEST(table.take_own_updates(start + rule.interval_max, me, rule).size() == 1U);
     table.set_own(start, me, Generation{1}, idle);
-    BOOST_TEST(table.own_update_due(me, rule) == start + 2 * rule.interval_max);
+    BOOST_TEST(table.own_update_due(me, rule) == start + rule.interval_max + rule.interval);
     table.set_own(start, me, Generation{1}, little);
     BOOST_TEST(table.own_update_due(me, rule) == std::nullopt);
 }
@@ -227,7 +243,8 @@ BOOST_AUTO_TEST_CASE(a_replica_reported_as_full_is_reported_again_until_it_has_r
     BOOST_TEST(busy.wait(18) == busy.rule.interval);
     BOOST_TEST(busy.wait(0) == busy.rule.interval);
     OneReplica free(32, 3);
-    BOOST_TEST(free.wait(0) == free.rule.interval_max);
+    BOOST_TEST(free.wait(2) == free.rule.interval_max);
+    BOOST_TEST(free.wait(0) == free.rule.interval, "it fell idle");
 }
 
 BOOST_AUTO_TEST_CASE(a_small_replica_is_busy_from_the_floor_on) {
