@@ -31,8 +31,16 @@ Result<std::string> read_key(const std::string& path) {
 Result<replica::LocalReplicas::List> make_attached_replicas(const config::PeerConfig& config, PeerId peer, Log& log) {
     EXA_TRY(const std::string key, read_key(config.attach.api_key_file));
     replica::LocalReplicas::List replicas;
+    std::vector<attach::AttachServer> servers;
     for (const std::string& url : config.attach.urls) {
         EXA_TRY(attach::AttachServer server, attach::AttachServer::parse(url));
+        if (std::ranges::any_of(servers, [&](const attach::AttachServer& other) { return server.is_same(other); })) {
+            log.warn("attach", "a server is named twice and counts once", {{"url", url}});
+            continue;
+        }
+        servers.push_back(std::move(server));
+    }
+    for (attach::AttachServer& server : servers) {
         server.api_key = key;
         auto replica = std::make_shared<replica::LocalReplica>();
         wire::ReplicaRecord& record = replica->record;
@@ -58,10 +66,15 @@ std::vector<std::unique_ptr<attach::AttachProbe>> probe_attached(
     std::vector<std::unique_ptr<attach::AttachProbe>> probes;
     for (const auto& replica : replicas) {
         attach::AttachProbeConfig one;
-        one.server = static_cast<const attach::AttachBackend&>(*replica->backend).server();
+        const auto backend = std::static_pointer_cast<attach::AttachBackend>(replica->backend);
+        one.server = backend->server();
         one.model = config.model.name;
         one.health_path = config.attach.health_path;
-        probes.push_back(std::make_unique<attach::AttachProbe>(std::move(one), replica->record.id, on_change, log));
+        const auto handle_change = [on_change, backend](ReplicaId id, bool up) {
+            on_change(id, up);
+            if (!up) backend->drop_unanswered();
+        };
+        probes.push_back(std::make_unique<attach::AttachProbe>(std::move(one), replica->record.id, handle_change, log));
     }
     return probes;
 }

@@ -61,6 +61,14 @@ wire::LoadReport AttachBackend::load() const {
     return load;
 }
 
+void AttachBackend::drop_unanswered() {
+    const std::lock_guard lock(mutex_);
+    for (const ThreadPool& one : pools_)
+        asio::post(one.executor, [weak = one.pool] {
+            if (const auto pool = weak.lock()) pool->drop_unanswered();
+        });
+}
+
 void AttachBackend::stop() {
     std::vector<ThreadPool> pools;
     {

@@ -25,6 +25,9 @@ class AttachBackend final : public replica::Backend {
 
     std::shared_ptr<replica::ReplyReader> open(const wire::Open& open, const replica::ReplyContext& context) override;
     wire::LoadReport load() const override;
+    // The server does not answer any more: requests that wait for its first byte end, and go elsewhere. From any
+    // thread.
+    void drop_unanswered();
     void stop() override;
 
     const AttachServer& server() const { return server_; }

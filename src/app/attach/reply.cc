@@ -24,6 +24,8 @@ constexpr std::size_t refusal_bytes_max = 200;
 // Who gives a reply up may be a client that left; a server that has not said a word for so long is why.
 constexpr std::chrono::seconds silence_max{30};
 
+constexpr std::string_view broken_stream = "the stream ended before its last event";
+
 bool sends_elsewhere(int status) {
     return status == 429 || status >= 500;
 }
@@ -142,6 +144,7 @@ bool AttachReply::on_body(std::string_view piece) {
         return true;
     }
     body_ += piece;
+    if (is_stream_) events_.feed(piece);
     // A reader can only take whole events.
     const auto can_be_read = [&] { return !is_stream_ || body_.size() >= event_bytes_max || whole_events(body_) > 0; };
     if (!paused_ && body_.size() >= waiting_bytes_max && can_be_read()) {
@@ -171,6 +174,7 @@ wire::End AttachReply::end_of(const Result<void>& end) const {
     if (!end && end.error().code == io::errc::closed)
         return {wire::EndCode::cancelled, "this peer lets go of the server", load};
     if (!end) return {wire::EndCode::failed, "the server: " + end.error().message(), load};
+    if (is_broken_stream()) return {wire::EndCode::failed, "the server: " + std::string(broken_stream), load};
     return {wire::EndCode::ok, "", load};
 }
 
@@ -178,8 +182,9 @@ void AttachReply::report(const Result<void>& end) const {
     const auto now = FailureReporter::Clock::now();
     // What a server says to a failed request may hold the request.
     if (end_->code == wire::EndCode::failed)
-        failures_->handle_failure(now,
-                                  refused_ ? fmt::format("the server answered {}", status_) : end.error().message());
+        failures_->handle_failure(now, refused_ ? fmt::format("the server answered {}", status_)
+                                       : end    ? std::string(broken_stream)
+                                                : end.error().message());
     else if (end_->code != wire::EndCode::cancelled)
         failures_->handle_answer(now);
 }

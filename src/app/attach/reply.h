@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "app/attach/event_stream.h"
 #include "app/attach/failure_reporter.h"
 #include "app/replica/backend.h"
 #include "app/replica/reply.h"
@@ -56,6 +57,8 @@ class AttachReply final : public replica::ReplyReader, private io::http::Upstrea
     std::string take_body();
     wire::End end_of(const Result<void>& end) const;
     void report(const Result<void>& end) const;
+    // However cleanly it ended.
+    bool is_broken_stream() const { return is_stream_ && !events_.has_ended(); }
     void wake();
 
     const ReplicaId replica_;
@@ -73,6 +76,7 @@ class AttachReply final : public replica::ReplyReader, private io::http::Upstrea
     int status_ = 0;           // 0: no head yet
     bool refused_ = false;     // by a status that sends the request elsewhere
     bool is_stream_ = false;   // of events
+    EventStream events_;       // of such a stream
     std::string refusal_;      // the first bytes of such an answer, for people
     Duration retry_after_{0};  // as the server said
     bool paused_ = false;

@@ -76,6 +76,10 @@ Result<AttachServer> AttachServer::parse(std::string_view url) {
     return server;
 }
 
+bool AttachServer::is_same(const AttachServer& other) const {
+    return port == other.port && prefix == other.prefix && io::http::equal_without_case(host, other.host);
+}
+
 std::string AttachServer::request_head(const wire::Open& open) const {
     const bool v6 = host.find(':') != std::string::npos;
     std::string head;

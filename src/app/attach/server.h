@@ -25,6 +25,8 @@ struct AttachServer {
 
     // "http://host:port" with or without a path, which must not be one of the API. errc::usage.
     static Result<AttachServer> parse(std::string_view url);
+    // Another spelling of the same URL; names are not looked up.
+    bool is_same(const AttachServer& other) const;
 
     // The head of the request that a client's becomes: its path, its own fields, its id; the server's key in place of
     // the client's.

@@ -17,6 +17,14 @@ constexpr std::uint32_t header_bytes_max = 64 * 1024;
 
 using Code = boost::system::error_code;
 
+// Of "HTTP/1.1 200".
+constexpr std::size_t status_bytes = 12;
+
+bool has_bare_status(std::string_view bytes) {
+    return bytes.size() > status_bytes && bytes.starts_with("HTTP/1.") &&
+           (bytes[status_bytes] == '\r' || bytes[status_bytes] == '\n');
+}
+
 class Parser final : public beast_http::basic_parser<false> {
   public:
     explicit Parser(ResponseSink& sink) : sink_(&sink) {
@@ -67,6 +75,7 @@ class Parser final : public beast_http::basic_parser<false> {
 struct ResponseParser::Impl {
     std::optional<Parser> parser;
     ResponseSink* sink = nullptr;
+    bool has_status = false;  // of the answer that has begun
     std::string fault;
 };
 
@@ -75,6 +84,7 @@ ResponseParser::~ResponseParser() = default;
 
 void ResponseParser::begin(ResponseSink& sink) {
     impl_->sink = &sink;
+    impl_->has_status = false;
     impl_->parser.emplace(sink);
 }
 
@@ -84,8 +94,15 @@ std::optional<std::size_t> ResponseParser::feed(std::string_view bytes) {
         Code code;
         const std::string_view rest = bytes.substr(taken);
         if (must_wait_for_more(*impl_->parser, rest.size())) break;
-        const std::size_t some = impl_->parser->put(boost::asio::buffer(rest), code);
-        taken += some;
+        // The blank after the status code is missing where a server sends no reason (RFC 9112 section 4 wants it all
+        // the same).
+        const bool is_bare = !impl_->has_status && has_bare_status(rest);
+        const std::string mended =
+            is_bare ? std::string(rest.substr(0, status_bytes)).append(" ").append(rest.substr(status_bytes)) : "";
+        const std::size_t some =
+            impl_->parser->put(boost::asio::buffer(is_bare ? std::string_view(mended) : rest), code);
+        taken += some - (is_bare && some > 0 ? 1 : 0);
+        impl_->has_status = impl_->has_status || some > 0;
         if (code && code != beast_http::error::need_more) {
             impl_->fault = code.message();
             return std::nullopt;
@@ -93,6 +110,7 @@ std::optional<std::size_t> ResponseParser::feed(std::string_view bytes) {
         // 1xx answers come before the real one (RFC 9110 section 15.2).
         if (impl_->parser->is_done() && impl_->parser->is_interim()) {
             impl_->parser.emplace(*impl_->sink);
+            impl_->has_status = false;
             continue;
         }
         if (code == beast_http::error::need_more || some == 0) break;

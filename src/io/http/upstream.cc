@@ -83,6 +83,15 @@ void UpstreamPool::await_sweep() {
     });
 }
 
+void UpstreamPool::drop_unanswered() {
+    const auto self = shared_from_this();
+    // Sinks may do anything to the set.
+    std::vector<std::shared_ptr<UpstreamConnection>> waiting;
+    for (UpstreamConnection* const connection : all_)
+        if (connection->is_unanswered()) waiting.push_back(connection->shared_from_this());
+    for (const auto& connection : waiting) connection->shut(error(errc::timed_out, "the server does not answer"));
+}
+
 void UpstreamPool::close() {
     const auto self = shared_from_this();
     closed_ = true;

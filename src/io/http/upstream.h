@@ -56,6 +56,9 @@ class UpstreamPool : public std::enable_shared_from_this<UpstreamPool> {
     UpstreamPool(const UpstreamPool&) = delete;
     UpstreamPool& operator=(const UpstreamPool&) = delete;
 
+    // Calls that have sent their request, or are connecting, and have not got a byte of an answer end with
+    // errc::timed_out.
+    void drop_unanswered();
     // Calls under way end with errc::closed, and so do later ones.
     void close();
 

@@ -42,6 +42,8 @@ class UpstreamConnection final : public std::enable_shared_from_this<UpstreamCon
     // Sends what there is, as far as the socket takes it now.
     void write();
     Clock::time_point idle_until() const { return idle_until_; }
+    // It has a call, of whose answer no byte has come.
+    bool is_unanswered() const { return call_ != nullptr && !begun_; }
 
   private:
     Awaitable<Result<void>> open(UpstreamConfig config);

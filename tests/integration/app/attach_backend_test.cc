@@ -62,6 +62,11 @@ struct Fixture {
             exchange->start(200, {{"content-type", "text/event-stream"}});
             for (int i = 0; i < 100; ++i)
                 if (!co_await exchange->write(std::string(32 * 1024, 'x'))) co_return;
+            static_cast<void>(co_await exchange->write("\n\ndata: [DONE]\n\n"));
+            co_await exchange->finish();
+        } else if (request.body.starts_with("events ")) {
+            exchange->start(200, {{"content-type", "text/event-stream"}});
+            static_cast<void>(co_await exchange->write(request.body.substr(7)));
             co_await exchange->finish();
         } else {
             bool gone = false;
@@ -203,6 +208,34 @@ BOOST_AUTO_TEST_CASE(of_a_stream_that_breaks_whole_events_are_passed_on) {
     });
 }
 
+BOOST_AUTO_TEST_CASE(a_stream_that_lacks_its_last_event_has_failed_however_cleanly_it_ends) {
+    const auto attached = backend();
+    drive(io, [&]() -> Awaitable<void> {
+        const Read whole = co_await read(open(*attached, "events data: a\n\ndata: [DONE]\n\n"));
+        BOOST_TEST(whole.end->code == wire::EndCode::ok);
+        for (const std::string events : {"data: a\n\n", "data: a\n\ndata: [DO"}) {
+            const Read broken = co_await read(open(*attached, "events " + events));
+            BOOST_TEST(broken.body == "data: a\n\n");
+            BOOST_TEST(broken.end->code == wire::EndCode::failed);
+            BOOST_TEST(broken.end->message == "the server: the stream ended before its last event");
+        }
+    });
+}
+
+BOOST_AUTO_TEST_CASE(requests_without_a_byte_leave_a_server_that_does_not_answer) {
+    const auto attached = backend();
+    drive(io, [&]() -> Awaitable<void> {
+        const auto waiting = open(*attached, "never");
+        co_await eventually([&] { return !requests.empty(); }, "the request to arrive");
+        attached->drop_unanswered();
+        const Read ended = co_await read(waiting);
+        BOOST_TEST(ended.end->code == wire::EndCode::failed);
+        BOOST_TEST(attached->load().in_flight == 0U);
+        const Read later = co_await read(open(*attached, "status 200"));
+        BOOST_TEST(later.end->code == wire::EndCode::ok);
+    });
+}
+
 BOOST_AUTO_TEST_CASE(a_flood_of_fields_is_cut_to_what_a_message_holds) {
     const auto attached = backend();
     drive(io, [&]() -> Awaitable<void> {
@@ -216,7 +249,7 @@ BOOST_AUTO_TEST_CASE(an_event_without_an_end_is_passed_on_in_parts) {
     const auto attached = backend();
     drive(io, [&]() -> Awaitable<void> {
         const Read all = co_await read(open(*attached, "endless event"));
-        BOOST_TEST(all.body.size() == 100U * 32 * 1024);
+        BOOST_TEST(all.body.size() == 100U * 32 * 1024 + 16);
         BOOST_TEST(all.end->code == wire::EndCode::ok);
     });
 }

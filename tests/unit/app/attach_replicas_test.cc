@@ -45,6 +45,16 @@ BOOST_AUTO_TEST_CASE(each_server_is_a_replica_that_is_not_ready_and_declares_no_
     }
 }
 
+BOOST_AUTO_TEST_CASE(one_server_named_twice_is_one_replica) {
+    PeerConfig config = attach_config();
+    config.attach.urls = {"http://a:1", "http://A:1/", "http://b:1", "http://a:1/prefix"};
+    const auto replicas = make_attached_replicas(config, PeerId{7}, log);
+    BOOST_TEST_REQUIRE(replicas.has_value());
+    BOOST_TEST(replicas.value().size() == 3U);
+    for (std::uint16_t slot = 0; slot < replicas.value().size(); ++slot)
+        BOOST_TEST(replicas.value()[slot]->record.id.slot == slot);
+}
+
 BOOST_AUTO_TEST_CASE(the_servers_key_is_one_line_of_a_file) {
     PeerConfig config = attach_config();
     config.attach.api_key_file = std::tmpnam(nullptr);

@@ -67,6 +67,22 @@ BOOST_AUTO_TEST_CASE(answers_of_one_connection_follow_one_another_however_they_a
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_status_line_may_lack_the_blank_before_its_empty_reason) {
+    for (const std::size_t piece : {1UL, 3UL, 13UL, 1000UL}) {
+        ResponseParser parser;
+        Collected sink;
+        parser.begin(sink);
+        const auto rest =
+            feed(parser, "HTTP/1.1 100\r\n\r\nHTTP/1.1 404\r\ncontent-length: 3\r\n\r\nabcHTTP/1.1 200\r\n", piece);
+        BOOST_TEST_REQUIRE(rest.has_value());
+        BOOST_TEST(parser.is_done());
+        BOOST_TEST_REQUIRE(sink.heads.size() == 1U);
+        BOOST_TEST(sink.heads.front().status == 404);
+        BOOST_TEST(sink.body == "abc");
+        BOOST_TEST(*rest == "HTTP/1.1 200\r\n");
+    }
+}
+
 BOOST_AUTO_TEST_CASE(interim_answers_are_passed_over) {
     ResponseParser parser;
     Collected sink;
