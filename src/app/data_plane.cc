@@ -143,6 +143,9 @@ struct DataPlane::State {
     void set_handlers() {
         loop_hooks.set_driven_by_loop();
         ingress.on_end([this] { store_totals(); });
+        http.set_body_budget(shared.bodies);
+        http.on_head([this](const io::http::HttpRequest& request) { return gateway.judge_head(request); });
+        http.set_essential(&gateway::HttpGateway::is_essential);
         if (shared.stats.threads() > 1) store_stats_later();
         if (shared.access_log != nullptr)
             http.on_outcome([this](const io::http::HttpOutcome& outcome) {

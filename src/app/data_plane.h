@@ -30,6 +30,7 @@ struct DataPlaneShared {
     router::Config router;
     gateway::IngressConfig ingress;
     io::http::HttpConfig http;
+    std::shared_ptr<io::http::BodyBudget> bodies;  // one for all threads
     std::shared_ptr<replica::LocalReplicas> replicas;
     const shared::SharedView& view;
     const router::SessionTokens& tokens;

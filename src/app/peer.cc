@@ -306,6 +306,7 @@ DataPlaneShared Peer::make_shared_parts() {
         .router = config_.router,
         .ingress = ingress_,
         .http = config_.http_server,
+        .bodies = std::make_shared<io::http::BodyBudget>(config_.http_server.body_memory_max),
         .replicas = replicas_,
         .view = view_,
         .tokens = base_.tokens,

@@ -112,7 +112,8 @@ void StreamSocket::open(asio::io_context& context, int handle, SocketOwner& owne
 }
 
 void StreamSocket::note(std::uint32_t events) {
-    if ((events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) ended_ = true;
+    if ((events & (EPOLLHUP | EPOLLERR)) != 0) broken_ = true;
+    if ((events & EPOLLRDHUP) != 0 || broken_) ended_ = true;
     if ((events & EPOLLIN) != 0 || ended_) may_read_ = true;
     if ((events & EPOLLOUT) != 0 || ended_) may_write_ = true;
 }

@@ -69,6 +69,8 @@ class StreamSocket {
     Done write(std::span<const boost::asio::const_buffer> buffers);
     // Whether bytes have come that are not read.
     bool has_input() const;
+    // The other side has reset the connection, or both sides have ended it; nothing more can be sent.
+    bool is_broken() const { return broken_; }
 
     void shutdown_send();
     void close();
@@ -84,6 +86,7 @@ class StreamSocket {
     int handle_ = -1;
     bool may_read_ = false;  // until the first event
     bool may_write_ = true;
+    bool broken_ = false;
     bool ended_ = false;  // the other side has closed, or the connection broke: no edge follows what is read now
 };
 

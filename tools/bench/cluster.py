@@ -100,14 +100,16 @@ class Peer:
     def log(self) -> str:
         return (self.directory / "log").read_text(errors="replace")
 
-    def start(self) -> None:
+    def start(self, output: int | None = None) -> None:
+        """`output`: a descriptor that takes what goes to the log file otherwise."""
         self.directory.mkdir(parents=True, exist_ok=True)
         command = [
             str(BINARY), "peer", f"--name={self.name}", f"--data-dir={self.directory / 'data'}",
             *listen_flags(self.ports), *self.flags,
         ]
         with open(self.directory / "log", "ab") as log:
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            taker = log if output is None else output
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=taker, stderr=taker)
 
     def kill(self) -> None:
         self.process.kill()

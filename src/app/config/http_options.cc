@@ -69,8 +69,15 @@ std::vector<Option<io::http::HttpConfig>> http_server_options() {
         whole_number("body_bytes", "BYTES", "bytes", &io::http::HttpConfig::body_bytes_max, 1'024, 16'777'216,
                      "Longest request body; longer ones are answered 413.")
             .live(),
-        whole_number("connections", "N", "", &io::http::HttpConfig::connections_max, 1, 1'000'000,
-                     "Most client connections of each thread at once; more wait in the kernel's queue.")
+        whole_number(
+            "body_memory_bytes", "BYTES", "bytes", &io::http::HttpConfig::body_memory_max, 33'554'432,
+            1'099'511'627'776,
+            "Memory for request bodies that have not arrived whole, of all clients together; one address or one "
+            "tenant gets at most half of it. What is more is answered 503."),
+        whole_number(
+            "connections", "N", "", &io::http::HttpConfig::connections_max, 1, 1'000'000,
+            "Most client connections of each thread at once. 16 more are accepted for health, metrics and "
+            "commands; other requests are answered 503 there, and more connections wait in the kernel's queue.")
             .live(),
         duration("idle_seconds", &io::http::HttpConfig::idle_timeout, seconds(1), seconds(86'400),
                  "Time that a connection without a request is kept open.")

@@ -95,14 +95,7 @@ void HttpGateway::handle(io::http::HttpRequest request, std::shared_ptr<io::http
         exchange->push_answer(options(match, request));
         return;
     }
-    if (match.route == nullptr) {
-        const openai::ApiError error = match.allow.empty()
-                                           ? openai::not_found(request.path)
-                                           : openai::method_not_allowed(request.method, request.path, match.allow);
-        exchange->push_answer(to_response(error));
-        return;
-    }
-    auto caller = authorizer_.check(request, *match.route);
+    auto caller = judge(match, request);
     if (!caller) {
         exchange->push_answer(to_response(caller.error()));
         return;
@@ -125,6 +118,33 @@ void HttpGateway::handle(io::http::HttpRequest request, std::shared_ptr<io::http
         return;
     }
     exchange->push_answer(answer(match, request, caller.value()));
+}
+
+openai::ApiResult<access::Caller> HttpGateway::judge(const access::RouteMatch& match,
+                                                     const io::http::HttpRequest& request) const {
+    if (match.route != nullptr) return authorizer_.check(request, *match.route);
+    if (match.allow.empty()) return openai::not_found(request.path);
+    return openai::method_not_allowed(request.method, request.path, match.allow);
+}
+
+io::http::HeadVerdict HttpGateway::judge_head(const io::http::HttpRequest& request) const {
+    const access::RouteMatch match = access::find_route(request.method, request.path);
+    if (request.method == "OPTIONS" && (request.path == "*" || !match.allow.empty())) return {};
+    const auto caller = judge(match, request);
+    openai::ApiResult<void> allowed = boost::outcome_v2::success();
+    if (!caller)
+        allowed = caller.error();
+    else if (match.route->resource == access::Resource::answer)
+        allowed = ingress_.check_head(request.headers, caller.value());
+    if (allowed) return {std::nullopt, caller.value().tenant};
+    io::http::HttpResponse refusal = to_response(allowed.error());
+    for (const auto& [name, value] : cors_.fields(request)) refusal.headers.add(name, value);
+    return {std::move(refusal), {}};
+}
+
+bool HttpGateway::is_essential(const io::http::HttpRequest& request) {
+    const access::RouteMatch match = access::find_route(request.method, request.path);
+    return match.route != nullptr && match.route->resource != access::Resource::answer;
 }
 
 io::http::HttpResponse HttpGateway::options(const access::RouteMatch& match,

@@ -57,8 +57,15 @@ class HttpGateway {
 
     // The server's handler.
     void handle(io::http::HttpRequest request, std::shared_ptr<io::http::HttpExchange> exchange);
+    // For a request whose body is still to come: path, method, key and, where the header names it, the model.
+    io::http::HeadVerdict judge_head(const io::http::HttpRequest& request) const;
+    // Whether a request needs no model: health, metrics, commands.
+    static bool is_essential(const io::http::HttpRequest& request);
 
   private:
+    // Who asks; the error is the answer.
+    openai::ApiResult<access::Caller> judge(const access::RouteMatch& match,
+                                            const io::http::HttpRequest& request) const;
     // Of OPTIONS: what may be asked, and what a browser wants to know before it asks.
     io::http::HttpResponse options(const access::RouteMatch& match, const io::http::HttpRequest& request) const;
     // Of every resource but those that take time.

@@ -98,6 +98,12 @@ Ingress::Ingress(const IngressConfig& config, access::Authorizer& authorizer, ro
       warm_up_secret_(config.warm_up_secret),
       sweep_(executor) {}
 
+openai::ApiResult<void> Ingress::check_head(const io::http::HttpHeaders& headers, const access::Caller& caller) const {
+    const std::string_view model = headers.find(model_header).value_or("");
+    if (!hash_only_ || model.empty() || deps_.authorizer.may_use(caller, model)) return boost::outcome_v2::success();
+    return openai::forbidden("may not use the model '" + std::string(model) + "'");
+}
+
 void Ingress::handle(io::http::HttpRequest request, std::shared_ptr<io::http::HttpExchange> exchange,
                      wire::RequestKind kind, access::Caller caller) {
     openai::ApiResult<openai::Scan> scanned = openai::Scan{};

@@ -53,6 +53,9 @@ class Ingress {
     // Called when a request has ended that a replica was asked for.
     void on_end(std::function<void()> handler) { deps_.on_end = std::move(handler); }
 
+    // What the header of a request for an answer says already: 403 for a model that is not the caller's.
+    openai::ApiResult<void> check_head(const io::http::HttpHeaders& headers, const access::Caller& caller) const;
+
     // Answers one request for an answer of a model, whatever happens.
     void handle(io::http::HttpRequest request, std::shared_ptr<io::http::HttpExchange> exchange, wire::RequestKind kind,
                 access::Caller caller);

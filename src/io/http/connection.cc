@@ -4,14 +4,12 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
-#include <charconv>
+#include <boost/asio/steady_timer.hpp>
 #include <ctime>
 #include <exception>
 #include <utility>
 
 #include "base/bytes.h"
-#include "base/check.h"
-#include "io/errc.h"
 #include "io/loop_hooks.h"
 #include "io/net.h"
 #include "io/random.h"
@@ -32,7 +30,11 @@ constexpr auto linger_timeout = std::chrono::seconds(2);
 constexpr auto linger_timeout_total = std::chrono::seconds(30);
 constexpr std::size_t linger_bytes_max = 64 * 1024 * 1024;
 
-constexpr std::string_view last_chunk = "0\r\n\r\n";
+// A client that has ended its side may still want its answer (RFC 9112 section 9.6) or may have closed its socket: that
+// looks the same until something is sent. After this long without an answer it is sent what every client must pass
+// over (RFC 9110 section 15.2), which the system of one that has closed answers with a reset.
+constexpr auto probe_delay = std::chrono::milliseconds(50);
+constexpr std::string_view interim_head = "HTTP/1.1 100 Continue\r\n\r\n";
 
 // Of an outcome: the client left before there was an answer. No status of HTTP's; logs of other servers have it, too.
 constexpr int status_client_left = 499;
@@ -53,23 +55,11 @@ std::string request_id(std::string_view given) {
     return made;
 }
 
-bool has_no_body(int status) {
-    return status < 200 || status == 204 || status == 304;
-}
-
-// Answers of at most this many bytes leave as one piece of memory, which costs the kernel less than four.
-constexpr std::size_t joined_bytes_max = 4096;
-
-bool ends_line(char c) {
-    return c == '\r' || c == '\n';
-}
-
-// The server's own fields, and values that would break out of theirs.
-bool may_pass(std::string_view name, std::string_view value) {
-    for (const std::string_view ours : {"content-length", "transfer-encoding", "connection", "date", "x-request-id"})
-        if (equal_without_case(name, ours)) return false;
-    return std::ranges::none_of(name, [](char c) { return ends_line(c) || c == ':' || c == ' '; }) &&
-           std::ranges::none_of(value, ends_line);
+HttpResponse busy(std::string_view message) {
+    HttpResponse response = http_error(503, message, "server_error", "overloaded");
+    response.headers.add("retry-after", "1");
+    response.headers.add("x-should-retry", "true");
+    return response;
 }
 
 }  // namespace
@@ -98,8 +88,11 @@ void HttpContext::flush_all() {
     flushing_.clear();
 }
 
-HttpConnection::HttpConnection(std::shared_ptr<HttpContext> context, Socket socket)
-    : context_(std::move(context)), input_(context_->io.get_executor()), output_(context_->io.get_executor()) {
+HttpConnection::HttpConnection(std::shared_ptr<HttpContext> context, Socket socket, bool reserved)
+    : context_(std::move(context)),
+      input_(context_->io.get_executor()),
+      output_(context_->io.get_executor()),
+      reserved_(reserved) {
     if (context_->tls) tls_ = std::make_unique<tls::TlsStream>(context_->tls);
     boost::system::error_code code;
     socket.set_option(tcp::no_delay(true), code);
@@ -138,7 +131,7 @@ bool HttpConnection::shake_hands() {
     // A plain request, most likely: it is told what to do.
     if (!tls_ && !gone_) {
         idle_ = false;
-        refuse({400, "HTTPS is spoken here, and this is not TLS.", "https_required"}, request_id({}));
+        refuse({400, "HTTPS is spoken here, and this is not TLS.", "https_required"});
     }
     return true;
 }
@@ -150,7 +143,9 @@ bool HttpConnection::read_request() {
             input_.parser.emplace(config.header_bytes_max, config.body_bytes_max);
             idle_ = true;
             input_.continued = false;
-            set_read_deadline(context_->draining ? config.drain_linger : config.idle_timeout);
+            set_read_deadline(context_->draining ? config.drain_linger
+                              : reserved_        ? config.reserved_timeout
+                                                 : config.idle_timeout);
         }
         if (parse_inbox()) return true;
         if (!gone_ && !input_.ended && !input_.expired) {
@@ -158,8 +153,7 @@ bool HttpConnection::read_request() {
             return false;
         }
         if (!gone_ && !input_.ended && !idle_) {
-            refuse({408, "The request did not arrive in time.", "request_timeout"},
-                   request_id(input_.parser->field("x-request-id")));
+            refuse({408, "The request did not arrive in time.", "request_timeout"});
             return true;
         }
     }
@@ -177,13 +171,13 @@ bool HttpConnection::parse_inbox() {
     const bool first = std::exchange(idle_, false);
     const auto taken = input_.parser->feed(input_.inbox);
     if (!taken) {
-        refuse(input_.parser->fault(), request_id(input_.parser->field("x-request-id")));
+        refuse(HttpFault(input_.parser->fault()));
         return true;
     }
     input_.inbox.erase(0, *taken);
     // The line of a chunk has no bound of its own in the parser.
     if (*taken == 0 && input_.inbox.size() > config.header_bytes_max + read_bytes_large) {
-        refuse({400, "A chunk's header is too long.", "bad_request"}, request_id(input_.parser->field("x-request-id")));
+        refuse({400, "A chunk's header is too long.", "bad_request"});
         return true;
     }
     if (input_.parser->done()) {
@@ -191,17 +185,62 @@ bool HttpConnection::parse_inbox() {
         auto request = input_.parser->take();
         request.remote = remote_;
         request.id = request_id(request.headers.find("x-request-id").value_or(std::string_view{}));
-        answer_request(std::move(request));
+        if (!reserved_ || may_go_on(request)) answer_request(std::move(request));
         return true;
     }
     // Most requests are whole by now, and ask for no time.
-    if (first) set_read_deadline(config.header_timeout);
-    if (input_.parser->header_done() && *taken > 0) set_read_deadline(config.body_timeout);
-    if (input_.parser->header_done() && input_.parser->expects_continue() && !std::exchange(input_.continued, true)) {
-        output_.head += "HTTP/1.1 100 Continue\r\n\r\n";
+    if (first) set_read_deadline(reserved_ ? config.reserved_timeout : config.header_timeout);
+    return input_.parser->header_done() && *taken > 0 && take_body();
+}
+
+// A part of a body has come. True when the request is refused.
+bool HttpConnection::take_body() {
+    if (!input_.share && !judge_head()) return true;
+    if (!input_.share->grow_to(input_.parser->body_bytes())) {
+        refuse(busy("Too many bodies of requests are on their way; try again."), input_.parser->head());
+        return true;
+    }
+    set_body_deadline();
+    if (input_.parser->expects_continue() && !std::exchange(input_.continued, true)) {
+        output_.head += interim_head;
         flush_later();
     }
     return false;
+}
+
+// False when the request is refused.
+bool HttpConnection::judge_head() {
+    HeadVerdict verdict;
+    if (reserved_ || context_->judge_head) {
+        HttpRequest request = input_.parser->head();
+        request.remote = remote_;
+        if (reserved_ && !may_go_on(request)) return false;
+        if (context_->judge_head) verdict = context_->judge_head(request);
+        if (verdict.refusal) {
+            refuse(std::move(*verdict.refusal), request);
+            return false;
+        }
+    }
+    input_.share.emplace(context_->bodies, remote_, std::move(verdict.tenant));
+    input_.body_begun = Clock::now();
+    return true;
+}
+
+// Of a reserved connection. False when the request is refused.
+bool HttpConnection::may_go_on(const HttpRequest& request) {
+    if (context_->is_essential(request)) return true;
+    refuse(busy("Every connection for requests is in use; try again."), request);
+    return false;
+}
+
+// No byte moves it further than the least rate and the bound on the whole let it go.
+void HttpConnection::set_body_deadline() {
+    if (reserved_) return;
+    const HttpConfig& config = context_->config;
+    const auto earned = std::chrono::microseconds(input_.parser->body_bytes() * 1'000'000 /
+                                                  std::max<std::uint64_t>(config.body_bytes_per_second_min, 1));
+    input_.deadline = std::min({Clock::now() + config.body_timeout, input_.body_begun + config.body_timeout + earned,
+                                input_.body_begun + config.body_timeout_total});
 }
 
 void HttpConnection::answer_request(HttpRequest request) {
@@ -215,11 +254,13 @@ void HttpConnection::answer_request(HttpRequest request) {
         answer->method = request.method;
         answer->path = request.path;
     }
-    input_.parser.reset();
+    if (reserved_) answer->keep_alive = false;
+    end_input();
     phase_ = Phase::answer;
     current_ = answer;
     ++context_->stats.requests;
     ++context_->stats.requests_now;
+    if (input_.ended) client_ended();
     // Input from here on belongs to later requests, or says that the client went away.
     if (input_.inbox.size() < context_->config.pipeline_bytes_max) arm_read(read_bytes_small);
     try {
@@ -230,19 +271,34 @@ void HttpConnection::answer_request(HttpRequest request) {
     }
 }
 
-void HttpConnection::refuse(HttpFault fault, std::string request_id) {
+void HttpConnection::refuse(const HttpFault& fault) {
+    HttpRequest request;
+    if (input_.parser) request.headers.add("x-request-id", input_.parser->field("x-request-id"));
+    refuse(http_error(fault.status, fault.message, "invalid_request_error", fault.code), request);
+}
+
+// The connection ends after it: a body may be on its way.
+void HttpConnection::refuse(HttpResponse response, const HttpRequest& request) {
     ++context_->stats.refused;
     auto answer = std::make_shared<HttpAnswer>();
     answer->begun = Clock::now();
-    answer->request_id = std::move(request_id);
-    input_.parser.reset();
+    answer->request_id = request_id(request.headers.find("x-request-id").value_or(std::string_view{}));
+    answer->head_only = request.method == "HEAD";
+    answer->method = request.method;
+    answer->path = request.path;
+    end_input();
     phase_ = Phase::answer;
     current_ = answer;
     ++context_->stats.requests_now;
-    const HttpResponse response = http_error(fault.status, fault.message, "invalid_request_error", fault.code);
     begin(answer, response.status, response.headers, response.body.size());
-    if (append(answer, response.body)) end(answer);
+    if (append(answer, std::move(response.body))) end(answer);
     flush_later();
+}
+
+// Of this request.
+void HttpConnection::end_input() {
+    input_.parser.reset();
+    input_.share.reset();
 }
 
 // The socket took all of it, or the client is gone.
@@ -280,6 +336,7 @@ void HttpConnection::report(const HttpAnswer& answer) {
 
 void HttpConnection::begin_end() {
     phase_ = Phase::end;
+    end_input();
     asio::co_spawn(context_->io, [self = shared_from_this()] { return self->end_life(); }, asio::detached);
 }
 
@@ -357,7 +414,11 @@ void HttpConnection::on_ready() {
         output_.is_writing = false;
         write_more();
     }
-    read_now();
+    // What waits to be read is not lost: nobody could be answered.
+    if (!input_.is_reading && phase_ != Phase::end && socket_.is_broken())
+        break_off();
+    else
+        read_now();
 }
 
 void HttpConnection::read_now() {
@@ -372,8 +433,10 @@ void HttpConnection::on_read(const boost::system::error_code& code, std::string_
     context_->stats.bytes_in += bytes.size();
     if (code) {
         input_.ended = true;
-        if (code != asio::error::eof) break_off();
-        client_left();
+        if (code == asio::error::eof)
+            client_ended();
+        else
+            break_off();
     } else {
         if (tls_)
             decrypt(bytes);
@@ -394,14 +457,33 @@ void HttpConnection::decrypt(std::string_view bytes) {
     const auto taken = tls_->take(as_bytes(bytes), input_.inbox);
     if (tls_->has_output()) flush_later();
     if (taken && !tls_->ended()) return;
-    if (!taken) context_->log.debug("http", "TLS ended", {{"reason", taken.error().message()}});
     input_.ended = true;
+    if (taken) return client_ended();
+    context_->log.debug("http", "TLS ended", {{"reason", taken.error().message()}});
     client_left();
+}
+
+// No more comes from it; what it has asked is answered.
+void HttpConnection::client_ended() {
+    if (current_ && !current_->started && current_->knows_chunks)
+        asio::co_spawn(context_->io, [self = shared_from_this()] { return self->probe(); }, asio::detached);
+}
+
+Awaitable<void> HttpConnection::probe() {
+    const auto self = shared_from_this();
+    const std::weak_ptr<const HttpAnswer> asked = current_;
+    asio::steady_timer timer(context_->io, probe_delay);
+    co_await timer.async_wait(as_result);
+    const auto answer = asked.lock();
+    if (gone_ || !answer || answer != current_ || answer->started) co_return;
+    output_.head += interim_head;
+    flush_later();
 }
 
 void HttpConnection::client_left() {
     const auto answer = current_;
     if (!answer || answer->complete || std::exchange(answer->client_left, true)) return;
+    if (!answer->started) answer->status = status_client_left;
     ++context_->stats.disconnected;
     if (const auto listener = answer->listener) listener->client_left();
 }
@@ -417,183 +499,6 @@ void HttpConnection::break_off() {
         complete_answer();
     else
         woken();
-}
-
-// Output.
-
-void HttpConnection::begin(const std::shared_ptr<HttpAnswer>& answer, int status, const HttpHeaders& headers,
-                           std::optional<std::size_t> length) {
-    EXA_CHECK(!answer->started);
-    answer->started = true;
-    answer->status = status;
-    if (answer != current_ || gone_) return;
-    if (context_->draining || closing_) answer->keep_alive = false;
-    const bool bodiless = has_no_body(status);
-    if (!length && !bodiless) {
-        answer->chunked = answer->knows_chunks;
-        if (!answer->chunked) answer->keep_alive = false;
-    }
-    output_.head.append("HTTP/1.1 ")
-        .append(std::to_string(status))
-        .append(" ")
-        .append(reason_phrase(status))
-        .append("\r\ndate: ")
-        .append(context_->date());
-    output_.head.append("\r\nx-request-id: ").append(answer->request_id).append("\r\n");
-    for (const HttpHeaders* const list : {&headers, &std::as_const(answer->fields)})
-        for (const auto& [name, value] : *list)
-            if (may_pass(name, value)) output_.head.append(name).append(": ").append(value).append("\r\n");
-    if (answer->chunked)
-        output_.head += "transfer-encoding: chunked\r\n";
-    else if (length && !bodiless)
-        output_.head.append("content-length: ").append(std::to_string(*length)).append("\r\n");
-    output_.head += answer->keep_alive ? "connection: keep-alive\r\n\r\n" : "connection: close\r\n\r\n";
-    if (bodiless || answer->head_only) answer->head_only = true;
-    output_.last_chunk_sent = false;
-}
-
-Result<void> HttpConnection::append(const std::shared_ptr<HttpAnswer>& answer, std::string chunk) {
-    if (answer != current_ || gone_) return error(errc::broken, "http client " + to_string(remote_));
-    EXA_CHECK(answer->started && !answer->finished);
-    if (answer->head_only || chunk.empty()) return success();
-    answer->body_bytes += chunk.size();
-    if (!answer->first_byte && wants_outcomes()) answer->first_byte = Clock::now();
-    if (output_.body.empty())
-        output_.body = std::move(chunk);
-    else
-        output_.body += chunk;
-    return success();
-}
-
-void HttpConnection::end(const std::shared_ptr<HttpAnswer>& answer) {
-    answer->finished = true;
-}
-
-void HttpConnection::abandon(const std::shared_ptr<HttpAnswer>& answer) {
-    if (answer->finished || answer->complete || answer != current_) return;
-    if (!answer->started && answer->client_left) answer->status = status_client_left;
-    if (answer->started || answer->client_left) {
-        break_off();
-        return;
-    }
-    const auto response = http_error(500, "The server failed to answer.", "server_error", "internal_error");
-    begin(answer, response.status, response.headers, response.body.size());
-    if (append(answer, response.body)) end(answer);
-    flush_later();
-}
-
-std::size_t HttpConnection::waiting() const {
-    return output_.head.size() + output_.body.size() + output_.bytes_left;
-}
-
-bool HttpConnection::ask_for_room(HttpAnswer& answer) const {
-    answer.wants_room = current_.get() == &answer && waiting() > write_buffer_bytes();
-    return answer.wants_room;
-}
-
-// So that everything written in this iteration of the loop leaves together.
-void HttpConnection::flush_later() {
-    if (output_.is_writing || gone_ || std::exchange(output_.flush_due, true)) return;
-    context_->flush_later(shared_from_this());
-}
-
-void HttpConnection::flush_now() {
-    output_.flush_due = false;
-    if (!output_.is_writing && !gone_) write_more();
-}
-
-void HttpConnection::write_more() {
-    while (output_.bytes_left > 0 || fill_output()) {
-        const std::span<const asio::const_buffer> rest(output_.buffers);
-        const auto done =
-            socket_.write(rest.first(output_.bytes_left == output_.buffers[0].size() ? 1 : Output::buffers_max));
-        if (done.code == asio::error::would_block) {
-            output_.is_writing = true;
-            keep_rest();
-            output_.deadline = Clock::now() + context_->config.write_timeout;
-            return;
-        }
-        ++context_->stats.writes;
-        if (done.code) {
-            break_off();
-            return;
-        }
-        took(done.bytes);
-    }
-    output_.deadline = Clock::time_point::max();
-    if (current_ && current_->finished) complete_answer();
-    output_.written.notify();
-}
-
-// What waits, framed, becomes what is written next. False: nothing waits.
-bool HttpConnection::fill_output() {
-    const HttpAnswer* const answer = current_.get();
-    const bool chunked = answer != nullptr && answer->chunked && !answer->head_only;
-    std::string_view tail;
-    output_.size_out.clear();
-    if (chunked && !output_.body.empty()) {
-        std::array<char, 18> digits{};
-        const auto [end, errc] = std::to_chars(digits.data(), digits.data() + digits.size(), output_.body.size(), 16);
-        EXA_CHECK(errc == std::errc{});
-        output_.size_out.assign(digits.data(), end).append("\r\n");
-        tail = "\r\n";
-    }
-    if (chunked && answer->finished && !std::exchange(output_.last_chunk_sent, true))
-        tail = tail.empty() ? last_chunk : std::string_view("\r\n0\r\n\r\n");
-    output_.bytes_left = output_.head.size() + output_.size_out.size() + output_.body.size() + tail.size();
-    output_.is_joined = output_.bytes_left <= joined_bytes_max;
-    if (output_.is_joined) {
-        std::string& joined = context_->joined;
-        joined.assign(output_.head).append(output_.size_out).append(output_.body).append(tail);
-        output_.body = {};
-        output_.buffers = {asio::buffer(joined), asio::const_buffer(), asio::const_buffer(), asio::const_buffer()};
-    } else {
-        output_.head_out.swap(output_.head);
-        output_.body_out = std::exchange(output_.body, {});
-        output_.buffers = {asio::buffer(output_.head_out), asio::buffer(output_.size_out),
-                           asio::buffer(output_.body_out), asio::buffer(tail)};
-    }
-    output_.head.clear();
-    if (tls_) encrypt_output();
-    return output_.bytes_left > 0;
-}
-
-// The socket takes no more now, and others are written meanwhile.
-void HttpConnection::keep_rest() {
-    if (!std::exchange(output_.is_joined, false)) return;
-    output_.head_out.assign(static_cast<const char*>(output_.buffers[0].data()), output_.buffers[0].size());
-    output_.buffers[0] = asio::buffer(output_.head_out);
-}
-
-void HttpConnection::encrypt_output() {
-    if (output_.bytes_left > 0) {
-        std::array<ByteView, Output::buffers_max> pieces;
-        std::ranges::transform(output_.buffers, pieces.begin(), [](const asio::const_buffer& buffer) {
-            return ByteView(static_cast<const std::uint8_t*>(buffer.data()), buffer.size());
-        });
-        // What cannot be encrypted is not sent: the client sees an end without a goodbye.
-        if (!tls_->write(pieces)) input_.ended = true;
-    }
-    output_.is_joined = false;
-    output_.encrypted = tls_->take_output(std::move(output_.encrypted));
-    output_.buffers = {asio::buffer(output_.encrypted), asio::const_buffer(), asio::const_buffer(),
-                       asio::const_buffer()};
-    output_.bytes_left = output_.encrypted.size();
-}
-
-void HttpConnection::took(std::size_t bytes) {
-    context_->stats.bytes_out += bytes;
-    output_.bytes_left -= bytes;
-    for (auto& buffer : output_.buffers) {
-        const std::size_t taken = std::min(bytes, buffer.size());
-        buffer += taken;
-        bytes -= taken;
-    }
-    if (current_ && current_->wants_room && waiting() <= write_buffer_bytes()) {
-        current_->wants_room = false;
-        if (const auto listener = current_->listener) listener->drained();
-    }
-    output_.written.notify();
 }
 
 }  // namespace exa::io::http

@@ -33,7 +33,11 @@ namespace exa::io::http {
 // What the connections of one server share.
 struct HttpContext : std::enable_shared_from_this<HttpContext> {
     HttpContext(boost::asio::io_context& context, HttpConfig settings, HttpServer::Handler answer, Log& sink)
-        : io(context), config(settings), handler(std::move(answer)), log(sink) {}
+        : io(context),
+          config(settings),
+          handler(std::move(answer)),
+          log(sink),
+          bodies(std::make_shared<BodyBudget>(settings.body_memory_max)) {}
 
     boost::asio::io_context& io;
     HttpConfig config;
@@ -44,8 +48,15 @@ struct HttpContext : std::enable_shared_from_this<HttpContext> {
     std::set<std::shared_ptr<HttpConnection>> connections;
     std::function<void()> on_connection_closed;
     std::function<void(const HttpOutcome&)> on_outcome;
+    std::function<HeadVerdict(const HttpRequest&)> judge_head;  // null: every body may come
+    std::function<bool(const HttpRequest&)> is_essential;       // null: no connection is reserved
+    std::shared_ptr<BodyBudget> bodies;
     bool draining = false;
     std::string joined;  // a short output that is being written: one for all, so that it stays in the cache
+
+    std::size_t connections_limit() const {
+        return config.connections_max + (is_essential ? config.connections_reserved : 0);
+    }
 
     // Has the connection write at the end of this iteration of the loop.
     void flush_later(std::shared_ptr<HttpConnection> connection);
@@ -93,7 +104,8 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   public:
     using Socket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, boost::asio::io_context::executor_type>;
 
-    HttpConnection(std::shared_ptr<HttpContext> context, Socket socket);
+    // `reserved`: for essential requests only.
+    HttpConnection(std::shared_ptr<HttpContext> context, Socket socket, bool reserved);
     HttpConnection(const HttpConnection&) = delete;
     HttpConnection& operator=(const HttpConnection&) = delete;
 
@@ -118,7 +130,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
     void flush_later();
     // Whether more than write_buffer_bytes wait; the answer's listener will then be told.
     bool ask_for_room(HttpAnswer& answer) const;
-    bool client_gone() const { return gone_ || input_.ended; }
+    bool client_gone() const { return gone_ || (current_ && current_->client_left); }
     bool wants_outcomes() const { return context_->on_outcome != nullptr; }
     std::size_t write_buffer_bytes() const { return context_->config.write_buffer_bytes; }
     boost::asio::io_context::executor_type executor() { return context_->io.get_executor(); }
@@ -135,9 +147,11 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
 
         std::optional<RequestParser> parser;  // of the request that comes
         bool continued = false;               // "100 Continue" was said
-        std::string inbox;                    // read and not yet parsed
-        std::size_t read_bytes = 0;           // that the read waited for takes at most
-        bool is_reading = false;              // a read is waited for
+        std::optional<BodyShare> share;       // of the body that comes, once its header was judged
+        std::chrono::steady_clock::time_point body_begun;
+        std::string inbox;           // read and not yet parsed
+        std::size_t read_bytes = 0;  // that the read waited for takes at most
+        bool is_reading = false;     // a read is waited for
         bool ended = false;
         bool expired = false;
         Clock::time_point deadline = Clock::time_point::max();
@@ -169,8 +183,14 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
     bool shake_hands();
     bool read_request();
     bool parse_inbox();
+    bool take_body();
+    bool judge_head();
+    bool may_go_on(const HttpRequest& request);
+    void set_body_deadline();
     void answer_request(HttpRequest request);
-    void refuse(HttpFault fault, std::string request_id);
+    void refuse(const HttpFault& fault);
+    void refuse(HttpResponse response, const HttpRequest& request);
+    void end_input();
     void complete_answer();
     void report(const HttpAnswer& answer);
     void begin_end();
@@ -188,6 +208,8 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
     void took(std::size_t bytes);
     void decrypt(std::string_view bytes);
     void encrypt_output();
+    void client_ended();
+    Awaitable<void> probe();
     void client_left();
     void break_off();
     std::size_t waiting() const;
@@ -205,6 +227,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
     Output output_;
     std::shared_ptr<HttpAnswer> current_;
 
+    const bool reserved_;
     bool idle_ = true;   // no byte of a request has come
     bool gone_ = false;  // the socket is closed
     bool closing_ = false;

@@ -1,5 +1,8 @@
 #include "io/http/request_parser.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/core/string.hpp>
@@ -98,6 +101,21 @@ std::optional<std::string_view> origin_form(std::string_view method, std::string
     return std::nullopt;
 }
 
+// Blocks of at least this much are looked at one by one.
+constexpr std::size_t large_bytes = 256 * 1024;
+
+// A process keeps memory that it has freed (app/memory.h), and nobody will read this body: its pages go back to the
+// system at once, so that a storm of unfinished bodies leaves nothing.
+void drop_pages(std::string& body) {
+    if (body.capacity() < large_bytes) return;
+    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const auto address = reinterpret_cast<std::uintptr_t>(body.data());
+    const std::uintptr_t begin = (address + page - 1) / page * page;
+    const std::uintptr_t end = (address + body.capacity()) / page * page;
+    body.clear();
+    ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
 }  // namespace
 
 struct RequestParser::Impl {
@@ -106,6 +124,10 @@ struct RequestParser::Impl {
         parser.body_limit(body_max);
         parser.eager(false);
     }
+
+    ~Impl() { drop_pages(parser.get().body()); }
+    Impl(const Impl&) = delete;
+    Impl& operator=(const Impl&) = delete;
 
     beast_http::request_parser<beast_http::string_body> parser;
     HeaderLines lines;
@@ -214,6 +236,9 @@ std::optional<std::size_t> RequestParser::feed(std::string_view bytes) {
         }
         if (code == beast_http::error::need_more) break;
     }
+    // A body whose length nobody knows grows in place: what it would be copied from on its way would stay in memory.
+    if (std::string& body = impl_->parser.get().body(); body.size() > large_bytes && impl_->parser.chunked())
+        body.reserve(body_bytes_max_);
     impl_->lines.taken(taken);
     return taken;
 }
@@ -233,6 +258,20 @@ bool RequestParser::header_done() const {
 
 bool RequestParser::done() const {
     return plain_ || (impl_ && impl_->parser.is_done());
+}
+
+HttpRequest RequestParser::head() const {
+    const auto& message = impl_->parser.get();
+    HttpRequest request;
+    request.method = std::string(to_view(message.method_string()));
+    request.path = impl_->path;
+    request.query = impl_->query;
+    for (const auto& field : message) request.headers.add(to_view(field.name_string()), to_view(field.value()));
+    return request;
+}
+
+std::uint64_t RequestParser::body_bytes() const {
+    return impl_ ? impl_->parser.get().body().size() : 0;
 }
 
 bool RequestParser::expects_continue() const {

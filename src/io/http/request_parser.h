@@ -43,6 +43,10 @@ class RequestParser {
 
     bool header_done() const;
     bool done() const;
+    // Once header_done() and before done(): the request without its body, id and remote. It is copied.
+    HttpRequest head() const;
+    // Of a body that is not whole, as it is held now.
+    std::uint64_t body_bytes() const;
     // The client waits for "100 Continue" before it sends the body.
     bool expects_continue() const;
 

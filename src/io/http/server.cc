@@ -55,7 +55,7 @@ struct HttpServer::State : std::enable_shared_from_this<HttpServer::State> {
 Awaitable<void> HttpServer::State::accept_loop() {
     const auto self = shared_from_this();
     while (!stopped) {
-        if (shared->connections.size() >= shared->config.connections_max) {
+        if (shared->connections.size() >= shared->connections_limit()) {
             co_await closed_one.wait();
             continue;
         }
@@ -73,7 +73,8 @@ Awaitable<void> HttpServer::State::accept_loop() {
 
 void HttpServer::State::adopt(HttpConnection::Socket socket) {
     if (gone) return;
-    auto connection = std::make_shared<HttpConnection>(shared, std::move(socket));
+    const bool reserved = shared->connections.size() >= shared->config.connections_max && shared->is_essential;
+    auto connection = std::make_shared<HttpConnection>(shared, std::move(socket), reserved);
     shared->connections.insert(connection);
     ++shared->stats.connections;
     ++shared->stats.connections_now;
@@ -124,6 +125,18 @@ void HttpServer::set_limits(const HttpConfig& config) {
     now.idle_timeout = config.idle_timeout;
     // One that waits for a connection to close may accept more now.
     state_->closed_one.notify();
+}
+
+void HttpServer::on_head(std::function<HeadVerdict(const HttpRequest&)> judge) {
+    state_->shared->judge_head = std::move(judge);
+}
+
+void HttpServer::set_essential(std::function<bool(const HttpRequest&)> is_essential) {
+    state_->shared->is_essential = std::move(is_essential);
+}
+
+void HttpServer::set_body_budget(std::shared_ptr<BodyBudget> budget) {
+    state_->shared->bodies = std::move(budget);
 }
 
 void HttpServer::on_outcome(std::function<void(const HttpOutcome&)> handler) {

@@ -27,6 +27,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "io/async.h"
+#include "io/http/body_budget.h"
 #include "io/http/message.h"
 #include "io/tls/settings.h"
 
@@ -43,6 +44,14 @@ struct HttpConfig {
     Duration handshake_timeout = std::chrono::seconds(10);
     // Between two reads of a body; later is 408. Default 30 s.
     Duration body_timeout = std::chrono::seconds(30);
+    // Once body_timeout has passed since its header, a body is as large as this rate since then makes it, or it is 408:
+    // a byte now and then holds no connection. Default 8 KiB a second.
+    std::uint64_t body_bytes_per_second_min = 8 * 1024;
+    // From the header to the end of the body; later is 408. Default 5 min.
+    Duration body_timeout_total = std::chrono::minutes(5);
+    // Memory for bodies that have not arrived whole, of all clients together (io/http/body_budget.h); more is 503.
+    // Default 256 MiB.
+    std::uint64_t body_memory_max = 256ULL * 1024 * 1024;
     // A keep-alive connection without a request is closed after this. Default 75 s.
     Duration idle_timeout = std::chrono::seconds(75);
     // A client that takes no byte of its answer for this long is gone. Default 60 s.
@@ -51,6 +60,10 @@ struct HttpConfig {
     Duration drain_linger = std::chrono::seconds(1);
     // Connections at once; more wait in the listen queue. Default 8192.
     std::size_t connections_max = 8192;
+    // More that are accepted where HttpServer::set_essential() says what they are for. Default 16.
+    std::size_t connections_reserved = 16;
+    // Of one of these, from its first byte to the end of the request. Default 2 s.
+    Duration reserved_timeout = std::chrono::seconds(2);
     // Bytes of one answer that may wait for its socket before its writer waits. Default 64 KiB.
     std::size_t write_buffer_bytes = 64 * 1024;
     // Bytes of later requests read while one is answered. Default 64 KiB.
@@ -79,7 +92,7 @@ struct HttpOutcome {
     std::string_view method;  // empty when the request was not understood, like the path
     std::string_view path;    // without the query
     Endpoint remote;
-    int status = 0;  // 0: the client left before there was one
+    int status = 0;  // 499: the client left before there was one
     std::uint64_t body_bytes = 0;
     Duration took{0};                      // from the whole request to the last byte that the socket took
     std::optional<Duration> first_byte{};  // of the body
@@ -143,6 +156,14 @@ class HttpExchange {
     std::shared_ptr<HttpAnswer> answer_;
 };
 
+// What is thought of a request whose body is still to come.
+struct HeadVerdict {
+    // The answer, after which the connection ends; nothing: the body may come.
+    std::optional<HttpResponse> refusal;
+    // Whose memory the body is until it is whole; empty: only its address counts.
+    std::string tenant;
+};
+
 class HttpServer {
   public:
     // May answer at once or keep the exchange; what it throws is logged and becomes 500.
@@ -157,6 +178,15 @@ class HttpServer {
     // Connections that are accepted from now on speak HTTPS with these settings; those that are open keep theirs. On
     // the server's thread, the first time before listen().
     void set_tls(std::shared_ptr<const tls::TlsSettings> tls);
+
+    // Asked about a request whose header has come and whose body has not, before "100 Continue"; `request` has no body
+    // and no id yet. Requests that arrive whole go to the handler at once, which judges them itself. Before listen().
+    void on_head(std::function<HeadVerdict(const HttpRequest& request)> judge);
+    // What is answered on connections beyond connections_max: health, metrics, commands. Everything else is 503 there.
+    // Before listen().
+    void set_essential(std::function<bool(const HttpRequest& request)> is_essential);
+    // One that several servers of a process share; else a server has its own. Before listen().
+    void set_body_budget(std::shared_ptr<BodyBudget> budget);
 
     // Takes header_bytes_max, body_bytes_max, connections_max and idle_timeout from `config`: requests that begin, and
     // connections that are accepted or become idle, from now on. On the server's thread.
