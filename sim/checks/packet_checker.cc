@@ -12,10 +12,10 @@ void PacketChecker::after_stranger(const Peer& peer, Origin origin, bool taken) 
     if (!before_) return;
     ++context_.measured.strangers;
     const Fingerprint after = fingerprint(*peer.node);
-    // Behind encryption damage and replays are known for what they are; without it only what a replay says can be
-    // judged.
+    // Damage shows; behind encryption replays are known for what they are, too, and without it only what a replay says
+    // can be judged.
     const bool replayed = origin == Origin::replayed;
-    const bool refused = origin == Origin::outsider || context_.scenario.cluster.encrypted;
+    const bool refused = !replayed || context_.scenario.cluster.encrypted;
     if (refused && (taken || after != *before_))
         violate(replayed ? "S2" : "S1",
                 fmt::format("a datagram that is {} {} peer {}", replayed ? "a replay" : "no member's",

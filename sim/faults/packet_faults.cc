@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "wire/checksum.h"
 #include "wire/gossip.h"
 
 namespace exa::sim {
@@ -59,7 +60,7 @@ Bytes PacketFaults::forgery(Rng& rng) const {
         packet.facts.push_back({victim, Generation{1}, Incarnation{5}, wire::MemberState::dead, packet.header.sender});
     auto bytes = wire::encode(packet);
     EXA_CHECK(bytes.has_value());
-    return std::move(bytes).value();
+    return wire::add_checksum(std::move(bytes).value());
 }
 
 void PacketFaults::replay(Injection& injection) {

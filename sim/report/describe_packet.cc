@@ -4,6 +4,7 @@
 
 #include "base/ids.h"
 #include "sim/cluster/cluster.h"
+#include "wire/checksum.h"
 #include "wire/gossip.h"
 #include "wire/seal.h"
 
@@ -49,7 +50,9 @@ std::string describe_message(bool link, const Bytes& bytes) {
         return fmt::format("    {} bytes sealed with key {} by {} generation {}, its packet {}\n", bytes.size(),
                            to_string(seal.value().key), to_string(seal.value().sender), seal.value().generation.value,
                            seal.value().counter);
-    const auto packet = wire::decode_packet(bytes, Cluster::id());
+    const auto plain = wire::check_checksum(bytes);
+    if (!plain) return fmt::format("    {} bytes: {}\n", bytes.size(), plain.error().message());
+    const auto packet = wire::decode_packet(plain.value(), Cluster::id());
     if (!packet) return fmt::format("    {} bytes: {}\n", bytes.size(), packet.error().message());
     const wire::Packet& message = packet.value();
     return fmt::format("    {} seq {} of {} generation {} incarnation {} about {}, {} bytes\n",

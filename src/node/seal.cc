@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/rng.h"
+#include "wire/checksum.h"
 #include "wire/errc.h"
 
 namespace exa::node {
@@ -45,7 +46,11 @@ void Seal::set_keys(const membership::KeyRing& ring, const membership::KeyRing& 
 Result<ByteView> Seal::open(TimePoint now, const Endpoint& from, ByteView bytes) {
     const bool sealed = wire::is_sealed(bytes);
     if (!encrypts()) {
-        if (!sealed) return bytes;
+        if (!sealed) {
+            auto plain = wire::check_checksum(bytes);
+            if (!plain) ++counters_.damaged;
+            return plain;
+        }
         ++counters_.sealed;
         raise(now, EventKind::heard_encrypted, from, {});
         return error(wire::errc::sealed);
@@ -91,7 +96,7 @@ const ClusterKey& Seal::choose(PeerId to) {
 }
 
 std::optional<Bytes> Seal::seal(PeerId to, Bytes plain) {
-    if (!encrypts()) return plain;
+    if (!encrypts()) return wire::add_checksum(std::move(plain));
     // Without any key, which only insisting on a removal on two sides at once can bring about, nothing leaves.
     auto sealed =
         primary_ == KeyId{} ? Result<Bytes>(error(wire::errc::unknown_key)) : sealer_->seal(choose(to), plain);

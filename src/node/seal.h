@@ -4,8 +4,9 @@
 // not any more: with it the two take turns until it follows. Strangers (seeds) get every key in turn, the primary most:
 // who slept through a rotation finds its way back in with any key that is still installed.
 //
-// A node without keys lets plain packets through and drops sealed ones; an encrypted node does the opposite. Nothing
-// that is dropped is answered or changes anything but counters and alarms.
+// A node without keys puts a checksum behind each packet (wire/checksum.h), lets plain packets with the right one
+// through and drops sealed ones; an encrypted node drops plain ones. Nothing that is dropped is answered or changes
+// anything but counters and alarms.
 #pragma once
 
 #include <array>
@@ -32,6 +33,7 @@ struct SealCounters {
     std::uint64_t unknown_key = 0;    // dropped: of a key that we do not hold
     std::uint64_t not_authentic = 0;  // dropped: damaged or forged
     std::uint64_t replayed = 0;       // dropped: here before
+    std::uint64_t damaged = 0;        // dropped: plaintext with a wrong checksum
     std::uint64_t unsent = 0;         // ours: no counter was left
 };
 
@@ -57,7 +59,7 @@ class Seal {
     // All installed keys of `ring` open from now on. `stored`, which is on the disk, says what is sealed with.
     void set_keys(const membership::KeyRing& ring, const membership::KeyRing& stored);
 
-    // The plain packet: `bytes` itself in a cluster that is not encrypted, else valid until the next call.
+    // The plain packet: a part of `bytes` in a cluster that is not encrypted, else valid until the next call.
     Result<ByteView> open(TimePoint now, const Endpoint& from, ByteView bytes);
     // `to`: who is meant, 0 for whoever is there. Nothing when it cannot be sealed: then it must not leave.
     std::optional<Bytes> seal(PeerId to, Bytes plain);

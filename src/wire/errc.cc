@@ -32,6 +32,8 @@ const char* message_of(errc code) {
             return "damaged or forged: the seal does not fit";
         case errc::replayed:
             return "a replayed packet";
+        case errc::damaged:
+            return "damaged on its way: the checksum does not fit";
         case errc::seal_used_up:
             return "no packet can be sealed any more in this instance";
     }

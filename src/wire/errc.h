@@ -18,6 +18,7 @@ enum class errc {
     unknown_key,      // sealed with a key that is not held here
     not_authentic,    // not what a holder of the key sealed
     replayed,         // authentic, but here before or too old to tell
+    damaged,          // its checksum does not fit
     seal_used_up      // no counter is left for our own packets; only a restart gives new ones
 };
 

@@ -7,6 +7,7 @@
 
 #include "io/crypto/openssl_crypto.h"
 #include "support/print.h"
+#include "wire/checksum.h"
 #include "wire/errc.h"
 
 using namespace exa;
@@ -58,9 +59,14 @@ BOOST_AUTO_TEST_SUITE(node_seal)
 
 BOOST_AUTO_TEST_CASE(without_keys_packets_pass_as_they_are) {
     Seal seal = seal_of(1, {});
-    BOOST_TEST(seal.seal(PeerId{2}, plain).value() == plain);
-    const auto opened = seal.open(now, somewhere, plain);
-    BOOST_TEST(opened.value().data() == plain.data());
+    Bytes sent = seal.seal(PeerId{2}, plain).value();
+    BOOST_TEST(sent.size() == plain.size() + wire::checksum_bytes);
+    const auto opened = seal.open(now, somewhere, sent);
+    BOOST_TEST(opened.value().data() == sent.data());
+    BOOST_TEST(opened.value().size() == plain.size());
+    sent[0] ^= 1;
+    BOOST_TEST(error_of(seal, sent) == wire::errc::damaged);
+    BOOST_TEST(seal.counters().damaged == 1U);
     BOOST_TEST(!seal.take_alarm().has_value());
 }
 
