@@ -1,9 +1,12 @@
 #include "sim/process/key_disk.h"
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "membership/key_file.h"
+#include "node/key_history.h"
 
 namespace exa::sim {
 
@@ -11,17 +14,22 @@ namespace {
 
 const std::string file = "keys";
 
+bool store(Disk& disk, const std::string& text) {
+    const ByteView bytes = as_bytes(text);
+    if (!disk.write(file, Bytes(bytes.begin(), bytes.end()))) return false;
+    // How long it took does not matter to anyone but the commands of operators, which wait for much more.
+    (void)disk.sync();
+    return true;
+}
+
 }  // namespace
 
-std::optional<membership::KeyRing> load_keys(const Crypto& crypto, Disk& disk, const ClusterKey& first) {
-    membership::KeyRing ring;
-    if (const auto kept = disk.read(file)) {
-        const auto keys = membership::parse_ring(as_text(*kept));
-        if (!keys) return std::nullopt;
-        ring = membership::KeyRing(crypto, keys.value());
-    }
-    ring.add_first(std::vector{first});
-    return ring;
+std::optional<membership::KeyRing> load_keys(const Crypto& crypto, Disk& disk, const ClusterKey& given) {
+    const auto kept = disk.read(file);
+    const auto text = kept ? std::optional(as_text(*kept)) : std::nullopt;
+    auto first = node::first_ring(crypto, text, std::vector{given});
+    if (!first || (first.value().file && !store(disk, *first.value().file))) return std::nullopt;
+    return std::move(first).value().ring;
 }
 
 bool has_keys(Disk& disk) {
@@ -29,12 +37,7 @@ bool has_keys(Disk& disk) {
 }
 
 bool store_keys(Disk& disk, const membership::KeyRing& ring) {
-    const std::string text = membership::format_ring(ring.state());
-    const ByteView bytes = as_bytes(text);
-    if (!disk.write(file, Bytes(bytes.begin(), bytes.end()))) return false;
-    // How long it took does not matter to anyone but the orders of operators, which wait for much more.
-    (void)disk.sync();
-    return true;
+    return store(disk, membership::format_ring(ring.state()));
 }
 
 }  // namespace exa::sim

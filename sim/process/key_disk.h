@@ -1,4 +1,5 @@
-// The key ring of an encrypted peer as its disk keeps it (src/app/access/key_store.h does the same with real files).
+// The key ring of an encrypted peer as its disk keeps it: node/key_history.h on a simulated disk, as
+// src/app/access/key_store.h is with real files.
 #pragma once
 
 #include <optional>
@@ -9,8 +10,9 @@
 
 namespace exa::sim {
 
-// The stored ring, and `first` where there is none. Nothing: the file is damaged, and the peer must not start.
-std::optional<membership::KeyRing> load_keys(const Crypto& crypto, Disk& disk, const ClusterKey& first);
+// The stored ring with `given`, the key of the operator's file; what is new in it is stored first. Nothing: the file is
+// damaged or the disk is full, and the peer must not start.
+std::optional<membership::KeyRing> load_keys(const Crypto& crypto, Disk& disk, const ClusterKey& given);
 
 bool has_keys(Disk& disk);
 

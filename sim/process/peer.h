@@ -37,7 +37,8 @@ struct Peer {
     bool had_left = false;  // the life before left by its own word
     PeerId id;
     Generation generation;
-    membership::KeyRing keys;          // of an encrypted cluster, as this life found it
+    ClusterKey key_file{};             // of an encrypted cluster, as the operator last wrote it for this host
+    membership::KeyRing keys;          // likewise, as this life found it
     std::unique_ptr<node::Node> node;  // null until its identity is on the disk
     std::unique_ptr<router::Dispatcher> dispatcher;
     std::vector<Replica> replicas;

@@ -4,9 +4,12 @@
 
 #include <fstream>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 #include "app/shared/errc.h"
 #include "membership/key_file.h"
+#include "node/key_history.h"
 
 namespace exa::app::access {
 
@@ -30,28 +33,25 @@ Result<std::string> read_key_file(const std::string& path) {
 }  // namespace
 
 Result<membership::KeyRing> KeyStore::load(const std::string& key_file) const {
-    membership::KeyRing ring;
     EXA_TRY(const auto stored, directory_.read(name));
-    if (stored) {
-        const auto keys = membership::parse_ring(*stored);
+    std::vector<ClusterKey> given;
+    if (!key_file.empty()) {
+        EXA_TRY(const std::string text, read_key_file(key_file));
+        auto keys = membership::parse_key_file(crypto_, text);
         if (!keys)
-            return error(shared::errc::data_dir, fmt::format("{}/{}: {}; restore it, or remove it to take the keys of "
-                                                             "security.cluster_key_file",
-                                                             directory_.path(), name, keys.error().message()));
-        ring = membership::KeyRing(crypto_, keys.value());
+            return error(shared::errc::usage,
+                         fmt::format("security.cluster_key_file: {}: {}", key_file, keys.error().message()));
+        given = std::move(keys).value();
     }
-    if (key_file.empty()) return ring;
-    EXA_TRY(const std::string text, read_key_file(key_file));
-    const auto keys = membership::parse_key_file(crypto_, text);
-    if (!keys)
-        return error(shared::errc::usage,
-                     fmt::format("security.cluster_key_file: {}: {}", key_file, keys.error().message()));
-    const membership::KeyRing before = ring;
-    ring.add_first(keys.value());
-    if (!(ring == before)) {
-        EXA_TRY(store(ring));
+    auto first = node::first_ring(crypto_, stored, given);
+    if (!first)
+        return error(shared::errc::data_dir, fmt::format("{}/{}: {}; restore it, or remove it to take the keys of "
+                                                         "security.cluster_key_file",
+                                                         directory_.path(), name, first.error().message()));
+    if (first.value().file) {
+        EXA_TRY(directory_.replace(name, *first.value().file));
     }
-    return ring;
+    return std::move(first).value().ring;
 }
 
 Result<void> KeyStore::store(const membership::KeyRing& ring) const {

@@ -49,4 +49,16 @@ BOOST_AUTO_TEST_CASE(a_full_disk_keeps_the_ring_of_before_and_a_damaged_one_give
     BOOST_TEST(!load_keys(crypto, disk, key(1)).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(the_first_ring_is_on_the_disk_before_it_is_used) {
+    Disk disk(Rng(1));
+    BOOST_TEST(load_keys(crypto, disk, key(1)).has_value());
+    BOOST_TEST(has_keys(disk));
+    // The operator's file of a restarted peer does not replace what it holds.
+    const auto again = load_keys(crypto, disk, key(2));
+    BOOST_TEST(again->primary()->id == key(1).id);
+    Disk full(Rng(2));
+    full.faults().full = true;
+    BOOST_TEST(!load_keys(crypto, full, key(1)).has_value());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
