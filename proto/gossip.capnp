@@ -55,6 +55,8 @@ struct PeerProfile {
   keys @13 :List(UInt32);     # ids of the cluster keys on its disk, sorted
   primaryKey @14 :UInt32;     # what it seals with; 0: it is not sealed
   kvGib @15 :UInt16;          # KV cache that it keeps for the cluster, at least 1; 0: none
+  nameClaim @16 :UInt32;      # to its name: one more than any that it knew of; 0: it does not hold the name
+  nameSupport @17 :UInt16;    # peers that it knew alive, itself included, at a recent time
 }
 
 # What replicas of one deployment share, once a message instead of once a replica.
@@ -132,6 +134,7 @@ struct Packet {
   loads @10 :List(LoadGroup);
   round @11 :UInt32;          # of ping: the sender's probe round
   roster @12 :UInt32;         # of ping: tells apart what two peers know; 0: not said
+  cannotLink @13 :Bool;       # the sender can open no link to the receiver
 }
 
 struct DigestEntry {

@@ -142,6 +142,16 @@ void BeliefChecker::check_suspicion(const Peer& observer, std::size_t number) {
                                                    context_.truth.name(number)));
 }
 
+// Nobody ends itself for a name that it holds, unless it was out of touch and may have been replaced.
+void BeliefChecker::check_refusal(WorldTime now, const Peer& observer, const membership::Event& event) {
+    violate("no-refusals", fmt::format("peer {} refuses to serve", observer.host));
+    const bool serves = observer.node->membership().record().state != wire::PeerState::starting;
+    const bool after_heal = context_.last_heal > WorldTime{} && now - context_.last_heal < bound_;
+    if (event.kind == Told::name_conflict && serves && !after_heal && !is_excused(context_, now, observer, bound_))
+        violate("holder-stays",
+                fmt::format("peer {}, which held its name, gives it up to {}", observer.host, to_string(event.other)));
+}
+
 bool BeliefChecker::is_settled(const std::vector<Host>& core, std::string& why) {
     std::vector<std::uint8_t> in_core(context_.cluster.size());
     for (const Host host : core) in_core[host] = 1;

@@ -20,6 +20,8 @@ class BeliefChecker final : public Checker {
 
     void on_up(WorldTime now, const Peer& peer, std::size_t number) override;
     void on_event(WorldTime now, const Peer& observer, std::size_t number, const membership::Event& event) override;
+    // A peer ends itself: its event says why.
+    void check_refusal(WorldTime now, const Peer& observer, const membership::Event& event);
     bool is_settled(const std::vector<Host>& core, std::string& why) override;
 
   private:

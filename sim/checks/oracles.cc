@@ -39,6 +39,7 @@ void Oracles::on_down(WorldTime now, const Peer& peer) {
 }
 
 void Oracles::on_told(WorldTime now, const Peer& observer, const membership::Event& event) {
+    if (event.refuse) beliefs_.check_refusal(now, observer, event);
     const auto number = truth_.find(event.peer);
     if (!number || event.peer == observer.id) return;
     for (Checker* checker : checkers_) checker->on_event(now, observer, *number, event);

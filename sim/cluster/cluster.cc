@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "sim/process/identity.h"
 #include "sim/process/key_disk.h"
+#include "sim/process/member_disk.h"
 #include "wire/seal.h"
 
 namespace exa::sim {
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::string_view cluster_name = "exasim";
 constexpr std::string_view deployment = "default";
+constexpr std::string_view seed_name = "seeds.exasim:7946";
 // Every peer's monotonic clock starts somewhere in the first day.
 constexpr std::uint64_t clock_start_us_max = 86'400'000'000;
 
@@ -24,7 +26,7 @@ wire::PeerRecord first_record(const ClusterConfig& config, const Peer& peer) {
     record.id = peer.id;
     record.generation = peer.generation;
     record.name = peer.name;
-    record.state = wire::PeerState::serving;
+    record.state = wire::PeerState::starting;
     record.gossip = endpoint_of(peer.host, gossip_port);
     record.link = endpoint_of(peer.host, link_port);
     record.http = endpoint_of(peer.host, http_port);
@@ -55,6 +57,13 @@ std::vector<Replica> make_replicas(const ClusterConfig& config, const Peer& peer
     return replicas;
 }
 
+std::vector<Endpoint> seeds_of(const ClusterConfig& config) {
+    std::vector<Endpoint> seeds;
+    for (Host host = 0; host < std::min(config.seeds, config.peers); ++host)
+        seeds.push_back(endpoint_of(host, gossip_port));
+    return seeds;
+}
+
 bool has_bytes(EventKind kind) {
     return kind == EventKind::datagram || kind == EventKind::sync;
 }
@@ -67,6 +76,8 @@ Cluster::Cluster(const ClusterConfig& config, std::uint64_t seed, const Crypto& 
       streams_(seed),
       tokens_(crypto, as_bytes("the simulator's root secret, which guards nothing")),
       network_(config.net, config.peers, streams_),
+      seeds_(seeds_of(config)),
+      names_(config.peers, seeds_),
       handlers_(static_cast<std::size_t>(EventKind::sweep) + 1) {
     EXA_CHECK(config.peers > 0 && config.rack_size > 0);
     peers_.reserve(config.peers);
@@ -77,8 +88,6 @@ Cluster::Cluster(const ClusterConfig& config, std::uint64_t seed, const Crypto& 
         Rng clock = streams_.stream("clock", host);
         peer.clock = LocalClock(TimePoint{Duration{static_cast<Duration::rep>(clock.below(clock_start_us_max))}});
     }
-    for (Host host = 0; host < std::min(config.seeds, config.peers); ++host)
-        seeds_.push_back(endpoint_of(host, gossip_port));
 }
 
 std::string Cluster::name_of(Host host) {
@@ -168,7 +177,7 @@ void Cluster::handle(const Event& event) {
         case EventKind::timer:
         case EventKind::replica_ready:
         case EventKind::measure:
-        case EventKind::rejoin:
+        case EventKind::lookup:
             deliver(event);
             break;
         case EventKind::step:
@@ -268,10 +277,8 @@ void Cluster::act(Peer& peer, const Event& event) {
             measure(peer);
             push(now_ + config_.measure_period, EventKind::measure, peer.host, 0, peer.boot);
             break;
-        case EventKind::rejoin:
-            if (peer.joined) break;
-            peer.node->join(local, seeds_);
-            push(now_ + config_.rejoin_period, EventKind::rejoin, peer.host, 0, peer.boot);
+        case EventKind::lookup:
+            peer.node->handle_lookup(local, seed_name, names_.look_up(peer.host, endpoint_of(peer.host, gossip_port)));
             break;
         case EventKind::step:
         case EventKind::receiver:
@@ -301,6 +308,7 @@ void Cluster::measure(Peer& peer) {
     if (peer.is_draining()) continue_drain(peer);
     // The disk was full when the ring changed.
     if (config_.encrypted && !(peer.node->keys() == peer.node->stored_keys())) keep_keys(peer);
+    if (const auto members = peer.node->take_members_file(local_now(peer))) store_members(peer.disk, *members);
     std::vector<wire::LoadReport> loads;
     loads.reserve(peer.replicas.size());
     for (const Replica& replica : peer.replicas) loads.push_back(replica.load());
@@ -331,6 +339,8 @@ void Cluster::pump(Peer& peer) {
         if (peer.boot != boot) return;
         if (event->kind == membership::EventKind::keys_changed) keep_keys(peer);
     }
+    while (const auto name = peer.node->poll_lookup())
+        push(now_ + config_.lookup_time, EventKind::lookup, peer.host, 0, peer.boot);
     arm(peer);
 }
 
@@ -347,14 +357,15 @@ ClusterKey Cluster::make_key(std::uint64_t number) const {
     return cluster_key(crypto_, secret);
 }
 
-// What the operator's file gives a peer that starts: the first key, or, to one whose disk is new or that had left and
-// so was not waited for, the key that is in use.
+// What the operator's file gives a peer that starts. It stays the file of that host until a new disk, or a peer that
+// had left and so was not waited for, gets a new one, with the key that is in use.
 ClusterKey Cluster::key_file_for(Peer& peer) {
-    const bool is_back = peer.boots > 0 && !std::exchange(peer.had_left, false) && has_keys(peer.disk);
-    if (peer.boots > 0 && !is_back)
+    const bool had_left = std::exchange(peer.had_left, false);
+    if (peer.boots > 0 && (had_left || !has_keys(peer.disk)))
         for (const Peer& other : peers_)
-            if (other.is_up()) return *other.node->keys().primary();
-    return make_key(0);
+            if (other.is_up()) return peer.key_file = *other.node->keys().primary();
+    if (peer.key_file == ClusterKey{}) peer.key_file = make_key(0);
+    return peer.key_file;
 }
 
 bool Cluster::order_keys(Host host, KeyStep step) {
@@ -364,7 +375,7 @@ bool Cluster::order_keys(Host host, KeyStep step) {
     const std::vector<KeyId> newest = peer.node->keys().newest_first();
     const std::uint64_t before = peer.node->keys().hash();
     if (step == KeyStep::add)
-        (void)peer.node->add_key(local, make_key(++keys_made_));
+        (void)peer.node->add_key(local, make_key(++keys_made_), false);
     else if (step == KeyStep::use)
         (void)peer.node->use_key(local, newest.front(), false);
     else
@@ -469,6 +480,7 @@ void Cluster::send_sync(Peer& peer, membership::SyncTransmit message) {
         queue_.push(event);
         return;
     }
+    peer.node->handle_link_works(local_now(peer), message.to);
     Event event;
     event.at = result.at;
     event.cause = cause_;
@@ -525,6 +537,16 @@ void Cluster::start(Peer& peer) {
     push(now_ + opened.took, EventKind::serve, peer.host, 0, peer.boot);
 }
 
+membership::JoinRequest Cluster::join_request(Peer& peer) const {
+    membership::JoinRequest request;
+    if (config_.named_seeds)
+        request.seeds.emplace_back(seed_name);
+    else
+        for (const Endpoint& seed : seeds_) request.seeds.push_back(to_string(seed));
+    request.members = load_members(peer.disk);
+    return request;
+}
+
 void Cluster::serve(Peer& peer) {
     const std::uint64_t life = std::uint64_t{peer.host} << 32 | peer.boot;
     const TimePoint local = local_now(peer);
@@ -539,8 +561,7 @@ void Cluster::serve(Peer& peer) {
     peer.dispatcher =
         std::make_unique<router::Dispatcher>(config_.router, tokens_, streams_.stream("dispatcher", life));
     if (watcher_ != nullptr) watcher_->on_up(now_, peer);
-    peer.node->join(local, seeds_);
-    push(now_ + config_.rejoin_period, EventKind::rejoin, peer.host, 0, peer.boot);
+    peer.node->join(local, join_request(peer));
     measure(peer);
     push(now_ + config_.measure_period, EventKind::measure, peer.host, 0, peer.boot);
     for (std::size_t slot = 0; slot < peer.replicas.size(); ++slot)

@@ -15,6 +15,7 @@
 #include "gateway/config.h"
 #include "membership/event.h"
 #include "sim/net/links.h"
+#include "sim/net/names.h"
 #include "sim/net/network.h"
 #include "sim/process/peer.h"
 #include "sim/world/byte_pool.h"
@@ -33,7 +34,8 @@ struct ClusterConfig {
     bool encrypted = false;   // gossip really is; links are taken for safe
     std::uint32_t seeds = 3;  // the first hosts are everybody's seeds
     Duration measure_period = std::chrono::seconds{1};
-    Duration rejoin_period = std::chrono::seconds{10};
+    bool named_seeds = false;  // they are one name, which the name service resolves
+    Duration lookup_time = std::chrono::milliseconds{20};
     Duration restart_delay = std::chrono::seconds{5};  // of a process that refused to serve
     std::uint32_t socket_datagrams = 160;              // a paused peer's receive buffer
     bool kv = false;                                   // peers keep KV cache for one another
@@ -93,6 +95,8 @@ class Cluster {
     const Peer& peer(Host host) const { return peers_[host]; }
     TimePoint local_now(const Peer& peer) const { return peer.clock.at(now_); }
     Network& network() { return network_; }
+    Names& names() { return names_; }
+    const Names& names() const { return names_; }
     const Network& network() const { return network_; }
     const Streams& streams() const { return streams_; }
     Trace& trace() { return trace_; }
@@ -160,6 +164,7 @@ class Cluster {
     static LinkEnds link_ends(const Peer& from, const Peer& to);
     void send_sync(Peer& peer, membership::SyncTransmit message);
     void call_handler(const Event& event);
+    membership::JoinRequest join_request(Peer& peer) const;
     void told(Peer& peer, const membership::Event& event);
     void keep_keys(Peer& peer);
     ClusterKey make_key(std::uint64_t number) const;  // 0: what every peer begins with
@@ -185,6 +190,7 @@ class Cluster {
     std::vector<Peer> peers_;
     std::unordered_map<std::uint64_t, Host> hosts_;  // by peer id; only looked up
     std::vector<Endpoint> seeds_;
+    Names names_;
     Watcher* watcher_ = nullptr;
     std::vector<Handler> handlers_;
     Filter filter_;

@@ -15,6 +15,7 @@ FaultInjector::FaultInjector(const Scenario& scenario, Cluster& cluster, Oracles
       clocks_(cluster),
       disks_(cluster),
       keys_(cluster),
+      names_(cluster),
       packets_(scenario, cluster),
       effects_(scenario.plan.size()) {
     for (std::size_t entry = 0; entry < scenario.plan.size(); ++entry)
@@ -51,6 +52,7 @@ FaultFamily& FaultInjector::family_of(FaultKind kind) {
             return clocks_;
         case FaultKind::cut:
         case FaultKind::cut_udp:
+        case FaultKind::cut_link:
         case FaultKind::loss:
         case FaultKind::duplicate:
         case FaultKind::reorder:
@@ -78,6 +80,10 @@ FaultFamily& FaultInjector::family_of(FaultKind kind) {
         case FaultKind::key_use:
         case FaultKind::key_remove:
             return keys_;
+        case FaultKind::names_down:
+        case FaultKind::names_itself:
+        case FaultKind::names_turn:
+            return names_;
     }
     EXA_CHECK(false);
 }

@@ -16,6 +16,7 @@
 #include "sim/faults/clock_faults.h"
 #include "sim/faults/fault_family.h"
 #include "sim/faults/key_faults.h"
+#include "sim/faults/name_faults.h"
 #include "sim/faults/network_faults.h"
 #include "sim/faults/packet_faults.h"
 #include "sim/faults/process_faults.h"
@@ -65,6 +66,7 @@ class FaultInjector {
     ClockFaults clocks_;
     StorageFaults disks_;
     KeyFaults keys_;
+    NameFaults names_;
     ClientFaults clients_;
     PacketFaults packets_;
     bool frozen_ = false;

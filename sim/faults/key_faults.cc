@@ -13,7 +13,8 @@ Cluster::KeyStep step_of(FaultKind kind) {
 
 WorldTime KeyFaults::begin(Injection& injection) {
     for (const Host host : injection.hosts)
-        injection.effects += cluster_.order_keys(host, step_of(injection.fault.kind)) ? 1 : 0;
+        injection.effects +=
+            cluster_.order_keys(host, step_of(injection.fault.kind)) != injection.fault.is_refused ? 1 : 0;
     return injection.until;
 }
 

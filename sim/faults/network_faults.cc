@@ -10,6 +10,8 @@ RuleKind rule_kind(FaultKind kind) {
     switch (kind) {
         case FaultKind::cut_udp:
             return RuleKind::cut_udp;
+        case FaultKind::cut_link:
+            return RuleKind::cut_link;
         case FaultKind::loss:
             return RuleKind::loss;
         case FaultKind::duplicate:
@@ -30,7 +32,7 @@ RuleKind rule_kind(FaultKind kind) {
 }
 
 bool is_cut(FaultKind kind) {
-    return kind == FaultKind::cut || kind == FaultKind::cut_udp;
+    return kind == FaultKind::cut || kind == FaultKind::cut_udp || kind == FaultKind::cut_link;
 }
 
 }  // namespace
@@ -50,8 +52,7 @@ Rule NetworkFaults::rule(const Injection& injection) const {
     for (const Host host : injection.hosts) rule.from[host] = 1;
     if (!fault.to.empty()) {
         for (const Host host : fault.to) rule.to[host] = 1;
-    } else if (fault.kind == FaultKind::cut ||
-               (fault.kind == FaultKind::cut_udp && injection.hosts.size() < cluster_.size())) {
+    } else if (is_cut(fault.kind) && (fault.kind == FaultKind::cut || injection.hosts.size() < cluster_.size())) {
         for (Host host = 0; host < cluster_.size(); ++host) rule.to[host] = rule.from[host] == 0 ? 1 : 0;
     } else {
         rule.to.assign(cluster_.size(), 1);

@@ -50,8 +50,10 @@ void ProcessFaults::crash(Host host, Injection& injection) {
 void ProcessFaults::steal_name(Host host, Injection& injection) {
     // Alone it has nobody to steal from: no effect.
     if (cluster_.size() < 2) return;
-    const Host victim =
+    const Fault& fault = injection.fault;
+    const Host drawn =
         (host + 1 + static_cast<Host>(injection.rng.below(cluster_.size() - 1))) % static_cast<Host>(cluster_.size());
+    const Host victim = fault.to.empty() ? drawn : fault.to.front();
     Peer& peer = cluster_.peer(host);
     injection.effects += peer.boot != 0 && cluster_.peer(victim).is_up() ? 1 : 0;
     cluster_.crash(host);

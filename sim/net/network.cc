@@ -111,6 +111,8 @@ bool Network::apply(Active& active, const Datagram& datagram, Fate::Copy& copy, 
             if (rule.until == world_never) return false;
             copy.delay += std::max(Duration{0}, rule.until - datagram.now);
             break;
+        case RuleKind::cut_link:
+            break;
         case RuleKind::bandwidth: {
             if (datagram.by_outsider) break;
             const Duration before = copy.delay;
@@ -169,6 +171,7 @@ Network::LinkFate Network::send_link(WorldTime now, Host from, Host to, std::siz
         if (!applies(rule, from, to)) continue;
         switch (rule.kind) {
             case RuleKind::cut:
+            case RuleKind::cut_link:
                 ++*active.effects;
                 fate.passes = false;
                 fate.until = rule.until;
@@ -212,7 +215,8 @@ bool Network::reaches(Host from, Host to, bool udp) const {
 bool Network::is_cut(Host host) const {
     return std::ranges::any_of(rules_, [host](const Active& active) {
         const RuleKind kind = active.rule.kind;
-        const bool cuts = kind == RuleKind::cut || kind == RuleKind::clog || kind == RuleKind::cut_udp;
+        const bool cuts =
+            kind == RuleKind::cut || kind == RuleKind::clog || kind == RuleKind::cut_udp || kind == RuleKind::cut_link;
         return cuts && (active.rule.from[host] != 0 || active.rule.to[host] != 0);
     });
 }

@@ -47,7 +47,18 @@ struct NetConfig {
 
 using wire::TrafficClass;
 
-enum class RuleKind : std::uint8_t { cut, cut_udp, loss, duplicate, reorder, corrupt, delay, clog, bandwidth };
+enum class RuleKind : std::uint8_t {
+    cut,
+    cut_udp,
+    cut_link,
+    loss,
+    duplicate,
+    reorder,
+    corrupt,
+    delay,
+    clog,
+    bandwidth
+};
 
 // Acts on what goes from a host of `from` to one of `to`.
 struct Rule {

@@ -38,6 +38,8 @@ std::string_view told_text(std::uint64_t kind) {
             return "forgotten";
         case membership::EventKind::name_conflict:
             return "name_conflict";
+        case membership::EventKind::waits_for_name:
+            return "waits_for_name";
         case membership::EventKind::id_conflict:
             return "id_conflict";
         case membership::EventKind::rack_down:
@@ -50,8 +52,20 @@ std::string_view told_text(std::uint64_t kind) {
             return "udp_blocked";
         case membership::EventKind::udp_restored:
             return "udp_restored";
+        case membership::EventKind::pair_udp_blocked:
+            return "pair_udp_blocked";
+        case membership::EventKind::pair_udp_restored:
+            return "pair_udp_restored";
+        case membership::EventKind::pair_link_blocked:
+            return "pair_link_blocked";
+        case membership::EventKind::pair_link_restored:
+            return "pair_link_restored";
         case membership::EventKind::joined_cluster:
             return "joined_cluster";
+        case membership::EventKind::alone_with_seeds:
+            return "alone_with_seeds";
+        case membership::EventKind::seed_silent:
+            return "seed_silent";
         case membership::EventKind::left_cluster:
             return "left_cluster";
         case membership::EventKind::keys_changed:

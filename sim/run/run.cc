@@ -63,7 +63,9 @@ std::vector<Host> pick_core(const Cluster& cluster, Rng& rng) {
     std::vector<Host> seeds;
     std::ranges::copy_if(core, std::back_inserter(seeds), [&](Host host) { return host < cluster.config().seeds; });
     std::erase_if(core, [&](Host host) {
-        return !cluster.peer(host).joined && std::ranges::all_of(seeds, [host](Host seed) { return seed == host; });
+        if (cluster.peer(host).joined) return false;
+        if (cluster.config().named_seeds && cluster.names().is_useless(host)) return true;
+        return std::ranges::all_of(seeds, [host](Host seed) { return seed == host; });
     });
     std::ranges::sort(core);
     return core;

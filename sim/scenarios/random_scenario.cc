@@ -24,12 +24,14 @@ struct Ingredient {
 };
 
 constexpr std::array ingredients = std::to_array<Ingredient>({
-    {"crash", false},      {"crash", false},        {"leave", false},     {"pause", false},     {"slow", false},
-    {"clock_jump", false}, {"drift", false},        {"cut", false},       {"cut", false},       {"cut_udp", false},
-    {"loss", false},       {"duplicate", false},    {"reorder", false},   {"delay", false},     {"clog", false},
-    {"bandwidth", false},  {"disk_full", false},    {"disk_slow", false}, {"garbage", false},   {"replay", false},
-    {"forge", false},      {"oversize", false},     {"load", true},       {"disconnect", true}, {"name_steal", false},
-    {"disk_lies", false},  {"disk_corrupt", false},
+    {"crash", false},      {"crash", false},        {"leave", false},        {"pause", false},
+    {"slow", false},       {"clock_jump", false},   {"drift", false},        {"cut", false},
+    {"cut", false},        {"cut_udp", false},      {"loss", false},         {"duplicate", false},
+    {"reorder", false},    {"delay", false},        {"clog", false},         {"bandwidth", false},
+    {"disk_full", false},  {"disk_slow", false},    {"garbage", false},      {"replay", false},
+    {"forge", false},      {"oversize", false},     {"load", true},          {"disconnect", true},
+    {"name_steal", false}, {"disk_lies", false},    {"disk_corrupt", false}, {"corrupt", false},
+    {"names_down", false}, {"names_itself", false}, {"names_turn", false},   {"cut_link", false},
 });
 
 // The liveness of peers, their clocks' wall time, lines and disks; what only gossip minds is left to the other mix.
@@ -84,7 +86,7 @@ class Writer {
             text += fmt::format("chance = {:.2f}\n", between(0.1, 1));
         else if (kind == "cut")
             text += fmt::format("share = {:.3f}\none_way = {}\n", between(1.0 / peers, 0.5), chance(0.25));
-        else if (kind == "cut_udp" || kind == "disk_slow")
+        else if (kind == "cut_udp" || kind == "cut_link" || kind == "disk_slow")
             text += fmt::format("count = {}\nms = {}\n", few, 1 + below(900));
         else if (kind == "disk_full" || kind == "disk_lies" || kind == "disk_corrupt")
             text += fmt::format("share = 0.5\n\n[[fault]]\nkind = \"crash\"\nat_s = {:.3f}\nfor_s = 2\nshare = 0.4\n",
@@ -153,9 +155,10 @@ std::string random_scenario(std::uint64_t number, RandomMix mix) {
         "\"B1\", \"S1\", "
         "\"S2\", \"K1\", \"K2\", \"K3\", \"K4\", \"K5\", \"K6\", \"no-false-deaths\"]\n"
         "\n[cluster]\npeers = {}\nreplicas = {}\nrack_size = {}\nstart_spread_s = {:.3f}\nmodels = {}\n"
-        "encrypted = {}\n",
+        "encrypted = {}\nnamed_seeds = {}\n",
         number, all ? "" : " of KV", number & (std::numeric_limits<std::uint64_t>::max() >> 1), duration, peers,
-        writer.below(5), 1 + writer.below(16), writer.between(0, 5), writer.chance(0.2) ? 2 : 1, encrypted);
+        writer.below(5), 1 + writer.below(16), writer.between(0, 5), writer.chance(0.2) ? 2 : 1, encrypted,
+        writer.chance(0.3));
     // In a lossy or slow network updates come late, and few observers probe seldom.
     text += fmt::format("\n[bounds]\ndetect_s = 40\nsettle_s = {}\n", kv ? 400 : 120);
     text += writer.net();
@@ -176,8 +179,7 @@ std::string random_scenario(std::uint64_t number, RandomMix mix) {
     if (all && kv && writer.chance(0.5))
         text += writer.fault(writer.chance(0.5) ? "kv_rot" : "kv_misdirect", peers, duration);
     if (!encrypted) return text;
-    // Damage is harmless only where a seal notices it.
-    for (const std::string_view kind : {"key_add", "key_use", "key_remove", "corrupt"})
+    for (const std::string_view kind : {"key_add", "key_use", "key_remove"})
         text += writer.fault(kind, peers, duration);
     return text;
 }

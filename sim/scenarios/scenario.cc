@@ -25,10 +25,11 @@ namespace exa::sim {
 namespace {
 
 constexpr std::array kind_names = std::to_array<std::string_view>(
-    {"crash",     "leave",        "pause",     "slow",    "clock_jump", "drift",  "cut",         "cut_udp",
-     "loss",      "duplicate",    "reorder",   "corrupt", "delay",      "clog",   "bandwidth",   "disk_full",
-     "disk_lies", "disk_corrupt", "disk_slow", "garbage", "replay",     "forge",  "oversize",    "name_steal",
-     "load",      "disconnect",   "key_add",   "key_use", "key_remove", "kv_rot", "kv_misdirect"});
+    {"crash",      "leave",     "pause",        "slow",         "clock_jump",   "drift",      "cut",
+     "cut_udp",    "loss",      "duplicate",    "reorder",      "corrupt",      "delay",      "clog",
+     "bandwidth",  "disk_full", "disk_lies",    "disk_corrupt", "disk_slow",    "garbage",    "replay",
+     "forge",      "oversize",  "name_steal",   "load",         "disconnect",   "key_add",    "key_use",
+     "key_remove", "kv_rot",    "kv_misdirect", "names_down",   "names_itself", "names_turn", "cut_link"});
 
 constexpr std::array checks = std::to_array<std::string_view>({"M1",
                                                                "M2",
@@ -61,6 +62,8 @@ constexpr std::array checks = std::to_array<std::string_view>({"M1",
                                                                "V3",
                                                                "leave",
                                                                "no-false-deaths",
+                                                               "no-refusals",
+                                                               "holder-stays",
                                                                "no-false-suspicions"});
 
 constexpr std::array effects = std::to_array<std::string_view>({"busy",
@@ -230,6 +233,7 @@ Result<void> read_cluster(const toml::table& table, Scenario& scenario) {
     reader.integer("rack_size", cluster.rack_size, 1, 16384);
     reader.flag("encrypted", cluster.encrypted);
     reader.integer("seeds", cluster.seeds, 1, 64);
+    reader.flag("named_seeds", cluster.named_seeds);
     reader.time("start_spread_s", scenario.start_spread, s);
     reader.time("drain_s", cluster.drain.limit, s, 0.01);
     reader.time("restart_delay_s", cluster.restart_delay, s, 0.01);
@@ -389,6 +393,7 @@ Result<Fault> read_fault(const toml::table& table, std::size_t number, std::uint
     reader.time("ms", fault.time, ms, -1e9, 1e9);
     reader.integer("ppm", fault.ppm, -900'000, 1'000'000);
     reader.number("rate", fault.rate, 0, 1e12);
+    reader.flag("refused", fault.is_refused);
     if (fault.times > 1 && fault.every <= Duration{0}) reader.fail("every_s", "more than 0 when times is more than 1");
     const bool injects = fault.kind == FaultKind::garbage || fault.kind == FaultKind::replay ||
                          fault.kind == FaultKind::forge || fault.kind == FaultKind::oversize;

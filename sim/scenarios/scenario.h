@@ -46,6 +46,10 @@ enum class FaultKind : std::uint8_t {
     key_remove,    // the oldest one goes; what would cut peers off is refused
     kv_rot,        // `chance`: which share of the stored segments change a bit
     kv_misdirect,  // the next segment is written in the place of another
+    names_down,    // with named seeds: look-ups of the chosen fail,
+    names_itself,  // give the asker's own address alone,
+    names_turn,    // or one address after the other
+    cut_link       // as cut_udp, of links
 };
 
 std::string_view to_string(FaultKind kind);
@@ -73,6 +77,7 @@ struct Fault {
     Duration time{0};
     std::int64_t ppm = 0;
     double rate = 0;
+    bool is_refused = false;  // of keys: the command is to be refused, and has its effect then
 };
 
 struct Load {

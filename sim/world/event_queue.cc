@@ -36,8 +36,8 @@ const char* to_string(EventKind kind) {
             return "replica_ready";
         case EventKind::measure:
             return "measure";
-        case EventKind::rejoin:
-            return "rejoin";
+        case EventKind::lookup:
+            return "lookup";
         case EventKind::fault:
             return "fault";
         case EventKind::heal:

@@ -22,7 +22,7 @@ enum class EventKind : std::uint8_t {
     serve,          // its identity is on disk: the node may speak
     replica_ready,  // `arg`: slot of the replica
     measure,        // the peer reports its loads
-    rejoin,         // the peer looks its seeds up again
+    lookup,         // the name service answers the peer
     fault,          // `arg`: which entry of the plan begins, with its number of times
     heal,           // `arg`: which active fault ends
     arrival,        // a client's request; `arg`: its number

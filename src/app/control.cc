@@ -10,9 +10,11 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <optional>
+#include <set>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -33,12 +35,9 @@ namespace asio = boost::asio;
 using membership::Event;
 using membership::EventKind;
 
-// Names in seeds are looked up again this often until the peer has joined: DNS may learn of new peers.
-constexpr std::chrono::seconds resolve_again{10};
 // Between two lines about gossip of other clusters, which anyone may send.
 constexpr std::chrono::minutes foreign_gossip_quiet{10};
 constexpr std::chrono::seconds load_period{1};
-constexpr std::size_t seeds_max = 128;
 
 // Bytes of link messages that wait for the strand. More are dropped, which anti-entropy makes good.
 constexpr std::size_t syncs_waiting_max = 64 * 1024 * 1024;
@@ -68,6 +67,10 @@ EventText text_of(EventKind kind) {
             return {LogLevel::info, "a peer is forgotten"};
         case EventKind::name_conflict:
             return {LogLevel::error, "two peers claim one name"};
+        case EventKind::waits_for_name:
+            return {LogLevel::warn,
+                    "waits for its name: the peer that holds it does not answer, and gives way when the cluster has "
+                    "declared it dead"};
         case EventKind::id_conflict:
             return {LogLevel::error,
                     "two processes run with one identity: a data directory was copied or restored from a backup"};
@@ -86,8 +89,23 @@ EventText text_of(EventKind kind) {
                     "gossip does not get through and peers answer over links only: does a firewall block UDP?"};
         case EventKind::udp_restored:
             return {LogLevel::info, "gossip gets through again"};
+        case EventKind::pair_udp_blocked:
+            return {LogLevel::error, "no datagrams pass between this peer and another, which others can reach"};
+        case EventKind::pair_udp_restored:
+            return {LogLevel::info, "datagrams pass between this peer and the other again"};
+        case EventKind::pair_link_blocked:
+            return {LogLevel::error, "no link can be opened between this peer and another, though datagrams pass"};
+        case EventKind::pair_link_restored:
+            return {LogLevel::info, "links between this peer and the other work again"};
         case EventKind::joined_cluster:
             return {LogLevel::info, "joined the cluster"};
+        case EventKind::alone_with_seeds:
+            return {
+                LogLevel::warn,
+                "stands alone, and goes on asking: no seed and no member of before has answered; each is down, of a "
+                "cluster with another name, or holds none of the keys of this peer"};
+        case EventKind::seed_silent:
+            return {LogLevel::warn, "a seed has not answered for two minutes; see 'exaserve status'"};
         case EventKind::left_cluster:
             return {LogLevel::info, "the cluster knows that this peer leaves"};
         case EventKind::keys_changed:
@@ -101,6 +119,13 @@ EventText text_of(EventKind kind) {
             return {LogLevel::warn, "receives gossip encrypted with a key that this peer does not hold"};
     }
     return {LogLevel::warn, "unknown event"};
+}
+
+// But for when they were last heard: that changes all the time and is of interest while they are silent.
+bool are_alike(const std::vector<membership::SeedStatus>& before, const std::vector<membership::SeedStatus>& now) {
+    return std::ranges::equal(before, now, [](const auto& a, const auto& b) {
+        return a.seed == b.seed && a.state == b.state && a.addresses == b.addresses;
+    });
 }
 
 }  // namespace
@@ -147,6 +172,7 @@ struct Control::State {
         while (auto message = node->poll_sync())
             asio::co_spawn(context, send_sync(std::move(*message)), asio::detached);
         while (const auto event = node->poll_event()) handle(*event);
+        while (auto name = node->poll_lookup()) asio::co_spawn(context, look_up(std::move(*name)), asio::detached);
         publish_soon();
         arm();
     }
@@ -169,7 +195,12 @@ struct Control::State {
         if (message.link.port == 0) co_return;
         const PeerId to = message.to;
         const auto sent = co_await links.send_sync(message.link, to, std::move(message.bytes));
-        if (sent || sent.error().code == io::errc::closed) co_return;
+        if (sent) {
+            node->handle_link_works(deps.clock.now(), to);
+            pump();
+            co_return;
+        }
+        if (sent.error().code == io::errc::closed) co_return;
         deps.log.debug("membership", "no link for a message",
                        {{"to", to_string(to)}, {"error", sent.error().message()}});
         // One that is short of descriptors itself must not suspect everybody.
@@ -180,14 +211,18 @@ struct Control::State {
 
     void handle(const Event& event) {
         if (event.kind == EventKind::keys_changed) store_keys();
-        const EventText text = text_of(event.kind);
+        EventText text = text_of(event.kind);
+        // Peers of an encrypted cluster answer nobody who holds none of their keys, so silence is all that shows here.
+        if (event.kind == EventKind::alone_with_seeds && node->keys().empty())
+            text.text =
+                "stands alone, and goes on asking: no seed and no member of before has answered; each is down, of a "
+                "cluster with another name, or of an encrypted cluster, and this peer has no key";
         urgent = urgent || node::is_urgent(event.kind);
         deps.log.write(text.level, "membership", text.text,
                        {{"remote_peer", to_string(event.peer)},
                         {"generation", std::to_string(event.generation.value)},
                         {"other", to_string(event.other)}});
         if (event.refuse && deps.on_refused) std::exchange(deps.on_refused, nullptr)(text.text);
-        if (event.kind == EventKind::joined_cluster) joined = true;
         if (event.kind == EventKind::left_cluster) left = true;
     }
 
@@ -225,8 +260,8 @@ struct Control::State {
         else
             io::fill_random(secret);
         const ClusterKey key = cluster_key(deps.crypto, secret);
-        EXA_TRY(node->add_key(now, key));
-        return access::KeyChange{key.id, {}};
+        EXA_TRY(auto warning, node->add_key(now, key, command.insist));
+        return access::KeyChange{key.id, std::move(warning)};
     }
     Result<access::KeyChange> change_key(TimePoint now, const access::UseKey& command) {
         EXA_TRY(auto warning, node->use_key(now, command.id, command.insist));
@@ -248,14 +283,22 @@ struct Control::State {
         return change;
     }
 
+    Result<std::string> confirm_dead(bool insist) {
+        EXA_TRY(std::string warning, node->confirm_dead(insist));
+        urgent = true;
+        pump();
+        return warning;
+    }
+
     void publish() {
         publish_timer.cancel();
         publish_schedule.handle_published(deps.clock.now());
         urgent = false;
         auto members = node->members();
         const auto& before = published;
+        auto seeds = node->seeds(deps.clock.now());
         if (before && before->members == members && before->draining == draining &&
-            before->gossip_refused == gossip_refused && !keys_changed)
+            before->gossip_refused == gossip_refused && !keys_changed && are_alike(*before->seeds, seeds))
             return;
         keys_changed = false;
         auto next = std::make_shared<shared::ControlView>();
@@ -265,6 +308,7 @@ struct Control::State {
         next->gossip_refused = gossip_refused;
         next->draining = draining;
         next->seal = seal_view();
+        next->seeds = std::make_shared<const std::vector<membership::SeedStatus>>(std::move(seeds));
         published = next;
         deps.view.store(std::move(next));
     }
@@ -282,54 +326,25 @@ struct Control::State {
         });
     }
 
-    // Whether a request to join did anything shows in the members only.
-    asio::awaitable<void> log_silent_seeds(const std::vector<Endpoint> asked, std::uint64_t request) {
-        asio::steady_timer pause(context, resolve_again);
-        co_await pause.async_wait(asio::as_tuple(asio::use_awaitable));
-        const auto members = node->members();
-        const bool has_answered = std::ranges::any_of(members->members, [&](const auto& member) {
-            return std::ranges::find(asked, member->record->gossip) != asked.end() &&
-                   member->record->id != members->self;
-        });
-        if (request != join_request || has_answered || asked.empty()) co_return;
-        deps.log.warn("membership",
-                      "no seed of the join command has answered: they are down, in a cluster with another name, or "
-                      "encrypt with other keys",
-                      {{"seeds", std::to_string(asked.size())}});
+    // Numbers never come here: membership asks for names only.
+    asio::awaitable<void> look_up(std::string name) {
+        auto found = co_await io::resolve(name, 0, std::chrono::seconds(5));
+        if (!found && unresolved.insert(name).second)
+            deps.log.warn("membership", "a seed cannot be looked up", {{"error", found.error().message()}});
+        if (found) unresolved.erase(name);
+        node->handle_lookup(deps.clock.now(), name, found ? std::move(found).value() : std::vector<Endpoint>{});
+        pump();
     }
 
-    // Looks all seeds up until this peer has joined; numbers are their own answer.
-    asio::awaitable<void> keep_joining(std::vector<std::string> more) {
-        for (std::string& seed : more)
-            if (seeds.size() < seeds_max && std::ranges::find(seeds, seed) == seeds.end())
-                seeds.push_back(std::move(seed));
-        const std::uint64_t request = ++join_request;
-        // Also a peer that stands alone.
-        const bool had_joined = joined;
-        while (request == join_request) {
-            io::Resolved resolved = co_await io::resolve_all(seeds, 0, std::chrono::seconds(5));
-            if (request != join_request) co_return;
-            for (const Error& failure : resolved.failures)
-                deps.log.warn("membership", "a seed cannot be looked up", {{"error", failure.message()}});
-            const std::vector<Endpoint> asked = resolved.endpoints;
-            node->join(deps.clock.now(), std::move(resolved.endpoints));
-            pump();
-            if (joined && resolved.failures.empty()) {
-                if (had_joined) co_await log_silent_seeds(asked, request);
-                co_return;
-            }
-            asio::steady_timer pause(context, resolve_again);
-            co_await pause.async_wait(asio::as_tuple(asio::use_awaitable));
-            if (joined) co_return;
-            // Peers of an encrypted cluster answer nobody who holds none of their keys, so silence is all that shows
-            // here.
-            deps.log.warn("membership",
-                          !node->keys().empty() ? "no seed has answered: it is down, of a cluster with another "
-                                                  "name, or holds none of the keys of this peer"
-                                                : "no seed has answered: it is down, of a cluster with another "
-                                                  "name, or its cluster is encrypted and this peer has no key",
-                          {{"seeds", std::to_string(seeds.size())}});
-        }
+    // Hints for the next start of this peer: the strand waits for no disk.
+    void store_members() {
+        auto members = node->take_members_file(deps.clock.now());
+        if (!members) return;
+        asio::post(files, [this, text = std::move(*members)] {
+            if (const auto stored = deps.directory.replace(shared::members_file, text); !stored)
+                deps.log.warn("membership", "the members to remember cannot be stored",
+                              {{"error", stored.error().message()}});
+        });
     }
 
     // Loads and the counters that only views carry, once a second.
@@ -341,6 +356,7 @@ struct Control::State {
             for (const auto& replica : *replicas) loads.push_back(replica->backend->load());
             node->set_loads(deps.clock.now(), loads);
             if (!(node->keys() == node->stored_keys())) store_keys();
+            store_members();
             pump();
             pause.expires_after(load_period);
             co_await pause.async_wait(asio::as_tuple(asio::use_awaitable));
@@ -366,9 +382,7 @@ struct Control::State {
     std::uint64_t gossip_refused = 0;
     std::optional<std::chrono::steady_clock::time_point> foreign_gossip_logged;
     std::atomic<std::size_t> syncs_waiting = 0;
-    std::vector<std::string> seeds;
-    std::uint64_t join_request = 0;
-    bool joined = false;
+    std::set<std::string> unresolved;  // names of which the log has said so
     bool draining = false;
     node::PublishSchedule publish_schedule;
     bool keys_changed = false;
@@ -378,9 +392,23 @@ struct Control::State {
 
     std::atomic<bool> left = false;
 
+    asio::thread_pool files{1};  // ends before what its work refers to
     asio::executor_work_guard<asio::io_context::executor_type> work = asio::make_work_guard(context);
     std::jthread thread;
 };
+
+template <class Value, class Command>
+asio::awaitable<Result<Value>> Control::on_strand(Command command) {
+    // Shared: the asker's loop may end before the strand comes to it.
+    const auto done = std::make_shared<std::optional<Result<Value>>>();
+    const auto run = [](State* state, Command given,
+                        std::shared_ptr<std::optional<Result<Value>>> into) -> asio::awaitable<void> {
+        into->emplace(given(*state));
+        co_return;
+    };
+    co_await asio::co_spawn(state_->context, run(state_.get(), std::move(command), done), asio::use_awaitable);
+    co_return std::move(**done);
+}
 
 Control::Control(ControlDeps deps) : state_(std::make_unique<State>(std::move(deps))) {}
 
@@ -402,9 +430,9 @@ void Control::run(std::unique_ptr<node::Node> node) {
     state_->thread = std::jthread([state = state_.get()] { state->context.run(); });
 }
 
-void Control::join(std::vector<std::string> seeds) {
-    asio::post(state_->context, [state = state_.get(), seeds = std::move(seeds)]() mutable {
-        asio::co_spawn(state->context, state->keep_joining(std::move(seeds)), asio::detached);
+void Control::join(membership::JoinRequest request) {
+    state_->post([request = std::move(request)](node::Node& node, TimePoint now) mutable {
+        node.join(now, std::move(request));
     });
 }
 
@@ -425,8 +453,8 @@ void Control::handle_link_broken(PeerId peer, Generation generation) {
     state_->post([=](node::Node& node, TimePoint now) { node.handle_link_broken(now, peer, generation); });
 }
 
-void Control::confirm_dead() {
-    state_->post([](node::Node& node, TimePoint) { node.confirm_dead(); });
+asio::awaitable<Result<std::string>> Control::confirm_dead(bool insist) {
+    return on_strand<std::string>([insist](State& state) { return state.confirm_dead(insist); });
 }
 
 void Control::set_peer_state(wire::PeerState peer_state) {
@@ -443,15 +471,8 @@ void Control::set_replica(wire::ReplicaRecord record) {
 }
 
 asio::awaitable<Result<access::KeyChange>> Control::change_keys(access::KeyCommand command) {
-    // Shared: the asker's loop may end before the strand comes to it.
-    const auto done = std::make_shared<std::optional<Result<access::KeyChange>>>();
-    const auto change = [](State* state, access::KeyCommand given,
-                           std::shared_ptr<std::optional<Result<access::KeyChange>>> into) -> asio::awaitable<void> {
-        into->emplace(state->change_keys(given));
-        co_return;
-    };
-    co_await asio::co_spawn(state_->context, change(state_.get(), std::move(command), done), asio::use_awaitable);
-    co_return std::move(**done);
+    return on_strand<access::KeyChange>(
+        [command = std::move(command)](State& state) { return state.change_keys(command); });
 }
 
 void Control::leave() {

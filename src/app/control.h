@@ -11,6 +11,7 @@
 #include "app/access/key_command.h"
 #include "app/access/key_store.h"
 #include "app/replica/local_replicas.h"
+#include "app/shared/data_dir.h"
 #include "app/shared/shared_view.h"
 #include "base/log.h"
 #include "base/result.h"
@@ -28,9 +29,10 @@ struct ControlDeps {
     Log& log;
     // The node must not serve: another process has its identity or its name. Called once, on the strand.
     std::function<void(std::string why)> on_refused;
-    // Of an encrypted cluster: where changes of the key ring are kept, and who derives from them. Both outlive this
+    // Of an encrypted cluster: where changes of the key ring are kept, and who derives from them. All outlive this
     // object.
     const access::KeyStore& keys;
+    const shared::DataDir& directory;  // for the members to remember
     const Crypto& crypto;
     // Called on the strand with the keys as they are now, at each change.
     std::function<void(std::shared_ptr<const LinkKeys>)> on_keys;
@@ -52,15 +54,16 @@ class Control {
     void run(std::unique_ptr<node::Node> node);
 
     // After run(). All below are thread-safe and return at once.
-    void join(std::vector<std::string> seeds);  // "host:port", beside those of earlier calls
+    void join(membership::JoinRequest request);
     void handle_sync(PeerId from, Bytes message);
     void handle_link_broken(PeerId peer, Generation generation);
-    void confirm_dead();
     void set_peer_state(wire::PeerState state);
     void set_replica(wire::ReplicaRecord record);
 
     // After run(), from any executor, where it also ends. Errors are the node's, and nothing changed then.
     boost::asio::awaitable<Result<access::KeyChange>> change_keys(access::KeyCommand command);
+    // The value is what was insisted against; empty: nothing.
+    boost::asio::awaitable<Result<std::string>> confirm_dead(bool insist);
 
     // Tells the cluster that this peer leaves; has_left() once it was told.
     void leave();
@@ -68,6 +71,10 @@ class Control {
 
   private:
     struct State;
+
+    template <class Value, class Command>
+    boost::asio::awaitable<Result<Value>> on_strand(Command command);
+
     std::unique_ptr<State> state_;
 };
 

@@ -58,6 +58,10 @@ void add_cluster(Families& families, const MetricsInput& input) {
                    MetricType::Gauge);
     families.add({{"alarm", "losses_held"}}, control.members->alarms.losses_held ? 1 : 0);
     families.add({{"alarm", "udp_blocked"}}, control.members->alarms.udp_blocked ? 1 : 0);
+    families.add({{"alarm", "alone_with_seeds"}}, control.members->alarms.alone_with_seeds ? 1 : 0);
+    families.add({{"alarm", "seed_silent"}}, control.members->alarms.seed_silent ? 1 : 0);
+    families.add({{"alarm", "waits_for_name"}}, control.members->alarms.name_holder != PeerId{} ? 1 : 0);
+    families.add({{"alarm", "pair_blocked"}}, control.members->broken.empty() ? 0 : 1);
     families.add({{"alarm", "api_keys"}}, input.api_keys_unused ? 1 : 0);
     families.add({{"alarm", "certificate"}}, input.certificate_unused ? 1 : 0);
     families.begin("members", "Peers of the cluster as this peer sees them, by member state.", MetricType::Gauge);

@@ -1,7 +1,6 @@
 #include "app/peer.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
@@ -28,6 +27,7 @@
 #include "app/kv/scrubber.h"
 #include "app/kv_start.h"
 #include "app/memory.h"
+#include "app/open_files.h"
 #include "app/peer_context.h"
 #include "app/resp_start.h"
 #include "app/shared/errc.h"
@@ -76,16 +76,12 @@ wire::PeerRecord first_record(const config::PeerConfig& config, const io::link::
     return record;
 }
 
-// A log's reader that goes away must not end the peer, and a shell's usual limit of 1,024 descriptors is less than what
-// HttpConfig and LinkConfig allow.
-void prepare_process() {
+// A log's reader that goes away must not end the peer.
+void prepare_process(const config::PeerConfig& config, Log& log) {
     std::signal(SIGPIPE, SIG_IGN);
     keep_freed_memory();
-    rlimit files{};
-    if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
-    files.rlim_cur = files.rlim_max;
-    // With less the peer serves fewer at a time: accepting waits for descriptors.
-    setrlimit(RLIMIT_NOFILE, &files);
+    if (const std::string problem = open_files_problem(config, raise_open_files_limit()); !problem.empty())
+        log.warn("peer", problem, {});
 }
 
 // Stops the replicas, whose events go to the data plane, before that is gone, however the peer ends.
@@ -291,6 +287,7 @@ Control Peer::make_control() {
                     .log = log_,
                     .on_refused = [this](std::string why) { shutdown_.refuse(std::move(why)); },
                     .keys = base_.key_store,
+                    .directory = base_.directory,
                     .crypto = base_.crypto,
                     .on_keys =
                         [this](std::shared_ptr<const LinkKeys> keys) {
@@ -327,9 +324,9 @@ DataPlaneShared Peer::make_shared_parts() {
         .gateway = {.status = [this] { return status(); },
                     .metrics = {},
                     .kv = &kv_admin_,
-                    .join = [this](std::vector<std::string> seeds) { control_.join(std::move(seeds)); },
+                    .join = [this](std::vector<std::string> seeds) { control_.join({.seeds = std::move(seeds)}); },
                     .leave = [this] { shutdown_.leave(); },
-                    .confirm_dead = [this] { control_.confirm_dead(); },
+                    .confirm_dead = [this](bool insist) { return control_.confirm_dead(insist); },
                     .change_keys =
                         [this](access::KeyCommand command) { return control_.change_keys(std::move(command)); },
                     .config = [this] { return config::config_json(live_.now(), live_.inputs()); },
@@ -397,7 +394,7 @@ void Peer::run() {
                                      io::random_u64(), base_.clock.now()));
     for (const auto& plane : planes_) plane->run();
     if (replicator_) replicator_->run();
-    control_.join(config_.seeds);
+    control_.join({.seeds = config_.seeds, .members = base_.members, .first = config_.first});
     log_.info("peer", "serving",
               {{"id", to_string(base_.identity.peer)},
                {"generation", std::to_string(base_.identity.generation.value)},
@@ -476,7 +473,7 @@ Result<void> run_peer(const config::ConfigInputs& inputs, std::string_view softw
     const config::PeerConfig config = effective.values;
     config::LiveConfig live(inputs, std::move(effective));
     EXA_TRY(const std::unique_ptr<io::log::LeveledLog> log, io::log::make_log(log_config(config)));
-    prepare_process();
+    prepare_process(config, *log);
     config::warn_of_exposed_files(config, *log);
     EXA_TRY(const std::unique_ptr<const PeerContext> base, PeerContext::open(config));
     EXA_TRY(const std::shared_ptr<kv::KvService> kv,

@@ -60,6 +60,8 @@ Result<std::unique_ptr<const PeerContext>> PeerContext::open(const config::PeerC
     base->listen = listen;
     base->advertise = advertise;
     base->resp = resp;
+    EXA_TRY(const auto members, base->directory.read(shared::members_file));
+    if (members) base->members = membership::parse_members(*members).value_or(base->members);
     EXA_TRY(base->keys, base->key_store.load(config.security.cluster_key_file));
     EXA_TRY(check_encryption(config, base->keys, listen));
     base->encryption = {&base->crypto,

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "app/access/key_store.h"
 #include "app/addresses.h"
@@ -16,6 +17,7 @@
 #include "io/link/config.h"
 #include "kv/segment.h"
 #include "membership/key_ring.h"
+#include "membership/member_memory.h"
 #include "router/session.h"
 
 namespace exa::app {
@@ -35,6 +37,7 @@ struct PeerContext {
     Addresses advertise;           // ports that the system is to choose are 0 still
     std::optional<Endpoint> resp;  // kv.resp_listen, if there is one
     const shared::DataDir directory;
+    std::vector<membership::RememberedMember> members;  // that this peer knew before; none when the file is damaged
     const access::KeyStore key_store;
     membership::KeyRing keys;
     const Bytes root_secret;

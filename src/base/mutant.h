@@ -34,6 +34,10 @@ enum class Mutant : std::uint8_t {
     values_unasked,            // a peer answers with its own copy of a value without asking the owners
     permits_leak,              // a permit released while the replica is full is sometimes lost
     links_decide,              // an attempt without an answer leaves a peer only when their link breaks
+    names_by_id,               // claims to a name are not looked at: the lower id keeps it
+    alone_decides,             // a peer that has not met its cluster again takes commands that bind others
+    lookup_once,               // a seed's name is looked up once
+    links_flap,                // a link that cannot be opened is a suspicion each time
 };
 
 }  // namespace exa

@@ -9,6 +9,8 @@ namespace {
 
 // Peers in doubt; above that all are forgotten, which at worst reports them twice.
 constexpr std::size_t doubts_max = 4096;
+// What one message said of another instance of ours is remembered for so long. Seeds are dialled more often than that.
+constexpr std::chrono::seconds own_doubt_lasts{30};
 
 }  // namespace
 
@@ -25,6 +27,14 @@ IdentityGuard::Own IdentityGuard::check_own(const Roster& roster, Generation gen
     const Peer& own = roster.own();
     if (instance == own.instance) return Own::ours;
     return generation < own.record->generation ? Own::earlier : Own::conflict;
+}
+
+bool IdentityGuard::is_confirmed(TimePoint now, Generation generation, std::uint64_t message) {
+    const bool is_known =
+        own_doubt_ && own_doubt_->generation == generation && now - own_doubt_->heard < own_doubt_lasts;
+    if (is_known && own_doubt_->message == message) return false;
+    own_doubt_ = {generation, message, now};
+    return is_known;
 }
 
 bool IdentityGuard::report(PeerId peer, std::uint32_t instance) {
@@ -53,16 +63,6 @@ bool IdentityGuard::is_successor(const Roster& roster, const wire::Packet& packe
     const Peer* peer = roster.find(id);
     return peer != nullptr && peer->record->generation == packet.header.generation &&
            peer->instance != packet.header.instance;
-}
-
-std::optional<IdentityGuard::NameConflict> IdentityGuard::check_name(const Roster& roster, PeerId id) {
-    const auto other = roster.namesake(id);
-    if (!other) return std::nullopt;
-    const auto rank = [&](PeerId peer) {
-        return std::pair(roster.find(peer)->record->state == wire::PeerState::starting, peer);
-    };
-    const PeerId yields = std::max(rank(id), rank(*other)).second;
-    return NameConflict{yields, yields == id ? *other : id};
 }
 
 }  // namespace exa::membership

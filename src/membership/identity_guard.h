@@ -1,4 +1,4 @@
-// IdentityGuard: whose messages count. It tells the instances of a peer apart, and notices two peers of one name.
+// IdentityGuard: whose messages count. It tells the instances of a peer apart.
 //
 // An instance is one run of a peer's process: (peer id, generation, instance id). Generations order the instances of a
 // peer, because each is persisted before use. Two instances have one generation when a data directory was cloned, or
@@ -33,14 +33,12 @@ class IdentityGuard {
         earlier,  // of an instance of ours that is over
         conflict  // another instance of ours is alive: report() is next
     };
-    struct NameConflict {
-        PeerId yields;
-        PeerId holder;
-    };
-
     static Sender check_sender(const Roster& roster, const wire::Header& header);
     static Own check_own(const Roster& roster, Generation generation, std::uint32_t instance);
 
+    // A message, by its number, says that another instance of ours is alive. True when an earlier one said so too, not
+    // long ago: no message alone ends a peer.
+    bool is_confirmed(TimePoint now, Generation generation, std::uint64_t message);
     // Another instance of `peer` is alive, 0: one that only others spoke of. True the first time for each: then it is
     // to be reported.
     bool report(PeerId peer, std::uint32_t instance);
@@ -48,10 +46,6 @@ class IdentityGuard {
     Effects challenge(const Step& step, PeerId peer);
     // True when `packet` answers that challenge for another instance than the one that we know: it replaces it.
     bool is_successor(const Roster& roster, const wire::Packet& packet);
-
-    // Of two live holders of one name the one that is still starting yields, or else the one with the higher id: both
-    // see the same two records and so agree.
-    static std::optional<NameConflict> check_name(const Roster& roster, PeerId peer);
 
     // Peers of which another instance was seen.
     std::size_t size() const { return doubts_.size(); }
@@ -63,7 +57,14 @@ class IdentityGuard {
         TimePoint asked_until{};
     };
 
+    struct OwnDoubt {
+        Generation generation;
+        std::uint64_t message = 0;
+        TimePoint heard;
+    };
+
     std::map<PeerId, Doubt> doubts_;
+    std::optional<OwnDoubt> own_doubt_;
 };
 
 }  // namespace exa::membership

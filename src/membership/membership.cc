@@ -19,6 +19,11 @@ std::uint32_t instance_of(Rng& rng) {
     return static_cast<std::uint32_t>(1 + rng.below(0xffffffff));
 }
 
+// A support that is told alone must have become wrong by far.
+bool is_support_outgrown(const wire::PeerRecord& record, std::uint16_t support) {
+    return record.name_claim != 0 && support / 4 >= record.name_support;
+}
+
 wire::PeerRecord first_version(wire::PeerRecord record) {
     record.version = std::max<std::uint64_t>(record.version, 1);
     std::ranges::sort(record.replicas, {}, &wire::ReplicaRecord::id);
@@ -46,6 +51,14 @@ Membership::Membership(const Config& config, ClusterId cluster, const wire::Peer
                                               rng_.below(static_cast<std::uint64_t>(config_.probe_interval.count())))});
     anti_entropy_.schedule(step(now));
     timers_.set({TimerKind::redial}, now + config_.redial_interval);
+}
+
+Alarms Membership::alarms() const {
+    return {.losses_held = losses_.is_held(),
+            .udp_blocked = prober_.is_udp_blocked(),
+            .alone_with_seeds = bootstrap_.is_alone(),
+            .seed_silent = bootstrap_.has_silent_seed(),
+            .name_holder = record().name_claim == 0 ? name_.asked() : PeerId{}};
 }
 
 Counters Membership::counters() const {
@@ -78,6 +91,7 @@ std::shared_ptr<const View> Membership::view() {
     view->is_cut_off = prober_.is_cut_off();
     view->members = roster_.members();
     view->loads = loads_.by_peer();
+    view->broken = channels_.broken();
     view_ = std::move(view);
     view_stale_ = false;
     return view_;
@@ -114,6 +128,7 @@ Result<void> Membership::handle_packet(TimePoint now, const Endpoint& from, Byte
     if (stage_ == Stage::over) return success();
     merge_version(source, packet.header);
     correct(source, from);
+    if (is_live(sender)) carry_out(now, channels_.hear(step(now), sender, packet.cannot_link));
     handle_content(now, from, packet);
     if (stage_ == Stage::member && is_live(sender)) {
         if (bootstrap_.take_join_sync(step(now))) {
@@ -124,11 +139,12 @@ Result<void> Membership::handle_packet(TimePoint now, const Endpoint& from, Byte
         }
     }
     send_all(pulls_.take());
+    claim_name(now);
     return success();
 }
 
 void Membership::handle_own_packet(TimePoint now, const Endpoint& from, const wire::Header& header) {
-    if (check_own(header.generation, header.instance) && stage_ == Stage::member)
+    if (check_own(now, PeerId{}, header.generation, header.instance) && stage_ == Stage::member)
         carry_out(now, bootstrap_.drop_own_address(step(now), from));
 }
 
@@ -142,7 +158,12 @@ void Membership::handle_content(TimePoint now, const Endpoint& from, const wire:
             break;
         case wire::PacketKind::ack: {
             const PeerId sender = packet.header.sender;
-            carry_out(now, prober_.handle_ack(step(now), packet.target, packet.seq, Prober::Path::datagram));
+            bootstrap_.hear(now, from);
+            if (name_.is_confirmed(roster_, packet)) refuse_name(sender);
+            const bool is_its_own = packet.target == sender;
+            if (is_its_own) carry_out(now, channels_.note_direct_answer(step(now), sender));
+            carry_out(now, prober_.handle_ack(step(now), packet.target, packet.seq,
+                                              is_its_own ? Prober::Path::datagram : Prober::Path::helper));
             if (packet.want_record) send(now, {from, sender, make_packet(wire::PacketKind::gossip, 0, sender), true});
             break;
         }
@@ -186,7 +207,7 @@ Result<void> Membership::handle_sync(TimePoint now, PeerId from, ByteView bytes)
         return error(errc::not_the_sender, to_string(sync.header.sender));
     }
     if (from == self()) {
-        check_own(sync.header.generation, sync.header.instance);
+        check_own(now, PeerId{}, sync.header.generation, sync.header.instance);
         return success();
     }
     if (!accept_sender(now, sync.header)) return success();
@@ -196,6 +217,7 @@ Result<void> Membership::handle_sync(TimePoint now, PeerId from, ByteView bytes)
     merge_version(source, sync.header);
     handle_content(now, sync);
     send_all(pulls_.take());
+    claim_name(now);
     return success();
 }
 
@@ -240,8 +262,15 @@ void Membership::handle_content(TimePoint now, const wire::Sync& sync) {
 void Membership::handle_link_broken(TimePoint now, PeerId id, Generation generation) {
     if (stage_ != Stage::member || id == self() || !is_live(id)) return;
     if (generation != Generation{} && generation != roster_.find(id)->record->generation) return;
-    accuse(now, id);
+    Effects effects;
+    const bool is_suspicion = channels_.note_link_broken(step(now), id, effects);
+    carry_out(now, std::move(effects));
+    if (is_suspicion) accuse(now, id);
     probe_soon(now, id);
+}
+
+void Membership::handle_link_works(TimePoint now, PeerId id) {
+    if (stage_ == Stage::member) carry_out(now, channels_.note_link_works(step(now), id));
 }
 
 void Membership::handle_timeout(TimePoint now) {
@@ -254,6 +283,7 @@ void Membership::handle_timeout(TimePoint now) {
         }
     }
     send_all(pulls_.take());
+    claim_name(now);
 }
 
 // A timer that comes late says that this process was stopped or starved: our own answers are late, and an answer to us
@@ -294,6 +324,8 @@ void Membership::handle_own_timeout(TimePoint now, TimerKey key) {
     switch (key.kind) {
         case TimerKind::probe:
             carry_out(now, prober_.finish(step(now)));
+            if (const auto peer = prober_.take_indirectly_answered()) channels_.note_indirect_answer(*peer);
+            carry_out(now, channels_.check(step(now), prober_.is_udp_blocked()));
             carry_out(now, prober_.start(step(now)));
             break;
         case TimerKind::probe_timeout:
@@ -309,6 +341,7 @@ void Membership::handle_own_timeout(TimePoint now, TimerKey key) {
             break;
         }
         case TimerKind::sync:
+            tell_name_support(now);
             if (const auto peer = AntiEntropy::pick(step(now))) start_sync(now, *peer, false);
             anti_entropy_.schedule(step(now));
             break;
@@ -317,6 +350,12 @@ void Membership::handle_own_timeout(TimePoint now, TimerKey key) {
             break;
         case TimerKind::seeds:
             carry_out(now, bootstrap_.dial_seeds(step(now)));
+            break;
+        case TimerKind::name:
+            ask_for_name(now);
+            break;
+        case TimerKind::lookups:
+            bootstrap_.look_up(step(now));
             break;
         case TimerKind::loads:
             announce_loads(now);
@@ -338,8 +377,15 @@ void Membership::handle_own_timeout(TimePoint now, TimerKey key) {
     }
 }
 
-void Membership::join(TimePoint now, std::vector<Endpoint> seeds) {
-    if (stage_ == Stage::member) carry_out(now, bootstrap_.join(step(now), std::move(seeds)));
+void Membership::join(TimePoint now, JoinRequest request) {
+    if (stage_ != Stage::member) return;
+    if (!request.members.empty()) memory_.start(now, request.members);
+    carry_out(now, bootstrap_.join(step(now), std::move(request)));
+    claim_name(now);
+}
+
+void Membership::handle_lookup(TimePoint now, std::string_view name, std::vector<Endpoint> found) {
+    if (stage_ == Stage::member) carry_out(now, bootstrap_.handle_lookup(step(now), name, std::move(found)));
 }
 
 Result<void> Membership::leave(TimePoint now) {
@@ -348,8 +394,9 @@ Result<void> Membership::leave(TimePoint now) {
     roster_.set_liveness(now, self(), Liveness::left, incarnation());
     view_stale_ = true;
     prober_.pause();
-    for (const TimerKind kind : {TimerKind::probe, TimerKind::probe_timeout, TimerKind::sync, TimerKind::redial,
-                                 TimerKind::seeds, TimerKind::loads, TimerKind::record})
+    for (const TimerKind kind :
+         {TimerKind::probe, TimerKind::probe_timeout, TimerKind::sync, TimerKind::redial, TimerKind::seeds,
+          TimerKind::lookups, TimerKind::name, TimerKind::loads, TimerKind::record})
         timers_.cancel({kind});
     outbox_.updates().drop(self());
     disseminate(now, self());
@@ -365,11 +412,15 @@ Result<void> Membership::set_record(TimePoint now, wire::PeerRecord next) {
         return error(errc::invalid_record, "of another peer or instance");
     if (auto checked = wire::check_record(next); checked.has_error())
         return error(errc::invalid_record, checked.error().message());
-    if (next == record()) return success();
+    // These two are ours to count, and travel with every other change.
+    next.name_claim = std::max(next.name_claim, record().name_claim);
+    next.name_support = record().name_support;
+    if (next == record() && !is_support_outgrown(record(), name_support())) return success();
+    next.name_support = name_support();
     const bool is_urgent = pacer_.is_urgent(now, record(), next);
     roster_.set_self(next);
     view_stale_ = true;
-    check_name(self());
+    check_name(now, self());
     if (is_urgent)
         announce_record(now);
     else
@@ -423,7 +474,10 @@ void Membership::announce_loads(TimePoint now) {
 void Membership::carry_out(TimePoint now, Effects effects) {
     for (PacketOut& out : effects.packets) send(now, std::move(out));
     send_all(std::move(effects.syncs));
-    for (const Notice& notice : effects.notices) emit(notice);
+    for (const Notice& notice : effects.notices) {
+        view_stale_ = true;
+        emit(notice);
+    }
     for (const PeerId peer : effects.accused) accuse(now, peer);
 }
 
@@ -444,6 +498,7 @@ void Membership::send(TimePoint now, PacketOut out) {
         out.packet.round = prober_.round();
         out.packet.roster = roster_hash();
     }
+    if (out.to) out.packet.cannot_link = channels_.is_link_blocked(*out.to);
     outbox_.send(step(now), {header(), loads_}, std::move(out));
 }
 

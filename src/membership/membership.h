@@ -7,15 +7,16 @@
 // the version before; a peer that cannot follow from the version that it holds, or hears of a record too big for a
 // packet, pulls it over the link.
 //
-// This class composes the parts that decide, each with its own state and tests: Prober, SuspicionTable, LossHold,
-// AntiEntropy, PullRequests, IdentityGuard, Bootstrap, KeyExchange, RecordPacer, Outbox. It merges what others say,
-// carries out what the parts return (see step.h), and does all that follows when a peer's liveness changes.
+// This class composes the parts that decide, each with its own state and tests: Prober, ChannelWatch, SuspicionTable,
+// LossHold, AntiEntropy, PullRequests, IdentityGuard, NameClaim, Bootstrap, MemberMemory, KeyExchange, RecordPacer,
+// Outbox. It merges what others say, carries out what the parts return (see step.h), and does all that follows when a
+// peer's liveness changes.
 //
-// How to drive it. After every call of a handle_* or command function: poll_transmit() until it is empty
-// (datagrams), poll_sync() until empty (reliable messages, in order, over a peer link that the driver opens), then
-// poll_event() until empty; then arm one timer for next_timeout() and call handle_timeout() when it is due. Losing any
-// of what is polled is allowed at any time; not draining it is answered by dropping the oldest. `now` never goes back.
-// One thread owns a Membership; its views may be read by all.
+// Owner's duties, in this order. After every call of a handle_* or command function: poll_transmit() until it is empty
+// (datagrams), poll_sync() until empty (reliable messages, in order, over a peer link that the owner opens), then
+// poll_event() and poll_lookup() until empty; then arm one timer for next_timeout() and call handle_timeout() when it
+// is due. Losing any of what is polled is allowed at any time; not draining it is answered by dropping the oldest.
+// `now` never goes back. One thread owns a Membership; its views may be read by all.
 #pragma once
 
 #include <cstddef>
@@ -24,6 +25,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,6 +38,7 @@
 #include "base/time.h"
 #include "membership/anti_entropy.h"
 #include "membership/bootstrap.h"
+#include "membership/channel_watch.h"
 #include "membership/config.h"
 #include "membership/event.h"
 #include "membership/identity_guard.h"
@@ -43,6 +46,8 @@
 #include "membership/key_exchange.h"
 #include "membership/load_table.h"
 #include "membership/loss_hold.h"
+#include "membership/member_memory.h"
+#include "membership/name_claim.h"
 #include "membership/outbox.h"
 #include "membership/prober.h"
 #include "membership/pull_requests.h"
@@ -101,13 +106,16 @@ class Membership {
     std::uint32_t instance() const { return roster_.own().instance; }
     const KeyRing& keys() const { return keys_.ring(); }
     bool is_joined() const { return bootstrap_.is_joined(); }
+    std::vector<SeedStatus> seeds(TimePoint now) const { return bootstrap_.seeds(now, roster_); }
+    // Members that this peer knew before it started, and of which it has heard nothing since.
+    std::vector<RememberedMember> unmet() const { return memory_.unmet(roster_); }
     // After leave() or a refusal to serve.
     bool is_over() const { return stage_ != Stage::member; }
     // See Prober.
     std::uint32_t local_health() const { return prober_.local_health(); }
     const Roster& roster() const { return roster_; }
     Counters counters() const;
-    Alarms alarms() const { return {losses_.is_held(), prober_.is_udp_blocked()}; }
+    Alarms alarms() const;
     Sizes sizes() const;
     // A new one when something changed since the last call, which costs O(peers + loads).
     std::shared_ptr<const View> view();
@@ -119,13 +127,17 @@ class Membership {
     // A link to this instance of `peer` broke, or could not be opened: a suspicion of our own, until the peer refutes.
     // A broken link to an earlier instance says nothing about this one. 0: whichever instance is known.
     void handle_link_broken(TimePoint now, PeerId peer, Generation generation);
+    // A message left over a link to `peer`.
+    void handle_link_works(TimePoint now, PeerId peer);
     void handle_timeout(TimePoint now);
 
     // Commands.
-    // Gossip addresses of some members; our own may be among them. Replaces the seeds of an earlier call. With no seed
-    // but ourselves we are the first peer of the cluster. All are asked at once, also by one that has joined before,
-    // which then goes on with one at a time (Config::redial_interval).
-    void join(TimePoint now, std::vector<Endpoint> seeds);
+    // Asks those who may be members; adds to what earlier calls gave (membership/bootstrap.h). With nobody to ask we
+    // are the first peer of the cluster. All are asked at once, also by one that has joined before, which then goes on
+    // with one at a time (Config::redial_interval).
+    void join(TimePoint now, JoinRequest request);
+    // What a name of poll_lookup() resolved to; nothing: it did not.
+    void handle_lookup(TimePoint now, std::string_view name, std::vector<Endpoint> found);
     // Spreads that we leave; left_cluster follows. Until then packets are still to be handled.
     Result<void> leave(TimePoint now);
     // In an encrypted cluster, before anything else: the ring that this instance starts with. `crypto` outlives this
@@ -145,6 +157,10 @@ class Membership {
     std::optional<Transmit> poll_transmit() { return outbox_.poll_transmit(); }
     std::optional<SyncTransmit> poll_sync() { return outbox_.poll_sync(); }
     std::optional<Event> poll_event() { return outbox_.poll_event(); }
+    // "host:port" of a seed whose name is to be looked up; handle_lookup() is expected for each.
+    std::optional<std::string> poll_lookup() { return bootstrap_.poll_lookup(); }
+    // The file of the members to remember (membership/member_memory.h), when it is to be stored again.
+    std::optional<std::string> take_members_file(TimePoint now) { return memory_.take_file(now, config_, roster_); }
     TimePoint next_timeout() const { return timers_.next(); }
 
   private:
@@ -179,7 +195,7 @@ class Membership {
     void merge_new_instance(const Source& source, const wire::RecordDelta& delta, wire::MemberState state);
     void merge_fact(Source& source, const wire::Fact& fact);
     void merge_accusation(const Source& source, const wire::Fact& fact);
-    void merge_own_fact(TimePoint now, const wire::Fact& fact);
+    void merge_own_fact(const Source& source, const wire::Fact& fact);
     void merge_loads(const Source& source, const wire::LoadGroup& group);
     void merge_version(const Source& source, const wire::Header& header);
     void correct(const Source& source, const Endpoint& at);
@@ -187,9 +203,16 @@ class Membership {
     void pull(const Source& source, PeerId peer);
     void start_sync(TimePoint now, PeerId with, bool want_loads);
     // True when it is our own packet that came back.
-    bool check_own(Generation generation, std::uint32_t instance);
+    // `teller`: who says that this instance of us is alive, 0: itself, or nobody that can be asked.
+    bool check_own(TimePoint now, PeerId teller, Generation generation, std::uint32_t instance);
     void check_instance(TimePoint now, PeerId id, Generation generation, std::uint32_t instance);
-    void check_name(PeerId id);
+    void check_name(TimePoint now, PeerId id);
+    // Takes our name, once we have joined and no live peer bears it.
+    void claim_name(TimePoint now);
+    void ask_for_name(TimePoint now);
+    void refuse_name(PeerId holder);
+    std::uint16_t name_support() const;
+    void tell_name_support(TimePoint now);
 
     // A peer's liveness changes, with all that follows: membership_transitions.cc.
     // We have evidence of our own that it does not answer: a suspicion, or one accuser more of the suspicion under way.
@@ -237,12 +260,15 @@ class Membership {
     LoadTable loads_;
     Timers timers_;
     Prober prober_;
+    ChannelWatch channels_;
     SuspicionTable suspicions_;
     LossHold losses_;
     AntiEntropy anti_entropy_;
     PullRequests pulls_;
     IdentityGuard identity_;
+    NameClaim name_;
     Bootstrap bootstrap_;
+    MemberMemory memory_;
     KeyExchange keys_;
     RecordPacer pacer_;
     Outbox outbox_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "membership/digest_comparison.h"
 #include "membership/membership.h"
 
@@ -46,12 +47,19 @@ void Membership::answer_earlier_instance(TimePoint now, const Endpoint& at, Peer
     send(now, {at, std::nullopt, std::move(reply)});
 }
 
-bool Membership::check_own(Generation generation, std::uint32_t instance) {
+bool Membership::check_own(TimePoint now, PeerId teller, Generation generation, std::uint32_t instance) {
     const auto own = IdentityGuard::check_own(roster_, generation, instance);
     if (own == IdentityGuard::Own::ours) return true;
     if (own == IdentityGuard::Own::earlier || stage_ == Stage::over) return false;
     // The instance that the cluster has taken in already stays, unless a newer one has come up beside it.
     const bool refuse = generation > record().generation || !bootstrap_.is_joined();
+    if (refuse && !identity_.is_confirmed(now, generation, counters_.packets_in + counters_.syncs_in)) {
+        // Whoever says so is asked to say it again.
+        if (is_live(teller))
+            send(now, {roster_.find(teller)->record->gossip, std::nullopt,
+                       make_packet(wire::PacketKind::ping, numbers_.next(), teller)});
+        return false;
+    }
     if (identity_.report(self(), instance)) outbox_.push({EventKind::id_conflict, self(), generation, {}, refuse});
     if (refuse) stop();
     return false;
@@ -62,9 +70,51 @@ void Membership::check_instance(TimePoint now, PeerId id, Generation generation,
     if (stage_ == Stage::member) carry_out(now, identity_.challenge(step(now), id));
 }
 
-void Membership::check_name(PeerId id) {
-    if (const auto conflict = IdentityGuard::check_name(roster_, id))
-        emit({EventKind::name_conflict, conflict->yields, conflict->holder, conflict->yields == self()});
+void Membership::check_name(TimePoint now, PeerId id) {
+    const auto conflict = NameClaim::check(roster_, id, config_.mutant);
+    if (!conflict || stage_ != Stage::member) return;
+    if (conflict->yields == self())
+        carry_out(now, name_.ask(step(now), conflict->holder));
+    else
+        emit({EventKind::name_conflict, conflict->yields, conflict->holder, false});
+}
+
+void Membership::claim_name(TimePoint now) {
+    if (record().state != wire::PeerState::starting || !bootstrap_.is_joined() || stage_ != Stage::member) return;
+    if (const auto other = roster_.namesake(self())) {
+        carry_out(now, name_.ask(step(now), *other));
+        return;
+    }
+    name_.stop_asking();
+    wire::PeerRecord next = record();
+    next.name_claim = NameClaim::next(roster_);
+    next.state = wire::PeerState::serving;
+    EXA_CHECK(set_record(now, std::move(next)).has_value());
+}
+
+// While a namesake that we yield to is live it is asked; its answer ends us.
+void Membership::ask_for_name(TimePoint now) {
+    if (record().state == wire::PeerState::starting) return claim_name(now);
+    const auto conflict = NameClaim::check(roster_, self(), config_.mutant);
+    if (conflict && conflict->yields == self())
+        carry_out(now, name_.ask(step(now), conflict->holder));
+    else
+        name_.stop_asking();
+}
+
+// The holder of our name has answered. It still has to outrank us: we may have taken over meanwhile.
+void Membership::refuse_name(PeerId holder) {
+    const auto conflict = NameClaim::check(roster_, self(), config_.mutant);
+    if (conflict && conflict->yields == self() && conflict->holder == holder)
+        emit({EventKind::name_conflict, self(), holder, true});
+}
+
+std::uint16_t Membership::name_support() const {
+    return static_cast<std::uint16_t>(std::min<std::size_t>(roster_.live_count(), 0xffff));
+}
+
+void Membership::tell_name_support(TimePoint now) {
+    EXA_CHECK(set_record(now, record()).has_value());
 }
 
 template <class Message>
@@ -87,13 +137,15 @@ template void Membership::merge(Source&, const wire::Sync&);
 void Membership::merge_record(const Source& source, const wire::RecordDelta& delta, wire::MemberState state) {
     const PeerId id = delta.peer;
     if (id == self()) {
-        check_own(delta.generation, delta.instance);
+        check_own(source.now, source.from, delta.generation, delta.instance);
         return;
     }
     const Peer* known = roster_.find(id);
+    if (known == nullptr && state == wire::MemberState::dead && delta.profile &&
+        NameClaim::is_spare_ghost(roster_, id, *delta.profile))
+        return;
     const bool was_in_view = known != nullptr && !known->out_of_view;
     const std::uint64_t base = known != nullptr ? known->record->version : 0;
-    const bool is_renamed = known != nullptr && delta.profile && delta.profile->name != known->record->name;
     switch (roster_.apply(source.now, delta, state)) {
         case Roster::Applied::stale:
             return;
@@ -113,7 +165,7 @@ void Membership::merge_record(const Source& source, const wire::RecordDelta& del
             if (config_.mutant == Mutant::eager_undertaker) return mark_dead(source.now, id, delta.incarnation, self());
             outbox_.updates().add_record(id, base);
             if (was_in_view) emit({EventKind::updated, id});
-            if (is_renamed) check_name(id);
+            if (delta.profile) check_name(source.now, id);
             schedule_gossip(source.now);
             return;
         case Roster::Applied::restarted:
@@ -143,7 +195,7 @@ void Membership::merge_new_instance(const Source& source, const wire::RecordDelt
         return;
     }
     if (state == wire::MemberState::suspect) suspect(source.now, id, peer.incarnation, source.from);
-    check_name(id);
+    check_name(source.now, id);
     // Everyone else knows already what a newcomer hears in its first comparison.
     if (bootstrap_.is_joined() || !source.compared) outbox_.updates().add_record(id, 0);
     schedule_gossip(source.now);
@@ -152,7 +204,7 @@ void Membership::merge_new_instance(const Source& source, const wire::RecordDelt
 void Membership::merge_fact(Source& source, const wire::Fact& fact) {
     const PeerId id = fact.subject;
     if (id == self()) {
-        merge_own_fact(source.now, fact);
+        merge_own_fact(source, fact);
         return;
     }
     const Peer* peer = roster_.find(id);
@@ -207,9 +259,10 @@ void Membership::merge_accusation(const Source& source, const wire::Fact& fact) 
 }
 
 // Others suspect us, or know of an instance of ours that we do not.
-void Membership::merge_own_fact(TimePoint now, const wire::Fact& fact) {
+void Membership::merge_own_fact(const Source& source, const wire::Fact& fact) {
+    const TimePoint now = source.now;
     if (fact.generation > record().generation) {
-        check_own(fact.generation, 0);
+        check_own(now, source.from, fact.generation, 0);
         return;
     }
     if (fact.generation < record().generation || stage_ != Stage::member) return;

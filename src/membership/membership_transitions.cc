@@ -68,6 +68,7 @@ void Membership::mark_dead(TimePoint now, PeerId id, Incarnation incarnation, Pe
     timers_.cancel({TimerKind::suspicion, id.value});
     timers_.set({TimerKind::lost, id.value}, now + config_.lost_after);
     suspicions_.end(id);
+    channels_.forget(id);
     roster_.set_liveness(now, id, Liveness::dead, incarnation, accuser);
     loads_.drop(id);
     view_stale_ = true;
@@ -90,6 +91,7 @@ void Membership::mark_lost(TimePoint now, PeerId id) {
     timers_.set({TimerKind::forget, id.value}, now + config_.lost_retention);
     view_stale_ = true;
     emit({EventKind::lost, id});
+    for (const PeerId ghost : NameClaim::spare_ghosts(roster_, id)) forget(ghost);
 }
 
 void Membership::mark_alive(TimePoint now, PeerId id, Incarnation incarnation) {
@@ -105,13 +107,14 @@ void Membership::mark_alive(TimePoint now, PeerId id, Incarnation incarnation) {
     if (before == Liveness::suspect)
         judge_rack(now, rack_of(roster_, id));
     else
-        check_name(id);
+        check_name(now, id);
 }
 
 void Membership::mark_left(TimePoint now, PeerId id, Incarnation incarnation) {
     for (const TimerKind kind : {TimerKind::suspicion, TimerKind::lost}) timers_.cancel({kind, id.value});
     timers_.set({TimerKind::forget, id.value}, now + config_.left_retention);
     suspicions_.end(id);
+    channels_.forget(id);
     roster_.set_liveness(now, id, Liveness::left, incarnation);
     loads_.drop(id);
     view_stale_ = true;
@@ -128,7 +131,7 @@ void Membership::replace_instance(TimePoint now, const wire::Header& header) {
     end_instance(now, id);
     view_stale_ = true;
     emit({EventKind::joined, id});
-    check_name(id);
+    check_name(now, id);
     schedule_gossip(now);
 }
 
@@ -137,6 +140,7 @@ void Membership::end_instance(TimePoint now, PeerId id) {
     for (const TimerKind kind : {TimerKind::suspicion, TimerKind::lost, TimerKind::forget})
         timers_.cancel({kind, id.value});
     suspicions_.end(id);
+    channels_.forget(id);
     outbox_.updates().drop(id);
     loads_.drop(id);
     judge_rack(now, rack_of(roster_, id));

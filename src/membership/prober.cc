@@ -67,6 +67,7 @@ Effects Prober::finish(const Step& step) {
     probe_.reset();
     step.timers.cancel({TimerKind::probe_timeout});
     if (probe.answered) {
+        if (!probe.answered_itself) indirectly_answered_ = probe.target;
         watch_datagrams(probe.answered_by_datagram, step, effects);
         return effects;
     }
@@ -84,7 +85,8 @@ Effects Prober::finish(const Step& step) {
 Effects Prober::handle_ack(const Step& step, PeerId target, std::uint64_t seq, Path path) {
     Effects effects;
     const bool is_probed = probe_ && probe_->seq == seq && probe_->target == target;
-    if (is_probed && path == Path::datagram) probe_->answered_by_datagram = true;
+    if (is_probed && path != Path::link) probe_->answered_by_datagram = true;
+    if (is_probed && path == Path::datagram) probe_->answered_itself = true;
     if (is_probed && !probe_->answered) {
         probe_->answered = true;
         step.timers.cancel({TimerKind::probe_timeout});

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/endpoint.h"
@@ -25,7 +26,7 @@ namespace exa::membership {
 
 class Prober {
   public:
-    enum class Path : std::uint8_t { datagram, link };
+    enum class Path : std::uint8_t { datagram, helper, link };
 
     // Getters.
     // The probe round, which pings carry.
@@ -56,6 +57,8 @@ class Prober {
     // A member's datagram has come. After a cut our health is as good as new, since what failed meanwhile says nothing
     // of this process, and the next peer is probed at once.
     void hear(const Step& step);
+    // The target of the last finished probe, when it was answered, but not by the target's own datagram.
+    std::optional<PeerId> take_indirectly_answered() { return std::exchange(indirectly_answered_, std::nullopt); }
     void hear_round(std::uint32_t round) { rounds_.hear(round); }
     // Probes `suspect` out of turn: at once, unless an answer is still awaited.
     void probe_soon(const Step& step, PeerId suspect);
@@ -87,8 +90,9 @@ class Prober {
         std::size_t nacks_expected = 0;
         std::size_t nacks = 0;
         bool answered = false;
-        bool answered_by_datagram = false;
-        bool is_void = false;  // we were late ourselves
+        bool answered_by_datagram = false;  // its own, or a helper's
+        bool answered_itself = false;       // by its own
+        bool is_void = false;               // we were late ourselves
     };
     struct IndirectProbe {
         Endpoint requester;
@@ -106,6 +110,7 @@ class Prober {
     std::optional<Probe> probe_;  // the one of our own that may be under way
     std::map<std::uint64_t, IndirectProbe> indirect_;
     std::uint32_t local_health_ = 0;
+    std::optional<PeerId> indirectly_answered_;
     std::uint32_t link_only_ = 0;  // probes in a row that only the link answered
     bool udp_blocked_ = false;
     bool was_heard_ = false;  // somebody, since the last probe began

@@ -144,7 +144,7 @@ std::pair<PeerId, PeerId> Roster::ids_of_part(std::size_t part) {
 void Roster::index(Entry& entry) {
     const PeerId id = entry.record->id;
     rehash(entry);
-    if (entry.is_live()) insert_sorted(names_, std::pair(entry.record->name_hash(), id));
+    insert_sorted(names_, std::pair(entry.record->name_hash(), id));
     if (is_tombstone(entry.liveness)) insert_sorted(tombstones_, std::pair(entry.since, id));
     if (id == self_) return;
     if (entry.is_live()) {
@@ -162,12 +162,12 @@ void Roster::unindex(Entry& entry) {
     members_stale_ = true;
     live_hash_ ^= std::exchange(entry.hashed, 0);
     summarise(entry, 0);
+    erase_sorted(names_, std::pair(entry.record->name_hash(), id));
     if (is_tombstone(entry.liveness)) {
         erase_sorted(tombstones_, std::pair(entry.since, id));
         erase_sorted(dead_, std::pair(entry.since, id));
         return;
     }
-    erase_sorted(names_, std::pair(entry.record->name_hash(), id));
     if (id == self_) return;
     suspects_.erase(id);
     if (live_.back() != id) {
@@ -284,11 +284,17 @@ std::optional<PeerId> Roster::oldest_tombstone(std::size_t max) const {
 }
 
 std::optional<PeerId> Roster::namesake(PeerId id) const {
-    const VersionedRecord& record = *entry(id).record;
-    const std::pair first(record.name_hash(), PeerId{});
-    for (auto at = std::ranges::lower_bound(names_, first); at != names_.end() && at->first == first.first; ++at)
-        if (at->second != id && entry(at->second).record->name == record.name) return at->second;
+    for (const PeerId other : named(entry(id).record->name))
+        if (other != id && entry(other).is_live()) return other;
     return std::nullopt;
+}
+
+std::vector<PeerId> Roster::named(std::string_view name) const {
+    std::vector<PeerId> all;
+    const std::pair first(hash64(as_bytes(name)), PeerId{});
+    for (auto at = std::ranges::lower_bound(names_, first); at != names_.end() && at->first == first.first; ++at)
+        if (entry(at->second).record->name == name) all.push_back(at->second);
+    return all;
 }
 
 wire::Fact Roster::fact(PeerId id) const {

@@ -12,6 +12,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -98,6 +99,8 @@ class Roster {
 
     // Another live peer of the same name.
     std::optional<PeerId> namesake(PeerId id) const;
+    // All of this name, live or not.
+    std::vector<PeerId> named(std::string_view name) const;
 
     static wire::Fact fact(const Peer& peer);
     wire::Fact fact(PeerId id) const;
@@ -155,7 +158,7 @@ class Roster {
     // Oldest first.
     std::vector<std::pair<TimePoint, PeerId>> dead_;
     std::vector<std::pair<TimePoint, PeerId>> tombstones_;
-    std::vector<std::pair<std::uint64_t, PeerId>> names_;  // live peers, sorted by the hash of their name
+    std::vector<std::pair<std::uint64_t, PeerId>> names_;  // all peers, sorted by the hash of their name
     mutable MemberList members_;
     mutable bool members_stale_ = true;
 };

@@ -21,6 +21,8 @@ enum class TimerKind : std::uint8_t {
     sync,
     redial,
     seeds,
+    lookups,
+    name,
     loads,
     leave,
     suspicion,  // of a peer

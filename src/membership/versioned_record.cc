@@ -57,13 +57,16 @@ void VersionedRecord::set_profile(const wire::PeerProfile& profile) {
     keys = profile.keys;
     primary_key = profile.primary_key;
     kv_gib = profile.kv_gib;
+    name_claim = profile.name_claim;
+    name_support = profile.name_support;
     name_hash_ = hash64(as_bytes(name));
 }
 
 bool VersionedRecord::has_profile(const wire::PeerProfile& profile) const {
     return name == profile.name && state == profile.state && gossip == profile.gossip && link == profile.link &&
            http == profile.http && region == profile.region && rack == profile.rack && keys == profile.keys &&
-           primary_key == profile.primary_key && kv_gib == profile.kv_gib;
+           primary_key == profile.primary_key && kv_gib == profile.kv_gib && name_claim == profile.name_claim &&
+           name_support == profile.name_support;
 }
 
 void VersionedRecord::merge_replicas(const wire::RecordDelta& delta) {

@@ -90,9 +90,26 @@ class LoadList {
 
 // What an operator should look at. The log says more when they begin and end.
 struct Alarms {
-    bool losses_held = false;  // more than a third of the peers are dead at once, so none of them becomes lost
-    bool udp_blocked = false;  // our probes are answered over links only
+    bool losses_held = false;       // more than a third of the peers are dead at once, so none of them becomes lost
+    bool udp_blocked = false;       // our probes are answered over links only
+    bool alone_with_seeds = false;  // there are seeds or members of before to ask, and none of them answers
+    bool seed_silent = false;       // a seed has not answered for minutes
+    PeerId name_holder{};           // a namesake that does not answer: we wait until it is called dead; 0: none
     bool operator==(const Alarms&) const = default;
+};
+
+// What two peers cannot do with one another, though others can.
+enum class Channel : std::uint8_t {
+    datagrams,
+    link_to,   // we cannot open links to it
+    link_from  // it cannot open links to us
+};
+
+struct BrokenChannel {
+    PeerId peer;
+    Channel channel = Channel::datagrams;
+    TimePoint since;
+    bool operator==(const BrokenChannel&) const = default;
 };
 
 struct View {
@@ -103,6 +120,7 @@ struct View {
     bool is_cut_off = false;
     MemberList members;  // self is one of them
     LoadList loads;      // of the peers that reported
+    std::vector<BrokenChannel> broken;
 
     // Null when the peer is unknown. O(log n).
     const Member* find(PeerId id) const;

@@ -18,6 +18,8 @@ const char* message_of(errc code) {
             return "too many keys are installed; remove one first";
         case errc::would_cut_off:
             return "it could cut peers off";
+        case errc::not_rejoined:
+            return "this peer has not met its cluster again since it started, and must not decide for it";
     }
     return nullptr;
 }

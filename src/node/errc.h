@@ -1,4 +1,4 @@
-// Why a command about keys was refused. In every case nothing changed.
+// Why a command that binds other peers was refused. In every case nothing changed.
 #pragma once
 
 #include <system_error>
@@ -10,7 +10,8 @@ enum class errc {
     unknown_key,        // no key of this id is installed
     in_use,             // the key that this peer seals with, which is all that keeps it in touch
     too_many_keys,      // KeyRing::installed_max are installed
-    would_cut_off       // peers that are named would not understand, or not be understood, any more
+    would_cut_off,      // peers that are named would not understand, or not be understood, any more
+    not_rejoined        // this peer has not met its cluster, or the members that are named, since it started
 };
 
 std::error_code make_error_code(errc code);

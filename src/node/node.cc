@@ -21,12 +21,24 @@ wire::PeerRecord with_keys(wire::PeerRecord record, const membership::KeyRing& r
     return record;
 }
 
-// What stands against an order, when it is insisted on: a warning.
-Result<std::string> objection(Result<void> checked, bool insist) {
-    if (checked) return std::string{};
-    if (insist && checked.error().code == errc::would_cut_off) return checked.error().message();
-    return std::move(checked).error();
-}
+// What stands against a command; when it is insisted on, the warnings.
+class Objections {
+  public:
+    explicit Objections(bool insist) : insist_(insist) {}
+
+    Result<void> add(Result<void> checked) {
+        if (checked) return checked;
+        const auto code = checked.error().code;
+        if (!insist_ || (code != errc::would_cut_off && code != errc::not_rejoined)) return checked;
+        warnings_ += (warnings_.empty() ? "" : "; ") + checked.error().message();
+        return success();
+    }
+    const std::string& warnings() const { return warnings_; }
+
+  private:
+    bool insist_;
+    std::string warnings_;
+};
 
 }  // namespace
 
@@ -35,7 +47,8 @@ Node::Node(const Config& config, const wire::PeerRecord& self, std::uint64_t see
       seal_(!config.keys.empty() ? config.crypto : nullptr, config.cluster, self.id, self.generation,
             membership_.instance()),
       stored_(config.keys),
-      rings_(config.rings) {
+      rings_(config.rings),
+      mutant_(config.membership.mutant) {
     if (config.keys.empty()) return;
     EXA_CHECK(config.crypto != nullptr);
     membership_.start_keys(*config.crypto, config.keys);
@@ -48,35 +61,52 @@ Result<void> Node::handle_packet(TimePoint now, const Endpoint& from, ByteView b
         push({*alarm, membership_.self(), membership_.record().generation, {}, false});
     if (!plain) return plain.error();
     const auto taken = membership_.handle_packet(now, from, plain.value());
-    take_events(now);
+    take_events();
     return taken;
 }
 
 Result<void> Node::handle_sync(TimePoint now, PeerId from, ByteView bytes) {
     const auto taken = membership_.handle_sync(now, from, bytes);
-    take_events(now);
+    take_events();
     return taken;
 }
 
 void Node::handle_link_broken(TimePoint now, PeerId peer, Generation generation) {
     membership_.handle_link_broken(now, peer, generation);
-    take_events(now);
+    take_events();
+}
+
+void Node::handle_link_works(TimePoint now, PeerId peer) {
+    membership_.handle_link_works(now, peer);
+    take_events();
 }
 
 void Node::handle_timeout(TimePoint now) {
     membership_.handle_timeout(now);
-    take_events(now);
+    take_events();
 }
 
-void Node::join(TimePoint now, std::vector<Endpoint> seeds) {
-    membership_.join(now, std::move(seeds));
-    take_events(now);
+void Node::join(TimePoint now, membership::JoinRequest request) {
+    membership_.join(now, std::move(request));
+    take_events();
+}
+
+void Node::handle_lookup(TimePoint now, std::string_view name, std::vector<Endpoint> found) {
+    membership_.handle_lookup(now, name, std::move(found));
+    take_events();
+}
+
+Result<std::string> Node::confirm_dead(bool insist) {
+    Objections objections(insist);
+    EXA_TRY(objections.add(check_rejoined(has_rejoined())));
+    membership_.confirm_dead();
+    return objections.warnings();
 }
 
 void Node::leave(TimePoint now) {
     // Leaving twice is leaving.
     if (!membership_.is_over()) EXA_CHECK(membership_.leave(now).has_value());
-    take_events(now);
+    take_events();
 }
 
 void Node::set_peer_state(TimePoint now, wire::PeerState state) {
@@ -101,31 +131,41 @@ void Node::set_loads(TimePoint now, std::span<const wire::LoadReport> loads) {
     membership_.set_loads(now, loads);
 }
 
-Result<void> Node::add_key(TimePoint now, const ClusterKey& key) {
+Result<std::string> Node::add_key(TimePoint now, const ClusterKey& key, bool insist) {
     membership::KeyRing ring = keys();
+    Objections objections(insist);
     EXA_TRY(check_add(ring));
+    EXA_TRY(objections.add(check_rejoined(has_rejoined())));
     ring.add(key);
     membership_.set_keys(now, std::move(ring));
-    take_events(now);
-    return success();
+    take_events();
+    return objections.warnings();
 }
 
 Result<std::string> Node::use_key(TimePoint now, KeyId id, bool insist) {
     membership::KeyRing ring = keys();
-    EXA_TRY(auto warning, objection(check_use(*members(), ring, id), insist));
+    Objections objections(insist);
+    EXA_TRY(objections.add(check_rejoined(has_rejoined())));
+    EXA_TRY(objections.add(check_met(mutant_ == Mutant::alone_decides ? std::vector<membership::RememberedMember>{}
+                                                                      : membership_.unmet())));
+    EXA_TRY(objections.add(check_use(*members(), ring, id)));
     ring.use(id);
     membership_.set_keys(now, std::move(ring));
-    take_events(now);
-    return warning;
+    take_events();
+    return objections.warnings();
 }
 
 Result<std::string> Node::remove_key(TimePoint now, KeyId id, bool insist) {
     membership::KeyRing ring = keys();
-    EXA_TRY(auto warning, objection(check_remove(*members(), ring, id), insist));
+    Objections objections(insist);
+    EXA_TRY(objections.add(check_rejoined(has_rejoined())));
+    EXA_TRY(objections.add(check_met(mutant_ == Mutant::alone_decides ? std::vector<membership::RememberedMember>{}
+                                                                      : membership_.unmet())));
+    EXA_TRY(objections.add(check_remove(*members(), ring, id)));
     ring.remove(id);
     membership_.set_keys(now, std::move(ring));
-    take_events(now);
-    return warning;
+    take_events();
+    return objections.warnings();
 }
 
 void Node::keys_stored(TimePoint now, const membership::KeyRing& ring) {
@@ -133,7 +173,7 @@ void Node::keys_stored(TimePoint now, const membership::KeyRing& ring) {
     seal_.set_keys(keys(), stored_);
     if (membership_.is_over()) return;
     EXA_CHECK(membership_.set_record(now, with_keys(membership_.record(), stored_)).has_value());
-    take_events(now);
+    take_events();
 }
 
 std::optional<membership::Transmit> Node::poll_transmit() {
@@ -157,11 +197,8 @@ std::optional<membership::Event> Node::poll_event() {
     return event;
 }
 
-void Node::take_events(TimePoint now) {
+void Node::take_events() {
     while (const auto event = membership_.poll_event()) {
-        if (event->kind == membership::EventKind::joined_cluster &&
-            membership_.record().state == wire::PeerState::starting)
-            set_peer_state(now, wire::PeerState::serving);
         if (event->kind == membership::EventKind::keys_changed) seal_.set_keys(keys(), stored_);
         push(*event);
     }

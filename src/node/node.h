@@ -1,9 +1,9 @@
 // Node: every core of a peer composed into one deterministic object. Production (app/control) and the simulator drive
 // this very object: packets, time and commands in; datagrams, link messages and events out.
 //
-// Order of use. After any handle_* or command: poll_transmit(), poll_sync() and poll_event() until each is empty, then
-// members() and routing() for the views, then sleep until next_timeout() or the next input. Calls never block and never
-// read a clock.
+// Order of use. After any handle_* or command: poll_transmit(), poll_sync(), poll_event() and poll_lookup() until each
+// is empty, then members() and routing() for the views, then sleep until next_timeout() or the next input. Calls never
+// block and never read a clock.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -53,17 +54,21 @@ class Node {
     Result<void> handle_sync(TimePoint now, PeerId from, ByteView bytes);
     // A link to this instance of `peer` broke (0: whichever is known): the peer is suspected, and probed at once.
     void handle_link_broken(TimePoint now, PeerId peer, Generation generation);
+    // A message left over a link to `peer`.
+    void handle_link_works(TimePoint now, PeerId peer);
     void handle_timeout(TimePoint now);
 
     // -- commands
     // ------------------------------------------------------------------------------------------------------
 
-    // Gossip addresses to join through, in place of those given before; asked until one answers.
-    void join(TimePoint now, std::vector<Endpoint> seeds);
+    // Whom to ask for the cluster, beside those of before; they are asked until one answers (membership/bootstrap.h).
+    void join(TimePoint now, membership::JoinRequest request);
+    // What a name of poll_lookup() resolved to; nothing: it did not.
+    void handle_lookup(TimePoint now, std::string_view name, std::vector<Endpoint> found);
     // Tells the cluster; the event left_cluster follows.
     void leave(TimePoint now);
-    // The dead that are held become lost in their time (membership/view.h, Alarms).
-    void confirm_dead() { membership_.confirm_dead(); }
+    // The dead that are held become lost in their time (membership/view.h, Alarms). errc::not_rejoined as below.
+    Result<std::string> confirm_dead(bool insist);
     void set_peer_state(TimePoint now, wire::PeerState state);
     // Adds the replica or replaces the record of its id.
     void set_replica(TimePoint now, wire::ReplicaRecord replica);
@@ -71,9 +76,9 @@ class Node {
     void set_loads(TimePoint now, std::span<const wire::LoadReport> loads);
 
     // Changes of the key ring; the event keys_changed follows. A command that could cut peers off (node/rotation.h) is
-    // errc::would_cut_off unless it is insisted on: then it is done, and the value is the warning. Other values are
-    // empty. What is so already is no error.
-    Result<void> add_key(TimePoint now, const ClusterKey& key);
+    // errc::would_cut_off, or errc::not_rejoined, unless it is insisted on: then it is done, and the value is the
+    // warning. Other values are empty. What is so already is no error.
+    Result<std::string> add_key(TimePoint now, const ClusterKey& key, bool insist);
     Result<std::string> use_key(TimePoint now, KeyId id, bool insist);
     Result<std::string> remove_key(TimePoint now, KeyId id, bool insist);
     // `ring`, which was keys() when the event keys_changed came, is on the disk: others may now count on it.
@@ -84,7 +89,11 @@ class Node {
     std::optional<membership::Transmit> poll_transmit();
     std::optional<membership::SyncTransmit> poll_sync();
     std::optional<membership::Event> poll_event();
+    std::optional<std::string> poll_lookup() { return membership_.poll_lookup(); }
+    // To be asked for once a second: the file of the members to remember, when it is to be stored again.
+    std::optional<std::string> take_members_file(TimePoint now) { return membership_.take_members_file(now); }
     TimePoint next_timeout() const { return membership_.next_timeout(); }
+    std::vector<membership::SeedStatus> seeds(TimePoint now) const { return membership_.seeds(now); }
     membership::Counters counters() const { return membership_.counters(); }
     const membership::KeyRing& keys() const { return membership_.keys(); }
     const membership::KeyRing& stored_keys() const { return stored_; }
@@ -99,13 +108,15 @@ class Node {
     std::shared_ptr<const router::RoutingView> routing();
 
   private:
-    void take_events(TimePoint now);
+    bool has_rejoined() const { return membership_.is_joined() || mutant_ == Mutant::alone_decides; }
+    void take_events();
     void push(const membership::Event& event);
 
     membership::Membership membership_;
     Seal seal_;
     membership::KeyRing stored_;
     std::shared_ptr<ring::RingPool> rings_;
+    const Mutant mutant_;
     std::deque<membership::Event> events_;
     std::shared_ptr<const router::RoutingView> routing_;
     std::shared_ptr<const membership::View> routed_;  // what routing_ was built from

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "node/errc.h"
 
@@ -20,6 +21,15 @@ bool holds(const Member& member, KeyId id) {
     return std::ranges::binary_search(member.record->keys, id);
 }
 
+void add_name(std::string& names, std::size_t count, const std::string& name) {
+    if (count <= names_max) names += (names.empty() ? "" : ", ") + name;
+}
+
+std::string with_more(std::string names, std::size_t count) {
+    if (count > names_max) names += " and " + std::to_string(count - names_max) + " more";
+    return names;
+}
+
 // The names of the members of which `is_one` holds; empty when there is none.
 template <class Predicate>
 std::string names_of(const View& view, Predicate is_one) {
@@ -27,10 +37,9 @@ std::string names_of(const View& view, Predicate is_one) {
     std::size_t count = 0;
     for (const auto& member : view.members) {
         if (member->liveness == Liveness::left || !is_one(*member)) continue;
-        if (++count <= names_max) names += (names.empty() ? "" : ", ") + member->record->name;
+        add_name(names, ++count, member->record->name);
     }
-    if (count > names_max) names += " and " + std::to_string(count - names_max) + " more";
-    return names;
+    return with_more(std::move(names), count);
 }
 
 // Older keys are removed before newer ones: see the rule for partitions.
@@ -40,6 +49,18 @@ bool is_older(const KeyRing& ring, KeyId id, KeyId than) {
 }
 
 }  // namespace
+
+Result<void> check_rejoined(bool is_joined) {
+    if (!is_joined) return error(errc::not_rejoined);
+    return success();
+}
+
+Result<void> check_met(const std::vector<membership::RememberedMember>& unmet) {
+    if (unmet.empty()) return success();
+    std::string names;
+    for (std::size_t i = 0; i < unmet.size(); ++i) add_name(names, i + 1, unmet[i].name);
+    return error(errc::would_cut_off, "not met since this peer started: " + with_more(std::move(names), unmet.size()));
+}
 
 Result<void> check_add(const KeyRing& ring) {
     if (ring.empty()) return error(errc::not_encrypted);

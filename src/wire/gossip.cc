@@ -92,6 +92,8 @@ void write(schema::PeerProfile::Builder out, const PeerProfile& profile) {
     }
     out.setPrimaryKey(profile.primary_key.value);
     out.setKvGib(profile.kv_gib);
+    out.setNameClaim(profile.name_claim);
+    out.setNameSupport(profile.name_support);
 }
 
 auto profile_key(const ReplicaRecord& replica) {
@@ -237,7 +239,9 @@ Result<PeerProfile> read(schema::PeerProfile::Reader in) {
                         string_of(in.getRack()),
                         {},
                         KeyId{in.getPrimaryKey()},
-                        in.getKvGib()};
+                        in.getKvGib(),
+                        in.getNameClaim(),
+                        in.getNameSupport()};
     for (const std::uint32_t id : in.getKeys()) profile.keys.push_back(KeyId{id});
     return profile;
 }
@@ -367,6 +371,7 @@ Result<Packet> read_packet(schema::Packet::Reader in, ClusterId cluster, Mutant 
     if (in.getKind() > static_cast<std::uint16_t>(PacketKind::gossip)) return error(errc::unknown_kind, "packet");
     packet.kind = static_cast<PacketKind>(in.getKind());
     packet.want_record = in.getWantRecord();
+    packet.cannot_link = in.getCannotLink();
     packet.seq = in.getSeq();
     packet.target = PeerId{in.getTarget()};
     packet.target_endpoint = endpoint_of(in.getTargetHigh(), in.getTargetLow(), in.getTargetPort());
@@ -461,6 +466,7 @@ Result<Bytes> encode(const Packet& packet) {
     write(out.initHeader(), packet.header);
     out.setKind(static_cast<std::uint16_t>(packet.kind));
     out.setWantRecord(packet.want_record);
+    out.setCannotLink(packet.cannot_link);
     out.setSeq(packet.seq);
     out.setTarget(packet.target.value);
     out.setTargetHigh(half_of(packet.target_endpoint, 0));

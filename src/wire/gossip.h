@@ -38,6 +38,9 @@ inline constexpr std::size_t keys_removed_max = 16;  // remembered, so that they
 // 2^48 refutations or versions take longer than any cluster lives; more is a forgery or damage.
 inline constexpr std::uint64_t counter_max = std::uint64_t{1} << 48;
 
+// A name changes hands less often than that; more is a forgery or damage.
+inline constexpr std::uint32_t name_claim_max = std::uint32_t{1} << 24;
+
 // What travels about a peer's liveness. Order matters: of one incarnation the later state wins.
 enum class MemberState : std::uint8_t { alive, suspect, dead, left };
 
@@ -73,6 +76,8 @@ struct PeerProfile {
     std::vector<KeyId> keys;  // sorted
     KeyId primary_key;
     std::uint16_t kv_gib = 0;
+    std::uint32_t name_claim = 0;
+    std::uint16_t name_support = 0;
     bool operator==(const PeerProfile&) const = default;
 };
 
@@ -107,6 +112,7 @@ struct Packet {
     Header header;
     PacketKind kind = PacketKind::gossip;
     bool want_record = false;  // the sender does not know the receiver: send your record
+    bool cannot_link = false;  // the sender can open no link to the receiver
     std::uint64_t seq = 0;
     PeerId target;             // ping, ping_request: who is meant, 0 for whoever is there; ack, nack: about whom
     Endpoint target_endpoint;  // ping_request

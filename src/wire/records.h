@@ -52,6 +52,8 @@ struct PeerRecord {
     // What it holds on its disk, sorted, and seals with; nothing and 0 in a cluster that is not encrypted.
     std::vector<KeyId> keys;
     KeyId primary_key;
+    std::uint32_t name_claim = 0;         // membership/name_claim.h; 0: it does not hold its name
+    std::uint16_t name_support = 0;       // peers that it knew alive, itself included, at a recent time
     std::uint16_t kv_gib = 0;             // KV cache that it keeps for the cluster: its weight as an owner; 0: none
     std::vector<ReplicaRecord> replicas;  // sorted by id
     bool operator==(const PeerRecord&) const = default;

@@ -57,7 +57,7 @@ std::size_t size_bound(const RecordDelta& delta) {
     if (delta.profile) {
         bound.text(delta.profile->name).text(delta.profile->region).text(delta.profile->rack).small(8);
         bound.endpoint(delta.profile->gossip).endpoint(delta.profile->link).endpoint(delta.profile->http);
-        bound.pointer().small(4);
+        bound.pointer().small(6).small(4);
         for (const KeyId& key : delta.profile->keys) bound.word(key.value);
     }
     for (std::size_t i = 0; i < delta.replicas.size(); ++i) {

@@ -132,6 +132,7 @@ Result<void> check(const PeerProfile& profile) {
     EXA_TRY(check_text("region", profile.region));
     EXA_TRY(check_text("rack", profile.rack));
     if (profile.state > PeerState::leaving) return error(errc::malformed, "peer state");
+    if (profile.name_claim > name_claim_max) return error(errc::malformed, "name claim");
     if (profile.keys.size() > keys_held_max) return error(errc::oversized, "keys of a peer");
     if (!profile.keys.empty() && profile.keys.front() == KeyId{}) return error(errc::malformed, "key id 0");
     if (std::ranges::adjacent_find(profile.keys, std::ranges::greater_equal{}) != profile.keys.end())
@@ -333,8 +334,8 @@ Result<void> check_record(const PeerRecord& record) {
 }
 
 PeerProfile profile_of(const PeerRecord& record) {
-    return {record.name,   record.state, record.gossip, record.link,        record.http,
-            record.region, record.rack,  record.keys,   record.primary_key, record.kv_gib};
+    return {record.name, record.state, record.gossip,      record.link,   record.http,       record.region,
+            record.rack, record.keys,  record.primary_key, record.kv_gib, record.name_claim, record.name_support};
 }
 
 }  // namespace exa::wire

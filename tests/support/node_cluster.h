@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gossip_cluster.h"
+#include "join.h"
 #include "node/node.h"
 
 namespace exa::test {
@@ -17,15 +18,18 @@ class NodeCluster : public GossipCluster<node::Node> {
   public:
     using GossipCluster::GossipCluster;
 
-    // A new instance of peer `i`, which joins through `seeds`.
-    void start(std::size_t i, const std::vector<std::size_t>& seeds, node::Config config = {}) {
+    // A new instance of peer `i`, which joins through `seeds` and the members that it remembers.
+    void start(std::size_t i, const std::vector<std::size_t>& seeds, node::Config config = {},
+               std::vector<membership::RememberedMember> members = {}) {
         config.cluster = cluster_id("test");
         boot(i, [&](const Peer& peer) {
             return std::make_unique<node::Node>(config, first_record(i), rng().next() ^ peer.id.value, now());
         });
         std::vector<Endpoint> endpoints;
         for (const std::size_t seed : seeds) endpoints.push_back(peer(seed).endpoint);
-        command(i, [&](node::Node& node) { node.join(now(), endpoints); });
+        membership::JoinRequest request = through(endpoints);
+        request.members = std::move(members);
+        command(i, [&](node::Node& node) { node.join(now(), std::move(request)); });
     }
 
     // A replica of peer `i`, for set_replica().

@@ -47,6 +47,7 @@ struct DrainOptions {
 
 struct ConfirmDeadOptions {
     Target target;
+    bool force = false;
 };
 
 struct MembersOptions {

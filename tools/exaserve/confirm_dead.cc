@@ -18,6 +18,7 @@ namespace json = boost::json;
 
 void describe(CLI::App& command, ConfirmDeadOptions& options) {
     add_target(command, options.target);
+    command.add_flag("--force", options.force, "Confirm even if this peer has not met its cluster since it started");
     command.footer(
         "If more than a third of the peers are dead at once, the network may be cut. Their work is then not placed "
         "elsewhere until some of them are back. This command confirms that they are really gone. Run it for every peer "
@@ -25,10 +26,13 @@ void describe(CLI::App& command, ConfirmDeadOptions& options) {
 }
 
 Outcome<std::string> ask(const ConfirmDeadOptions& options, Style) {
-    BOOST_OUTCOME_TRY(const auto reply, client_of(options.target).post("confirm-dead", json::object{}));
+    BOOST_OUTCOME_TRY(const auto reply,
+                      client_of(options.target).post("confirm-dead", json::object{{"force", options.force}}));
     if (options.target.json) return json::serialize(reply) + "\n";
-    if (field_text(reply, "held") != "true") return std::string("this peer holds no losses; nothing changed\n");
-    return "the " + std::to_string(number_in(reply, "dead")) +
+    const std::string warning = field_text(reply, "warning");
+    const std::string warned = warning == "-" ? "" : "warning: forced although " + warning + "\n";
+    if (field_text(reply, "held") != "true") return warned + "this peer holds no losses; nothing changed\n";
+    return warned + "the " + std::to_string(number_in(reply, "dead")) +
            " dead peers become lost at this peer; run the command for every other peer too\n";
 }
 

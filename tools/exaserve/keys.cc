@@ -21,10 +21,14 @@ namespace json = boost::json;
 
 // The keys to add, as JSON bodies; without a file one that the peer makes.
 Outcome<std::vector<json::object>> additions(const KeysOptions& options) {
-    if (options.file.empty()) return std::vector{json::object{{"action", "add"}}};
+    const json::object add{{"action", "add"}, {"force", options.force}};
+    if (options.file.empty()) return std::vector{add};
     BOOST_OUTCOME_TRY(const auto keys, read_keys(options.file));
     std::vector<json::object> bodies;
-    for (const ClusterKey& key : keys) bodies.push_back({{"action", "add"}, {"secret", to_base64(key.secret)}});
+    for (const ClusterKey& key : keys) {
+        bodies.push_back(add);
+        bodies.back()["secret"] = to_base64(key.secret);
+    }
     return bodies;
 }
 
@@ -58,6 +62,7 @@ void describe(CLI::App& command, KeysOptions& options) {
         add("add", KeysAction::add, "Give every peer one more key; nothing is encrypted with it yet");
     added->add_option("file", options.file, "File with the key, or - for standard input; default: the peer makes one")
         ->type_name("FILE");
+    added->add_flag("--force", options.force, "Add the key even if this peer has not met its cluster since it started");
     const std::pair<CLI::App*, const char*> changes[] = {
         {add("use", KeysAction::use, "Encrypt with this key from now on"),
          "Use the key even though some peers do not hold it"},
@@ -76,7 +81,9 @@ void describe(CLI::App& command, KeysOptions& options) {
         "  exaserve keys add\n"
         "  exaserve keys use 5e6f7a8b\n"
         "  exaserve keys remove 1a2b3c4d\n\n"
-        "A command that could cut a peer off is refused (exit code 5) and names the peers. Keys themselves are never "
+        "A command that could cut a peer off is refused (exit code 5) and names the peers; so is any at a peer that "
+        "has "
+        "not met its cluster since it started. Keys themselves are never "
         "shown, and an id reveals nothing about its key.");
 }
 

@@ -118,7 +118,38 @@ std::string alarm_text(std::string_view alarm) {
     if (alarm == "losses_held")
         return "losses_held: more than a third of the peers are dead at once; see 'exaserve confirm-dead --help'";
     if (alarm == "udp_blocked") return "udp_blocked: peers answer over links only; does a firewall drop UDP?";
+    if (alarm == "alone_with_seeds")
+        return "alone_with_seeds: no seed and no member of before answers; this peer goes on asking";
+    if (alarm == "seed_silent") return "seed_silent: a seed has not answered for two minutes";
+    if (alarm == "waits_for_name")
+        return "waits_for_name: another peer of this name does not answer; this peer takes the name when that one is "
+               "declared dead";
+    if (alarm == "pair_udp_blocked") return "pair_udp_blocked: datagrams do not pass between this peer and another";
+    if (alarm == "pair_link_blocked") return "pair_link_blocked: no link can be opened between this peer and another";
     return std::string(alarm);
+}
+
+// What the alarms are about.
+std::string channels_and_seeds_text(const json::value& reply) {
+    std::string out;
+    const json::value& holder = at(reply, "waits_for");
+    if (!holder.is_null())
+        out += line("waits for", text(holder, "name") + ", id " + text(holder, "id") + " at " + text(holder, "gossip"));
+    for (const json::value& broken : list(reply, "broken_channels"))
+        out += line("blocked", text(broken, "channel") + ", " + text(broken, "peer") + ", for " +
+                                   duration(broken, "since_seconds"));
+    for (const json::value& seed : list(reply, "seeds")) {
+        if (text(seed, "state") == "answering") continue;
+        std::string addresses;
+        for (const json::value& address : list(seed, "addresses"))
+            if (text(seed, "seed") != address.as_string()) addresses += " " + std::string(address.as_string());
+        out +=
+            line("seed",
+                 text(seed, "seed") + " is " + text(seed, "state") +
+                     (text(seed, "state") == "self" ? "" : ", last heard " + duration(seed, "heard_seconds") + " ago") +
+                     (addresses.empty() ? "" : ":" + addresses));
+    }
+    return out;
 }
 
 std::string status_text(const json::value& reply, Style style) {
@@ -141,6 +172,7 @@ std::string status_text(const json::value& reply, Style style) {
     out += line("ignored", text(reply, "gossip_ignored") + " packets, " + text(reply, "links_refused") +
                                " links that were not ours");
     for (const json::value& alarm : list(reply, "alarms")) out += line("alarm", alarm_text(alarm.as_string()));
+    out += channels_and_seeds_text(reply);
     const json::value& seal = at(reply, "seal");
     if (!seal.is_null())
         out += line("encrypted", at(seal, "encrypted") == true ? "with key " + text(seal, "primary") : "no");

@@ -11,6 +11,7 @@ namespace exa::app::access {
 
 struct AddKey {
     std::optional<KeySecret> secret;  // nothing: the peer makes one
+    bool insist = false;              // although this peer has not met its cluster
 };
 // Makes it the primary key.
 struct UseKey {

@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "app/admin/alarms_json.h"
 #include "openai/json.h"
 #include "openai/utf8.h"
 
@@ -203,10 +204,6 @@ json::value status_json(const PeerStatus& facts, const membership::View& view) {
     for (const Liveness liveness : {Liveness::alive, Liveness::suspect, Liveness::dead, Liveness::lost, Liveness::left})
         peer_counts[name_of(liveness)] = counts.peers[static_cast<std::size_t>(liveness)];
 
-    json::array alarms;
-    if (view.alarms.losses_held) alarms.emplace_back("losses_held");
-    if (view.alarms.udp_blocked) alarms.emplace_back("udp_blocked");
-
     json::object status{
         {"cluster", valid_utf8(facts.cluster)},
         {"software", facts.software},
@@ -220,7 +217,7 @@ json::value status_json(const PeerStatus& facts, const membership::View& view) {
          {{"total", facts.requests}, {"failed", facts.requests_failed}, {"in_flight", facts.requests_in_flight}}},
         {"gossip_ignored", facts.gossip_ignored},
         {"links_refused", facts.links_refused},
-        {"alarms", std::move(alarms)},
+        {"alarms", alarms_json(view)},
         {"https", nullptr},
         {"api_keys", nullptr},
     };
@@ -324,9 +321,11 @@ json::value leave_json(std::uint32_t drain_seconds, int pid) {
     return json::object{{"state", name_of(wire::PeerState::draining)}, {"drain_seconds", drain_seconds}, {"pid", pid}};
 }
 
-json::value confirm_dead_json(const membership::View& view) {
+json::value confirm_dead_json(const membership::View& view, const std::string& warning) {
     const auto is_dead = [](const auto& member) { return member->liveness == Liveness::dead; };
-    return json::object{{"held", view.alarms.losses_held}, {"dead", std::ranges::count_if(view.members, is_dead)}};
+    return json::object{{"held", view.alarms.losses_held},
+                        {"dead", std::ranges::count_if(view.members, is_dead)},
+                        {"warning", text_or_null(warning)}};
 }
 
 std::string_view name_of(Liveness liveness) {

@@ -58,7 +58,7 @@ boost::json::value members_json(TimePoint now, const PeerStatus& facts, const me
 // {"cluster","software","uptime_seconds","self":{"id","name","state","generation","rack","http"},"view",
 //  "peers":{"alive","suspect","dead","lost","left"},"replicas","replicas_ready",
 //  "models":[{"model","replicas","replicas_ready"}],
-//  "requests":{"total","failed","in_flight"},"gossip_ignored","links_refused","alarms":["losses_held","udp_blocked"],
+//  "requests":{"total","failed","in_flight"},"gossip_ignored","links_refused","alarms":[names],
 //  "https":null or {"subject","not_after_unix","failure":null or text},"api_keys":null or {"failure":null or text}}
 // Replicas count on peers that are alive or suspect.
 boost::json::value status_json(const PeerStatus& facts, const membership::View& view);
@@ -90,8 +90,9 @@ boost::json::value join_json(const std::vector<std::string>& seeds);
 // is gone.
 boost::json::value leave_json(std::uint32_t drain_seconds, int pid);
 
-// {"held","dead"}: whether losses were held at this peer when it was told, and how many peers it calls dead.
-boost::json::value confirm_dead_json(const membership::View& view);
+// {"held","dead","warning"}: whether losses were held at this peer when it was told, how many peers it calls dead, and
+// what the command was forced against (null: nothing).
+boost::json::value confirm_dead_json(const membership::View& view, const std::string& warning);
 
 // "alive", "suspect", ...
 std::string_view name_of(membership::Liveness liveness);

@@ -53,6 +53,8 @@ json::object key_json(KeyId id, const shared::ControlView& view) {
 
 openai::ApiResult<access::KeyCommand> parse_add(const openai::Fields& fields) {
     access::AddKey command;
+    BOOST_OUTCOME_TRY(const auto force, fields.boolean("force"));
+    command.insist = force.value_or(false);
     BOOST_OUTCOME_TRY(const auto secret, fields.text("secret"));
     if (!secret) return command;
     const auto bytes = from_base64(*secret);
@@ -125,7 +127,8 @@ json::value seal_json(TimePoint now, const shared::SealView& seal) {
                           {"encrypted", counters.sealed},
                           {"unknown_key", counters.unknown_key},
                           {"not_authentic", counters.not_authentic},
-                          {"replayed", counters.replayed}}}};
+                          {"replayed", counters.replayed},
+                          {"damaged", counters.damaged}}}};
 }
 
 openai::ApiResult<access::KeyCommand> parse_key_command(std::string_view body) {
@@ -144,11 +147,11 @@ json::value key_change_json(const access::KeyChange& change) {
                         {"warning", change.warning.empty() ? json::value(nullptr) : json::value(change.warning)}};
 }
 
-openai::ApiError key_refusal(const Error& error) {
+openai::ApiError command_refusal(const Error& error) {
     openai::ApiError refusal;
     refusal.status = error.code == node::errc::unknown_key ? 404 : 409;
     refusal.type = "invalid_request_error";
-    refusal.code = "key_command_refused";
+    refusal.code = error.code == node::errc::not_rejoined ? "not_rejoined" : "key_command_refused";
     refusal.message = valid_utf8(error.message());
     return refusal;
 }

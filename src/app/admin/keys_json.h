@@ -31,7 +31,7 @@ openai::ApiResult<access::KeyCommand> parse_key_command(std::string_view body);
 boost::json::value key_change_json(const access::KeyChange& change);
 
 // The HTTP answer to a command that was refused.
-openai::ApiError key_refusal(const Error& error);
+openai::ApiError command_refusal(const Error& error);
 
 // "receives plaintext gossip", ...
 std::string_view alarm_name(membership::EventKind kind);

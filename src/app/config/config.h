@@ -100,6 +100,7 @@ struct PeerConfig {
     std::string region = "local";
     std::string rack = "rack-1";
     std::vector<std::string> seeds;
+    bool first = false;
     std::string root_secret_file;
     std::chrono::seconds drain_time{60};
 

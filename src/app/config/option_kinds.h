@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/option.h"
+#include "io/resolve.h"
 
 namespace exa::app::config {
 
@@ -29,6 +30,12 @@ inline std::string address_problem(std::string_view text) {
     std::uint16_t port = 0;
     if (colon != text.npos && colon != 0 && parse_number(text.substr(colon + 1), port)) return {};
     return bad_value(text, "HOST:PORT (IPv6 as [::1]:8000) with a port of 0 to 65535");
+}
+
+// A gossip address that can be asked: a host or a number, and a port.
+inline std::string seed_problem(std::string_view text) {
+    if (io::parse_host_port(text)) return {};
+    return bad_value(text, "HOST:PORT (IPv6 as [::1]:7946) with a port of 1 to 65535, without a scheme or blanks");
 }
 
 // `problem` as one of the functions above.

@@ -19,8 +19,12 @@ std::vector<PeerOption> top_options() {
         list_option(
             "seeds", "HOST:PORT", &PeerConfig::seeds, 64,
             "Gossip addresses of peers to join through. One that answers is enough; the peer keeps asking all of "
-            "them. Host names are looked up. The first peer of a cluster needs none.",
-            address_problem),
+            "them. Host names are looked up again and again. The first peer of a cluster needs none, or sets 'first'.",
+            seed_problem),
+        flag("first", &PeerConfig::first,
+             "This peer founds the cluster if its data directory remembers no members. Without it a peer with seeds "
+             "asks "
+             "them until it has met another peer. It can stay set: a restarted peer asks the members that it knows."),
         text_option("root_secret_file", "FILE", &PeerConfig::root_secret_file,
                     "File with the cluster's root secret (32 or more random bytes, the same on every peer), which "
                     "protects session tokens.")

@@ -12,6 +12,7 @@
 #include <map>
 #include <utility>
 
+#include "app/admin/alarms_json.h"
 #include "app/admin/keys_json.h"
 #include "app/admin/kv_json.h"
 #include "app/gateway/access_log.h"
@@ -109,6 +110,10 @@ void HttpGateway::handle(io::http::HttpRequest request, std::shared_ptr<io::http
         asio::co_spawn(executor_, change_keys(std::move(request.body), std::move(exchange)), asio::detached);
         return;
     }
+    if (match.route->resource == access::Resource::confirm_dead) {
+        asio::co_spawn(executor_, confirm_dead(std::move(request.body), std::move(exchange)), asio::detached);
+        return;
+    }
     if (match.route->resource == access::Resource::change_kv) {
         change_kv(request.body, std::move(exchange));
         return;
@@ -197,7 +202,19 @@ asio::awaitable<void> HttpGateway::change_keys(std::string body,
     }
     const auto change = co_await deps_.change_keys(std::move(command).value());
     exchange->push_answer(change ? json_response(admin::key_change_json(change.value()))
-                                 : to_response(admin::key_refusal(change.error())));
+                                 : to_response(admin::command_refusal(change.error())));
+}
+
+asio::awaitable<void> HttpGateway::confirm_dead(std::string body,
+                                                std::shared_ptr<io::http::HttpExchange> exchange) const {
+    const auto insist = admin::parse_confirm_dead(body);
+    if (!insist) {
+        exchange->push_answer(to_response(insist.error()));
+        co_return;
+    }
+    const auto warning = co_await deps_.confirm_dead(insist.value());
+    exchange->push_answer(warning ? json_response(admin::confirm_dead_json(*view_.load()->members, warning.value()))
+                                  : to_response(admin::command_refusal(warning.error())));
 }
 
 io::http::HttpResponse HttpGateway::answer(const access::RouteMatch& match, const io::http::HttpRequest& request,
@@ -240,8 +257,6 @@ io::http::HttpResponse HttpGateway::answer(const access::RouteMatch& match, cons
             deps_.leave();
             return json_response(admin::leave_json(deps_.drain_seconds(), ::getpid()), 202);
         case access::Resource::confirm_dead:
-            deps_.confirm_dead();
-            return json_response(admin::confirm_dead_json(*view_.load()->members));
         case access::Resource::answer:
         case access::Resource::change_keys:
         case access::Resource::change_kv:
@@ -277,13 +292,19 @@ io::http::HttpResponse HttpGateway::ready() const {
     for (const router::Pool& pool : view->routing->pools()) ready += pool.count;
     const bool healthy = !view->draining && ready > 0;
     const char* status = view->draining ? "draining" : healthy ? "ok" : "starting";
-    return json_response(boost::json::object{{"status", status}, {"replicas_ready", ready}}, healthy ? 200 : 503);
+    return json_response(
+        boost::json::object{
+            {"status", status}, {"replicas_ready", ready}, {"alarms", admin::alarms_json(*view->members)}},
+        healthy ? 200 : 503);
 }
 
 io::http::HttpResponse HttpGateway::status() {
     const auto view = view_.load();
     boost::json::value status = admin::status_json(deps_.status(), *view->members);
     status.get_object()["seal"] = admin::seal_json(clock_.now(), *view->seal);
+    status.get_object()["seeds"] = admin::seeds_json(clock_.now(), *view->seeds);
+    status.get_object()["waits_for"] = admin::name_holder_json(*view->members);
+    status.get_object()["broken_channels"] = admin::broken_channels_json(clock_.now(), *view->members);
     return json_response(status);
 }
 

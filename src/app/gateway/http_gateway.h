@@ -32,7 +32,8 @@ struct GatewayDeps {
     // "host:port" texts to join through from now on.
     std::function<void(std::vector<std::string>)> join;
     std::function<void()> leave;
-    std::function<void()> confirm_dead;
+    // The value is what was insisted against; empty: nothing.
+    std::function<boost::asio::awaitable<Result<std::string>>(bool insist)> confirm_dead;
     std::function<boost::asio::awaitable<Result<access::KeyChange>>(access::KeyCommand)> change_keys;
     // The options in effect, as JSON.
     std::function<boost::json::value()> config;
@@ -78,6 +79,7 @@ class HttpGateway {
     io::http::HttpResponse join(const io::http::HttpRequest& request) const;
     void change_kv(std::string_view body, std::shared_ptr<io::http::HttpExchange> exchange) const;
     void reload_config(std::shared_ptr<io::http::HttpExchange> exchange) const;
+    boost::asio::awaitable<void> confirm_dead(std::string body, std::shared_ptr<io::http::HttpExchange> exchange) const;
     boost::asio::awaitable<void> change_keys(std::string body, std::shared_ptr<io::http::HttpExchange> exchange) const;
 
     Ingress& ingress_;

@@ -11,6 +11,9 @@
 
 namespace exa::app::shared {
 
+// The file of the members that the peer remembers (membership/member_memory.h).
+inline constexpr std::string_view members_file = "members";
+
 class DataDir {
   public:
     // Makes the directory if it is missing, locks it until destruction (flock), and counts the generation up, synced.

@@ -9,6 +9,7 @@
 
 #include "base/cluster_key.h"
 #include "io/udp/socket.h"
+#include "membership/bootstrap.h"
 #include "membership/view.h"
 #include "node/seal.h"
 #include "router/routing_view.h"
@@ -33,6 +34,8 @@ struct ControlView {
     std::uint64_t gossip_refused = 0;  // datagrams that were not ours: malformed, another cluster or version
     bool draining = false;             // this peer takes no new work of its own
     std::shared_ptr<const SealView> seal = std::make_shared<const SealView>();
+    std::shared_ptr<const std::vector<membership::SeedStatus>> seeds =
+        std::make_shared<const std::vector<membership::SeedStatus>>();
 };
 
 class SharedView {

@@ -7,6 +7,7 @@
 
 #include "membership/membership.h"
 #include "support/gossip_cluster.h"
+#include "support/join.h"
 
 namespace exa::membership {
 
@@ -43,7 +44,7 @@ class Cluster : public test::GossipCluster<Membership> {
         });
         std::vector<Endpoint> endpoints;
         for (const std::size_t seed : seeds) endpoints.push_back(peer(seed).endpoint);
-        command(i, [&](Membership& core) { core.join(now(), endpoints); });
+        command(i, [&](Membership& core) { core.join(now(), through(endpoints)); });
     }
 
     // `count` peers; all start within `within` and join through the first two.

@@ -24,6 +24,7 @@ class Cluster : public test::NodeCluster {
         for (std::size_t i = 0; i < peers; ++i) {
             add_peer();
             disks_.emplace_back().add_first(first);
+            members_.emplace_back();
         }
         for (std::size_t i = 0; i < peers; ++i) start(i);
         run_for(5s);
@@ -37,7 +38,14 @@ class Cluster : public test::NodeCluster {
 
     void start(std::size_t i) {
         NodeCluster::start(i, {(i + 1) % size(), 0},
-                           {.cluster = {}, .membership = {}, .keys = disks_[i], .crypto = &crypto});
+                           {.cluster = {}, .membership = {}, .keys = disks_[i], .crypto = &crypto}, members_[i]);
+    }
+
+    void remember(std::size_t i) {
+        if (!is_up(i)) return;
+        command(i, [&](node::Node& node) {
+            if (const auto file = node.take_members_file(now())) members_[i] = membership::parse_members(*file).value();
+        });
     }
 
     void store(std::size_t i) {
@@ -54,7 +62,7 @@ class Cluster : public test::NodeCluster {
         const KeyId id = installed[rng().below(installed.size())].id;
         switch (rng().below(4)) {
             case 0:
-                command(i, [&](node::Node& node) { (void)node.add_key(now(), fresh_key()); });
+                command(i, [&](node::Node& node) { (void)node.add_key(now(), fresh_key(), insist); });
                 break;
             case 1:
                 command(i, [&](node::Node& node) { used_ += node.use_key(now(), id, insist).has_value(); });
@@ -86,6 +94,7 @@ class Cluster : public test::NodeCluster {
         }
         for (std::size_t peer = 0; peer < size(); ++peer)
             if (rng().below(2) == 0) store(peer);
+        for (std::size_t peer = 0; peer < size(); ++peer) remember(peer);
         run_for(std::chrono::milliseconds(rng().below(rng().below(5) == 0 ? 60'000 : 3'000)));
     }
 
@@ -141,6 +150,7 @@ class Cluster : public test::NodeCluster {
 
   private:
     std::vector<membership::KeyRing> disks_;
+    std::vector<std::vector<membership::RememberedMember>> members_;
     std::uint64_t used_ = 0;
     std::uint64_t removed_ = 0;
 };

@@ -109,27 +109,6 @@ BOOST_AUTO_TEST_CASE(when_the_known_instance_answers_nothing_is_replaced_and_the
     BOOST_TEST(guard.size() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(of_two_holders_of_a_name_the_starting_one_yields_or_else_the_higher_id) {
-    Bench bench(2);
-    BOOST_TEST(!IdentityGuard::check_name(bench.roster, PeerId{101}).has_value());
-    wire::PeerRecord second = record(300);
-    second.name = record(101).name;
-    bench.roster.apply(start, whole(second));
-    for (const PeerId id : {PeerId{101}, PeerId{300}}) {
-        const auto conflict = IdentityGuard::check_name(bench.roster, id);
-        BOOST_REQUIRE(conflict.has_value());
-        BOOST_TEST(conflict->yields == PeerId{300});
-        BOOST_TEST(conflict->holder == PeerId{101});
-    }
-    wire::PeerRecord starting = record(102);
-    starting.name = record(101).name;
-    starting.version = 2;
-    starting.state = wire::PeerState::starting;
-    bench.roster.forget(PeerId{300});
-    bench.roster.apply(start, whole(starting));
-    BOOST_TEST(IdentityGuard::check_name(bench.roster, PeerId{101})->yields == PeerId{102});
-}
-
 BOOST_AUTO_TEST_CASE(doubts_are_bounded) {
     IdentityGuard guard;
     for (std::uint64_t id = 1; id <= 5000; ++id) guard.report(PeerId{id}, 1);

@@ -53,14 +53,30 @@ BOOST_AUTO_TEST_CASE(a_stale_instance_is_told_so_and_ignored) {
     BOOST_TEST(driver.core.counters().stale == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(we_refuse_to_serve_when_a_newer_instance_of_us_is_known) {
+BOOST_AUTO_TEST_CASE(we_refuse_to_serve_when_a_second_message_says_that_a_newer_instance_of_us_is_alive) {
     Driver driver;
     driver.gather(1);
+    driver.give(101, {fact(me.value, MemberState::alive, 0, 0, 6)}).value();
+    BOOST_TEST(!driver.core.is_over());
+    BOOST_TEST(questions(driver).size() == 1U);
     driver.give(101, {fact(me.value, MemberState::alive, 0, 0, 6)}).value();
     BOOST_TEST(driver.core.is_over());
     BOOST_TEST_REQUIRE(driver.events.size() == 1U);
     BOOST_TEST(driver.events[0] == (Event{EventKind::id_conflict, me, Generation{6}, {}, true}));
     BOOST_TEST(driver.core.next_timeout() == time_never);
+}
+
+BOOST_AUTO_TEST_CASE(no_packet_alone_ends_us_whatever_it_says) {
+    Driver driver;
+    driver.gather(1);
+    for (std::uint64_t generation = 6; generation < 40; ++generation) {
+        driver.give(101, {fact(me.value, MemberState::alive, 0, 0, generation)}).value();
+        BOOST_TEST(!driver.core.is_over());
+    }
+    driver.give(101, {fact(me.value, MemberState::alive, 0, 0, 90)}).value();
+    driver.run_for(std::chrono::seconds{31}, true);
+    driver.give(101, {fact(me.value, MemberState::alive, 0, 0, 90)}).value();
+    BOOST_TEST(!driver.core.is_over());
 }
 
 BOOST_AUTO_TEST_CASE(a_clone_of_us_that_joins_later_is_loud_but_does_not_stop_us) {

@@ -2,6 +2,7 @@
 
 #include "driver.h"
 #include "membership/errc.h"
+#include "support/join.h"
 #include "support/print.h"
 
 using namespace exa;
@@ -274,7 +275,7 @@ BOOST_AUTO_TEST_CASE(a_big_answer_is_cut_and_its_last_piece_says_so) {
 
 BOOST_AUTO_TEST_CASE(joining_takes_one_comparison_with_a_seed_that_answers) {
     Driver driver;
-    driver.core.join(start, {endpoint(101)});
+    driver.core.join(start, through({endpoint(101)}));
     driver.run_for(milliseconds{1});
     BOOST_TEST_REQUIRE(driver.sent.size() == 1U);
     BOOST_TEST(driver.sent[0].packet.records.at(0).peer == me);
@@ -305,7 +306,7 @@ BOOST_AUTO_TEST_CASE(joining_takes_one_comparison_with_a_seed_that_answers) {
 
 BOOST_AUTO_TEST_CASE(after_a_late_join_the_next_comparisons_are_a_quarter_and_then_half_a_second_away) {
     Driver driver;
-    driver.core.join(start, {endpoint(101)});
+    driver.core.join(start, through({endpoint(101)}));
     driver.run_for(seconds{300});
     wire::Packet hello;
     hello.header = Driver::header(101);

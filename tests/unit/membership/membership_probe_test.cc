@@ -2,6 +2,7 @@
 #include <set>
 
 #include "driver.h"
+#include "support/join.h"
 #include "support/print.h"
 
 using namespace exa;
@@ -232,7 +233,7 @@ BOOST_AUTO_TEST_CASE(in_a_small_cluster_everyone_checks_a_suspicion_at_once_and_
 
 BOOST_AUTO_TEST_CASE(seeds_are_dialled_for_ever_and_ever_more_slowly) {
     Driver driver;
-    driver.core.join(start, {endpoint(101), endpoint(me.value)});
+    driver.core.join(start, through({endpoint(101), endpoint(me.value)}));
     driver.run_for(seconds{60});
     const std::size_t first_minute = driver.sent_of(PacketKind::ping).size();
     driver.run_for(seconds{600});

@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "driver.h"
 #include "membership/errc.h"
+#include "support/join.h"
 #include "support/print.h"
 #include "wire/errc.h"
 
@@ -15,12 +16,53 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using wire::MemberState;
 
+namespace {
+
+// We are peer 7, of the name of peer 101, which claims it with 5; 102 is there too.
+Driver with_namesake(wire::PeerState state, std::uint32_t claim) {
+    wire::PeerRecord own = record(me.value, 5);
+    own.name = "peer-101";
+    own.state = state;
+    own.name_claim = claim;
+    Driver driver({}, own);
+    driver.core.join(start, through({endpoint(101)}));
+    wire::PeerRecord holder = record(101);
+    holder.name_claim = 5;
+    wire::Packet packet;
+    packet.header = Driver::header(101);
+    packet.records = {whole(holder), whole(102)};
+    driver.give(packet).value();
+    wire::Sync updates;
+    updates.kind = wire::SyncKind::updates;
+    updates.header = Driver::header(101);
+    updates.seq = driver.syncs_of(wire::SyncKind::digest).at(0).sync.seq;
+    driver.give(updates).value();
+    BOOST_TEST(driver.core.is_joined());
+    return driver;
+}
+
+// Peer 101's answer to the last question for it, with its record, in which it has that name.
+wire::Packet answer_with_record(const Driver& driver, const std::string& name) {
+    wire::Packet ack;
+    for (const Sent& item : driver.sent)
+        if (item.packet.kind == wire::PacketKind::ping && item.packet.want_record && item.packet.target == PeerId{101})
+            ack = Driver::ack_of(item.packet);
+    BOOST_TEST_REQUIRE(ack.seq != 0U);
+    wire::PeerRecord holder = record(101);
+    holder.name = name;
+    holder.name_claim = 5;
+    ack.records = {whole(holder)};
+    return ack;
+}
+
+}  // namespace
+
 BOOST_AUTO_TEST_SUITE(membership)
 
 BOOST_AUTO_TEST_CASE(the_first_peer_is_joined_at_once_also_when_it_is_its_own_seed) {
     for (const bool own_seed : {false, true}) {
         Driver driver;
-        driver.core.join(start, own_seed ? std::vector{endpoint(me.value)} : std::vector<Endpoint>{});
+        driver.core.join(start, through(own_seed ? std::vector{endpoint(me.value)} : std::vector<Endpoint>{}));
         driver.drain();
         BOOST_TEST(driver.core.is_joined());
         BOOST_TEST_REQUIRE(driver.events.size() == 1U);
@@ -33,7 +75,7 @@ BOOST_AUTO_TEST_CASE(the_first_peer_is_joined_at_once_also_when_it_is_its_own_se
 BOOST_AUTO_TEST_CASE(a_seed_that_turns_out_to_be_ourselves_makes_us_the_first) {
     Driver driver;
     // Another address of ours, that our record does not name.
-    driver.core.join(start, {endpoint(999)});
+    driver.core.join(start, through({endpoint(999)}));
     driver.run_for(milliseconds{1});
     BOOST_TEST_REQUIRE(driver.sent.size() == 1U);
     BOOST_TEST(
@@ -46,7 +88,7 @@ BOOST_AUTO_TEST_CASE(a_seed_that_turns_out_to_be_ourselves_makes_us_the_first) {
 BOOST_AUTO_TEST_CASE(a_joined_peer_asks_all_new_seeds_at_once) {
     Driver driver;
     driver.gather(1);
-    driver.core.join(driver.now, {endpoint(998), endpoint(999)});
+    driver.core.join(driver.now, through({endpoint(998), endpoint(999)}));
     driver.drain();
     BOOST_TEST_REQUIRE(driver.sent.size() == 2U);
     for (const Sent& item : driver.sent) BOOST_TEST(item.packet.want_record);
@@ -213,24 +255,83 @@ BOOST_AUTO_TEST_CASE(tombstones_are_bounded_and_the_oldest_goes_first) {
     BOOST_TEST(driver.told(EventKind::forgotten, PeerId{101}) == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_second_holder_of_a_name_is_loud_and_the_one_that_is_starting_yields) {
-    for (const bool we_start : {true, false}) {
-        wire::PeerRecord own = record(me.value, 5);
-        own.name = "peer-101";
-        own.state = we_start ? wire::PeerState::starting : wire::PeerState::serving;
-        Driver driver({}, own);
-        driver.core.join(start, {});
+BOOST_AUTO_TEST_CASE(a_newcomer_gives_way_to_a_namesake_that_answers_and_not_before) {
+    Driver driver = with_namesake(wire::PeerState::starting, 0);
+    BOOST_TEST(driver.told(EventKind::waits_for_name, me) == 1U);
+    BOOST_TEST((driver.core.alarms().name_holder == PeerId{101}));
+    driver.run_for(seconds{2});
+    BOOST_TEST(driver.told(EventKind::name_conflict, me) == 0U);
+    driver.give(answer_with_record(driver, "peer-101")).value();
+    const auto at = std::ranges::find(driver.events, EventKind::name_conflict, &Event::kind);
+    BOOST_TEST_REQUIRE(at != driver.events.end());
+    BOOST_TEST(at->refuse);
+    BOOST_TEST(at->other == PeerId{101});
+}
+
+BOOST_AUTO_TEST_CASE(a_newcomer_takes_the_name_of_a_namesake_that_is_called_dead) {
+    Driver driver = with_namesake(wire::PeerState::starting, 0);
+    driver.give(102, {fact(101, MemberState::dead, 0, 102)}).value();
+    BOOST_TEST((driver.core.record().state == wire::PeerState::serving));
+    // One more than the claim of the dead one.
+    BOOST_TEST(driver.core.record().name_claim == 6U);
+    BOOST_TEST((driver.core.alarms().name_holder == PeerId{}));
+    // It comes back, and is told of the conflict: it yields.
+    wire::Packet back;
+    back.header = Driver::header(101, 1, 1);
+    driver.give(back).value();
+    const auto at = std::ranges::find(driver.events, EventKind::name_conflict, &Event::kind);
+    BOOST_TEST_REQUIRE(at != driver.events.end());
+    BOOST_TEST(at->peer == PeerId{101});
+    BOOST_TEST(!at->refuse);
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_that_serves_yields_to_a_higher_claim_only_when_its_bearer_says_so) {
+    Driver driver = with_namesake(wire::PeerState::serving, 4);
+    driver.run_for(seconds{2});
+    BOOST_TEST(driver.told(EventKind::name_conflict, me) == 0U);
+    // What others said of its name was wrong.
+    driver.give(answer_with_record(driver, "another")).value();
+    BOOST_TEST(driver.told(EventKind::name_conflict, me) == 0U);
+    driver.give(answer_with_record(driver, "peer-101")).value();
+    BOOST_TEST(driver.told(EventKind::name_conflict, me) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_holder_is_not_moved_by_a_newcomer_of_its_name) {
+    Driver driver = with_namesake(wire::PeerState::serving, 6);
+    const auto at = std::ranges::find(driver.events, EventKind::name_conflict, &Event::kind);
+    BOOST_TEST_REQUIRE(at != driver.events.end());
+    BOOST_TEST(at->peer == PeerId{101});
+    BOOST_TEST(!at->refuse);
+}
+
+BOOST_AUTO_TEST_CASE(of_the_ghosts_of_one_name_one_is_remembered) {
+    Config config;
+    config.lost_after = seconds{1};
+    Driver driver(config);
+    driver.gather(8);
+    for (std::uint64_t id = 201; id <= 205; ++id) {
+        wire::PeerRecord ghost = record(id);
+        ghost.name = "again";
+        ghost.name_claim = static_cast<std::uint32_t>(id - 200);
         wire::Packet packet;
         packet.header = Driver::header(101);
-        packet.records = {whole(101)};
+        packet.records = {whole(ghost)};
+        packet.facts = {fact(id, MemberState::dead, 0, 101)};
         driver.give(packet).value();
-        const auto at = std::ranges::find(driver.events, EventKind::name_conflict, &Event::kind);
-        BOOST_TEST_REQUIRE(at != driver.events.end());
-        // Of two that serve, the higher id yields.
-        BOOST_TEST(at->peer == (we_start ? me : PeerId{101}));
-        BOOST_TEST(at->other == (we_start ? PeerId{101} : me));
-        BOOST_TEST(at->refuse == we_start);
+        driver.run_for(seconds{2}, true);
     }
+    for (std::uint64_t id = 201; id <= 204; ++id) BOOST_TEST(driver.core.roster().find(PeerId{id}) == nullptr);
+    BOOST_TEST((driver.liveness(205) == Liveness::lost));
+    // Those who have not forgotten yet do not bring it back.
+    wire::PeerRecord ghost = record(203);
+    ghost.name = "again";
+    ghost.name_claim = 3;
+    wire::Packet packet;
+    packet.header = Driver::header(102);
+    packet.records = {whole(ghost)};
+    packet.facts = {fact(203, MemberState::dead, 0, 101)};
+    driver.give(packet).value();
+    BOOST_TEST(driver.core.roster().find(PeerId{203}) == nullptr);
 }
 
 BOOST_AUTO_TEST_CASE(a_death_leaves_at_once_although_loads_wait_for_their_turn) {

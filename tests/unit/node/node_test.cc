@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "io/crypto/openssl_crypto.h"
+#include "node/errc.h"
 #include "support/node_cluster.h"
 #include "support/print.h"
 
@@ -82,6 +84,29 @@ BOOST_AUTO_TEST_CASE(starting_peer_serves_once_it_has_joined) {
     for (std::size_t i = 0; i < 2; ++i)
         for (const auto& member : cluster.core(i).members()->members)
             BOOST_TEST(member->record->state == wire::PeerState::serving);
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_that_has_not_met_its_cluster_again_decides_nothing_for_it_unless_forced) {
+    const io::crypto::OpenSslCrypto crypto;
+    membership::KeyRing keys;
+    keys.add_first(std::vector{cluster_key(crypto, KeySecret{1})});
+    const ClusterKey fresh = cluster_key(crypto, KeySecret{2});
+    test::NodeCluster cluster(7, {});
+    cluster.add_peer();
+    const Endpoint elsewhere = *parse_endpoint("10.9.9.9:7946");
+    cluster.start(0, {}, {.cluster = {}, .membership = {}, .keys = keys, .crypto = &crypto},
+                  {{PeerId{2}, elsewhere, "peer-2"}});
+    cluster.command(0, [&](node::Node& one) {
+        const TimePoint now = cluster.now();
+        BOOST_TEST(one.confirm_dead(false).error().code == node::errc::not_rejoined);
+        BOOST_TEST(one.add_key(now, fresh, false).error().code == node::errc::not_rejoined);
+        BOOST_TEST(one.keys().installed().size() == 1U);
+        BOOST_TEST(!one.add_key(now, fresh, true).value().empty());
+        BOOST_TEST(one.use_key(now, fresh.id, false).error().code == node::errc::not_rejoined);
+        const std::string warning = one.use_key(now, fresh.id, true).value();
+        BOOST_TEST(warning.find("peer-2") != std::string::npos, warning);
+        BOOST_TEST(!one.confirm_dead(true).value().empty());
+    });
 }
 
 BOOST_AUTO_TEST_CASE(leaving_twice_is_leaving_and_later_commands_change_nothing) {

@@ -132,6 +132,13 @@ BOOST_AUTO_TEST_CASE(while_one_is_away_only_older_keys_go) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(members_that_were_not_met_since_the_start_are_named) {
+    BOOST_TEST(node::check_rejoined(true).has_value());
+    refused(node::check_rejoined(false), errc::not_rejoined, "");
+    BOOST_TEST(node::check_met({}).has_value());
+    refused(node::check_met({{PeerId{1}, {}, "one"}, {PeerId{2}, {}, "two"}}), errc::would_cut_off, "one, two");
+}
+
 BOOST_AUTO_TEST_CASE(many_names_are_cut_short) {
     Cluster cluster;
     for (int i = 0; i < 20; ++i) cluster.add("peer-" + std::to_string(i), {key(1)}, key(1));

@@ -80,7 +80,8 @@ BOOST_AUTO_TEST_CASE(a_stolen_name_is_given_back_at_the_end) {
 }
 
 BOOST_AUTO_TEST_CASE(network_faults_hit_traffic_only_while_they_last) {
-    for (const char* kind : {"cut", "cut_udp", "loss", "duplicate", "reorder", "corrupt", "delay", "clog"}) {
+    for (const char* kind :
+         {"cut", "cut_udp", "cut_link", "loss", "duplicate", "reorder", "corrupt", "delay", "clog"}) {
         World world(fmt::format("kind = '{}'\nhosts = [2, 3]\nfor_s = 3\nms = 5", kind));
         world.run_until(8.5);
         const std::uint64_t during = world.effects();

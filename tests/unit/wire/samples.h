@@ -36,6 +36,8 @@ inline PeerRecord record(std::uint16_t replicas = 3) {
     record.keys = {KeyId{0x00c0ffee}, KeyId{0xfeedface}};
     record.primary_key = KeyId{0xfeedface};
     record.kv_gib = 512;
+    record.name_claim = 0x00030201;
+    record.name_support = 258;
     for (std::uint16_t slot = 0; slot < replicas; ++slot) record.replicas.push_back(replica(slot));
     return record;
 }
@@ -141,8 +143,15 @@ inline LoadGroup loads_before_limits() {
     return before;
 }
 
-inline Packet packet_before_kv() {
+inline Packet packet_before_names() {
     Packet before = packet();
+    before.records[0].profile->name_claim = 0;
+    before.records[0].profile->name_support = 0;
+    return before;
+}
+
+inline Packet packet_before_kv() {
+    Packet before = packet_before_names();
     before.records[0].profile->kv_gib = 0;
     return before;
 }

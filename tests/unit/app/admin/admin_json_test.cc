@@ -153,11 +153,13 @@ BOOST_AUTO_TEST_CASE(status_says_whose_certificate_the_door_shows_and_what_is_wr
 
 BOOST_AUTO_TEST_CASE(status_names_the_alarms_and_accepting_losses_counts_the_dead) {
     auto seen = view({Liveness::alive, Liveness::dead, Liveness::dead});
-    BOOST_TEST(app::admin::confirm_dead_json(seen) == (json::value{{"held", false}, {"dead", 2}}));
+    BOOST_TEST(app::admin::confirm_dead_json(seen, "") ==
+               (json::value{{"held", false}, {"dead", 2}, {"warning", nullptr}}));
     seen.alarms = {.losses_held = true, .udp_blocked = true};
     BOOST_TEST((app::admin::status_json(facts(), seen).at("alarms") ==
                 json::value(json::array{"losses_held", "udp_blocked"})));
-    BOOST_TEST(app::admin::confirm_dead_json(seen) == (json::value{{"held", true}, {"dead", 2}}));
+    BOOST_TEST(app::admin::confirm_dead_json(seen, "a") ==
+               (json::value{{"held", true}, {"dead", 2}, {"warning", "a"}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_load_that_was_never_reported_is_null) {

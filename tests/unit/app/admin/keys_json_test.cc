@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(a_peer_without_keys_says_so_and_shows_its_alarms) {
                R"({"encrypted":false,"primary":null,"keys":[],"stored":true,"alarms":[)"
                R"({"name":"receives encrypted gossip but has no key","packets":7,"from":"10.0.0.1:7946","key":null,)"
                R"("last_seconds":2E0}],"dropped":{"plaintext":0,"encrypted":7,"unknown_key":0,"not_authentic":0,)"
-               R"("replayed":0}})");
+               R"("replayed":0,"damaged":0}})");
 }
 
 BOOST_AUTO_TEST_CASE(commands_are_read_whole) {
@@ -93,9 +93,11 @@ BOOST_AUTO_TEST_CASE(half_commands_are_refused_and_no_secret_is_shown) {
 }
 
 BOOST_AUTO_TEST_CASE(a_refused_command_is_a_conflict_and_an_unknown_key_is_not_found) {
-    BOOST_TEST(app::admin::key_refusal(error(node::errc::would_cut_off, "b")).status == 409);
-    BOOST_TEST(app::admin::key_refusal(error(node::errc::unknown_key, "x")).status == 404);
-    BOOST_TEST(app::admin::key_refusal(error(node::errc::would_cut_off, "b")).message == "b: it could cut peers off");
+    BOOST_TEST(app::admin::command_refusal(error(node::errc::would_cut_off, "b")).status == 409);
+    BOOST_TEST(app::admin::command_refusal(error(node::errc::unknown_key, "x")).status == 404);
+    BOOST_TEST(app::admin::command_refusal(error(node::errc::not_rejoined)).code == "not_rejoined");
+    BOOST_TEST(app::admin::command_refusal(error(node::errc::would_cut_off, "b")).message ==
+               "b: it could cut peers off");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -49,6 +49,8 @@ BOOST_AUTO_TEST_CASE(a_refused_value_changes_nothing) {
     BOOST_TEST(config.model.replicas == 1U);
     BOOST_TEST(set_option(config, "model.replica", "1").error().detail == "unknown key 'model.replica'");
     BOOST_TEST(set_option(config, "seeds", "a:1,b").error().detail.starts_with("seeds: 'b' is not HOST:PORT"));
+    for (const char* wrong : {"http://a:1", "a:1, b:2", "a:0", "a b:1"})
+        BOOST_TEST(set_option(config, "seeds", wrong).error().detail.starts_with("seeds: '"), wrong);
     BOOST_TEST(config.seeds.empty());
 }
 
