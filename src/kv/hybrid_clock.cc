@@ -23,6 +23,10 @@ std::uint64_t HybridClock::next(WallTime now, std::uint64_t after) {
     return std::max(last_, after / step * step + step) | tag_;
 }
 
+std::uint64_t HybridClock::following(std::uint64_t stamp) const {
+    return (stamp / step * step + step) | tag_;
+}
+
 void HybridClock::observe(WallTime now, std::uint64_t stamp) {
     if (stamp <= stamp_of(now.unix_us + ahead_max_us)) last_ = std::max(last_, stamp / step * step);
 }

@@ -18,6 +18,9 @@ class HybridClock {
 
     // Also later than `after`, however far ahead that is.
     std::uint64_t next(WallTime now, std::uint64_t after = 0);
+    // The least one later than `stamp`, for what changes that version and must not stand above any other: two of this
+    // writer for the same `stamp` are the same.
+    std::uint64_t following(std::uint64_t stamp) const;
     // A stamp of another writer. One that is more than a minute ahead of `now` does not move this clock: a peer whose
     // own clock is wrong must not drag all others along.
     void observe(WallTime now, std::uint64_t stamp);

@@ -60,4 +60,13 @@ BOOST_AUTO_TEST_CASE(a_write_over_a_stamp_from_far_ahead_is_later_than_it_and_mo
     BOOST_TEST(unix_us(clock.next(now)) < now.unix_us + 100);
 }
 
+BOOST_AUTO_TEST_CASE(what_follows_a_stamp_is_below_all_later_writes) {
+    HybridClock one(1), two(2);
+    const std::uint64_t base = one.next(WallTime{1'000'000});
+    BOOST_TEST(one.following(base) > base);
+    BOOST_TEST(one.following(base) != two.following(base));
+    BOOST_TEST(two.next(WallTime{1'000'100}) > one.following(base));
+    BOOST_TEST(one.next(WallTime{0}, one.following(base)) > one.following(base));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
