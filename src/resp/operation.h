@@ -12,21 +12,49 @@
 
 namespace exa::resp {
 
-enum class Verb : std::uint8_t { get, set, exists, remove, length, scan };
+enum class Verb : std::uint8_t {
+    get,
+    take,  // get, and remove what was got
+    set,
+    set_many,
+    exists,
+    remove,
+    length,
+    expiry,  // when a value goes
+    expire,  // changes that
+    scan,
+    list,
+    count,
+    clear,
+};
+
+// When an expiry may be changed, by the present one; a value without one goes later than any other.
+struct ExpiryRule {
+    bool only_if_none = false;
+    bool only_if_any = false;
+    bool only_if_later = false;
+    bool only_if_sooner = false;
+};
 
 struct Operation {
     Verb verb = Verb::get;
     std::string tenant;
-    std::vector<std::string> keys;  // one, or several of get, exists and remove
+    std::vector<std::string> keys;  // one, or several of get, set_many, exists and remove
     // Of set: the value, in either of two forms.
     std::string value;
     std::vector<Body> bodies;
     std::uint64_t body_bytes = 0;
-    std::optional<std::int64_t> expires_ms;  // Unix time
+    bool is_refused = false;                 // there was no memory for the value
+    std::optional<std::int64_t> expires_ms;  // Unix time; also of expire: nothing is for good
+    bool keeps_expiry = false;               // that of the value before
     bool only_if_absent = false;
     bool only_if_present = false;
-    bool wants_old = false;
-    // Of scan.
+    bool wants_old = false;  // also of expire: the value
+    // Of set_many, in the order of the keys.
+    std::vector<std::string> values;
+    // Of expire.
+    ExpiryRule expiry_rule;
+    // Of scan and list.
     std::uint64_t cursor = 0;
     std::uint32_t count = 10;
     std::string pattern;  // empty: all
@@ -34,11 +62,13 @@ struct Operation {
 };
 
 struct Outcome {
-    std::vector<std::optional<Value>> values{};  // of get, in the order of the keys; of set, the old one
-    std::int64_t number = 0;                     // how many there are, were removed, or bytes long
-    bool done = true;                            // of set: the conditions held
+    std::vector<std::optional<Value>> values{};  // of get, in the order of the keys; of the others, the old one
+    std::int64_t number = 0;                     // how many there are, were removed, or bytes long; of expiry: Unix
+                                                 // milliseconds, 0 for good
+    bool done = true;                            // of set and expire: the conditions held; of expiry: there is a value
     std::uint64_t cursor = 0;                    // of scan: 0 at the end
-    std::vector<std::string> keys{};             // of scan
+    std::vector<std::string> keys{};             // of scan and list
+    std::string error{};                         // as an answer says it; nothing was done
 };
 
 // Where the values are.

@@ -23,9 +23,11 @@ struct Request {
     std::vector<Body> bodies;            // the large argument, in pieces, in order
     std::uint64_t body_bytes = 0;
     bool refused = false;  // there was no memory for the large argument: its bytes were skipped
+    // Above the limits, as this says; all arguments but the first are skipped. Empty: it is within them.
+    std::string over_limit;
 };
 
-// Where up to `bytes` more of a large argument go; it follows the arguments that `so_far` has. Nothing: skip it.
+// Where up to `bytes` more of a large value go; it follows the arguments that `so_far` has. Nothing: skip it.
 using MakeBody = std::function<std::optional<Body>(const Request& so_far, std::uint64_t bytes)>;
 
 }  // namespace exa::resp

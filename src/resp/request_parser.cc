@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "resp/command_table.h"
+#include "resp/inline_words.h"
 
 namespace exa::resp {
 
@@ -14,20 +16,33 @@ namespace {
 constexpr std::size_t read_bytes = 64 << 10;
 // "*" or "$" and a number.
 constexpr std::size_t number_line_max = 32;
+// Of an argument that is read before all of it has come.
+constexpr std::uint64_t reserved_max = 1 << 20;
+// Of each request, outside of the budget.
+constexpr std::uint64_t memory_free = 64 << 10;
+constexpr std::int64_t count_max = 0x7fffffff;
+// Before authentication.
+constexpr std::int64_t restricted_arguments_max = 10;
+constexpr std::uint64_t restricted_bytes_max = 16384;
 
 }  // namespace
 
-RequestParser::RequestParser(const ParserLimits& limits, MakeBody make_body)
-    : limits_(limits), make_body_(std::move(make_body)), read_(read_bytes) {
+RequestParser::RequestParser(const ParserLimits& limits, MakeBody make_body, ArgumentBudget& budget)
+    : limits_(limits), make_body_(std::move(make_body)), budget_(budget), read_(read_bytes) {
     EXA_CHECK(limits.large_min + 2 <= read_bytes);
 }
 
+RequestParser::~RequestParser() {
+    give_back();
+}
+
 std::optional<Request> RequestParser::next() {
-    while (step()) {
-        if (at_ != At::done) continue;
+    if (at_ == At::done) {
+        give_back();
         at_ = At::start;
-        small_bytes_ = 0;
-        return std::exchange(request_, {});
+    }
+    while (step()) {
+        if (at_ == At::done) return std::exchange(request_, {});
     }
     return std::nullopt;
 }
@@ -70,6 +85,8 @@ bool RequestParser::step() {
             return read_small();
         case At::large:
             return read_large();
+        case At::skipped:
+            return skip();
         case At::end_of_argument:
             return end_argument();
         case At::done:
@@ -81,48 +98,108 @@ bool RequestParser::step() {
 bool RequestParser::start_request() {
     if (available() == 0) return false;
     if (read_[begin_] != '*') {
-        const auto text = line(limits_.large_min);
+        const auto text = line(limits_.large_min, "too big inline request");
         if (!text) return false;
-        split_inline(*text);
+        auto words = split_inline(*text);
+        if (!words) return fail("unbalanced quotes in request");
+        request_.arguments = std::move(*words);
         if (!request_.arguments.empty()) at_ = At::done;
         return true;
     }
-    const auto text = line(number_line_max);
+    const auto text = line(number_line_max, "too big mbulk count string");
     if (!text) return false;
-    // An empty array, and the null of old clients, ask nothing.
-    if (*text == "*0" || *text == "*-1") return true;
-    const auto count = number(text->substr(1), limits_.arguments_max, "number of arguments");
+    const auto count = number(text->substr(1), count_max, "invalid multibulk length");
     if (!count) return false;
-    arguments_left_ = *count;
-    at_ = arguments_left_ == 0 ? At::start : At::argument;
+    if (restricted_ && *count > restricted_arguments_max) return fail("unauthenticated multibulk length");
+    // An empty array, and the negative ones of old clients, ask nothing.
+    if (*count <= 0) return true;
+    arguments_left_ = static_cast<std::uint64_t>(*count);
+    at_ = At::argument;
     return true;
 }
 
 bool RequestParser::start_argument() {
-    const auto text = line(number_line_max);
+    const auto text = line(number_line_max, "too big bulk count string");
     if (!text) return false;
-    if (text->empty() || text->front() != '$') return fail("expected '$'");
-    const auto size = number(text->substr(1), limits_.argument_max, "length of an argument");
+    if (text->empty() || text->front() != '$')
+        return fail(text->empty() ? "expected '$', got ' '"
+                                  : "expected '$', got '" + std::string(text->substr(0, 1)) + "'");
+    const auto size = number(text->substr(1), static_cast<std::int64_t>(limits_.argument_max), "invalid bulk length");
     if (!size) return false;
-    bytes_left_ = *size;
-    at_ = At::small;
-    if (*size < limits_.large_min) {
-        small_bytes_ += *size;
-        return small_bytes_ <= limits_.small_bytes_max || fail("too many bytes in one request");
+    if (*size < 0) return fail("invalid bulk length");
+    bytes_left_ = static_cast<std::uint64_t>(*size);
+    if (restricted_ && bytes_left_ > restricted_bytes_max) return fail("unauthenticated bulk length");
+    if (request_.over_limit.empty() && request_.arguments.size() >= limits_.arguments_max)
+        go_over("more than " + std::to_string(limits_.arguments_max) + " arguments in one command");
+    const bool is_large = request_.over_limit.empty() && bytes_left_ >= limits_.large_min && is_kept_value();
+    if (is_large) {
+        request_.arguments.emplace_back();
+        request_.body_bytes = bytes_left_;
+        piece_used_ = 0;
+        at_ = At::large;
+        return true;
     }
-    if (!request_.bodies.empty() || request_.refused) return fail("more than one large argument");
-    request_.arguments.emplace_back();
-    request_.body_bytes = *size;
-    piece_used_ = 0;
-    at_ = At::large;
+    if (!request_.over_limit.empty() || !take_memory(bytes_left_)) {
+        at_ = At::skipped;
+        return true;
+    }
+    request_.arguments.emplace_back().reserve(static_cast<std::size_t>(std::min(bytes_left_, reserved_max)));
+    at_ = At::small;
     return true;
 }
 
+bool RequestParser::is_kept_value() const {
+    if (request_.arguments.empty()) return false;
+    const Command* command = find_command(request_.arguments[0]);
+    return command != nullptr && command->value_at == request_.arguments.size();
+}
+
+bool RequestParser::take_memory(std::uint64_t bytes) {
+    argument_bytes_ += bytes;
+    if (argument_bytes_ > limits_.bytes_max) {
+        go_over("more than " + std::to_string(limits_.bytes_max) + " bytes of arguments in one command");
+        return false;
+    }
+    memory_ += bytes + sizeof(std::string);
+    const std::uint64_t wanted = memory_ - std::min(memory_, memory_free);
+    if (wanted - from_budget_ > budget_.bytes_left) {
+        go_over("too many bytes of arguments held for all clients, try again");
+        return false;
+    }
+    budget_.bytes_left -= wanted - from_budget_;
+    from_budget_ = wanted;
+    return true;
+}
+
+void RequestParser::give_back() {
+    budget_.bytes_left += std::exchange(from_budget_, 0);
+    memory_ = 0;
+    argument_bytes_ = 0;
+}
+
+void RequestParser::go_over(std::string why) {
+    if (request_.arguments.size() > 1) request_.arguments.resize(1);
+    request_.arguments.shrink_to_fit();
+    request_.bodies.clear();
+    request_.over_limit = std::move(why);
+    give_back();
+}
+
 bool RequestParser::read_small() {
-    if (available() < bytes_left_) return false;
-    request_.arguments.emplace_back(reinterpret_cast<const char*>(read_.data()) + begin_,
-                                    static_cast<std::size_t>(bytes_left_));
-    begin_ += static_cast<std::size_t>(bytes_left_);
+    const auto taken = static_cast<std::size_t>(std::min<std::uint64_t>(available(), bytes_left_));
+    request_.arguments.back().append(reinterpret_cast<const char*>(read_.data()) + begin_, taken);
+    begin_ += taken;
+    bytes_left_ -= taken;
+    if (bytes_left_ > 0) return false;
+    at_ = At::end_of_argument;
+    return true;
+}
+
+bool RequestParser::skip() {
+    const auto taken = static_cast<std::size_t>(std::min<std::uint64_t>(available(), bytes_left_));
+    begin_ += taken;
+    bytes_left_ -= taken;
+    if (bytes_left_ > 0) return false;
     at_ = At::end_of_argument;
     return true;
 }
@@ -164,23 +241,12 @@ bool RequestParser::end_argument() {
     return true;
 }
 
-void RequestParser::split_inline(std::string_view text) {
-    while (!text.empty()) {
-        const std::size_t start = text.find_first_not_of(" \t");
-        if (start == std::string_view::npos) return;
-        text.remove_prefix(start);
-        const std::size_t end = std::min(text.find_first_of(" \t"), text.size());
-        request_.arguments.emplace_back(text.substr(0, end));
-        text.remove_prefix(end);
-    }
-}
-
 // Without its end. A bare "\n" ends an inline command, as people at a terminal send it.
-std::optional<std::string_view> RequestParser::line(std::size_t max) {
+std::optional<std::string_view> RequestParser::line(std::size_t max, const char* too_long) {
     const std::string_view all(reinterpret_cast<const char*>(read_.data()) + begin_, available());
     const std::size_t end = all.substr(0, max).find('\n');
     if (end == std::string_view::npos) {
-        if (all.size() >= max) fail("too long a line");
+        if (all.size() >= max) fail(too_long);
         return std::nullopt;
     }
     begin_ += end + 1;
@@ -189,11 +255,11 @@ std::optional<std::string_view> RequestParser::line(std::size_t max) {
     return text;
 }
 
-std::optional<std::uint64_t> RequestParser::number(std::string_view text, std::uint64_t max, const char* what) {
-    std::uint64_t value = 0;
+std::optional<std::int64_t> RequestParser::number(std::string_view text, std::int64_t max, const char* what) {
+    std::int64_t value = 0;
     const auto [end, errc] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (errc != std::errc{} || end != text.data() + text.size() || value > max) {
-        fail(std::string("invalid ") + what);
+        fail(what);
         return std::nullopt;
     }
     return value;

@@ -10,27 +10,6 @@ namespace exa::resp {
 
 namespace {
 
-// Commands that take a number of arguments, their own name counted; 0 for `most` means any.
-struct Arity {
-    std::string_view name;
-    std::size_t least;
-    std::size_t most;
-};
-
-constexpr std::array arities = {
-    Arity{"GET", 2, 2},     Arity{"SET", 3, 0},    Arity{"EXISTS", 2, 0}, Arity{"DEL", 2, 0},    Arity{"UNLINK", 2, 0},
-    Arity{"MGET", 2, 0},    Arity{"STRLEN", 2, 2}, Arity{"SCAN", 2, 0},   Arity{"PING", 1, 2},   Arity{"ECHO", 2, 2},
-    Arity{"HELLO", 1, 0},   Arity{"AUTH", 2, 3},   Arity{"SELECT", 2, 2}, Arity{"CLIENT", 2, 0}, Arity{"INFO", 1, 0},
-    Arity{"COMMAND", 1, 0}, Arity{"QUIT", 1, 0},   Arity{"CONFIG", 2, 0},
-};
-
-std::string upper(std::string_view text) {
-    std::string out(text);
-    for (char& c : out)
-        if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-    return out;
-}
-
 std::optional<std::int64_t> number(std::string_view text) {
     std::int64_t value = 0;
     const auto [end, errc] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -38,13 +17,16 @@ std::optional<std::int64_t> number(std::string_view text) {
     return value;
 }
 
-// Unix milliseconds of "EX 5" and its like; nothing when it cannot be.
-std::optional<std::int64_t> expiry(std::string_view unit, std::string_view text, WallTime now) {
-    constexpr std::int64_t most = 1ll << 52;
-    const auto value = number(text);
-    if (!value || *value <= 0 || *value > most / 1000) return std::nullopt;
-    const std::int64_t ms = unit.starts_with("EX") ? *value * 1000 : *value;
-    return unit.ends_with("AT") ? ms : now.unix_us / 1000 + ms;
+bool is_client_name(std::string_view name) {
+    return std::ranges::all_of(name, [](char c) { return c >= '!' && c <= '~'; });
+}
+
+constexpr const char* bad_client_name = "ERR Client names cannot contain spaces, newlines or special characters.";
+
+// A browser that was led to this port: what it sends line by line must not be carried out.
+bool is_http(std::string_view name) {
+    const std::string upper_name = upper(name.substr(0, 8));
+    return name.size() <= 8 && (upper_name == "POST" || upper_name == "HOST:");
 }
 
 }  // namespace
@@ -53,197 +35,138 @@ Session::Session(SessionConfig config, Authenticate authenticate)
     : config_(std::move(config)), authenticate_(std::move(authenticate)) {}
 
 std::optional<Operation> Session::handle(WallTime now, Request request, ReplyWriter& out) {
-    Arguments& arguments = request.arguments;
-    const std::string name = upper(arguments[0]);
-    const auto arity = std::ranges::find(arities, name, &Arity::name);
-    if (arity == arities.end()) {
-        out.error("ERR unknown command '" + arguments[0].substr(0, 64) + "'");
-        return std::nullopt;
-    }
-    if (arguments.size() < arity->least || (arity->most != 0 && arguments.size() > arity->most)) {
-        out.error("ERR wrong number of arguments for '" + name + "'");
-        return std::nullopt;
-    }
-    const bool open = name == "AUTH" || name == "HELLO" || name == "PING" || name == "QUIT";
-    if (!may_store() && !open) {
-        out.error("NOAUTH Authentication required.");
-        return std::nullopt;
-    }
-    if (name == "SET") return set(now, request, out);
-    if (request.body_bytes != 0) {
-        out.error("ERR too large an argument for '" + name + "'");
-        return std::nullopt;
-    }
-    if (answer_plainly(name, arguments, out)) return std::nullopt;
-    if (name == "GET" || name == "MGET") return get(arguments, out);
-    if (name == "EXISTS") return count_keys(Verb::exists, arguments);
-    if (name == "DEL" || name == "UNLINK") return count_keys(Verb::remove, arguments);
-    if (name == "STRLEN") return count_keys(Verb::length, arguments);
-    return scan(arguments, out);
-}
-
-std::optional<Operation> Session::get(Arguments& arguments, ReplyWriter&) {
-    many_ = upper(arguments[0]) == "MGET";
-    return count_keys(Verb::get, arguments);
-}
-
-std::optional<Operation> Session::count_keys(Verb verb, Arguments& arguments) {
-    Operation operation;
-    operation.verb = verb_ = verb;
-    operation.tenant = tenant_;
-    operation.keys.assign(std::make_move_iterator(arguments.begin() + 1), std::make_move_iterator(arguments.end()));
-    return operation;
-}
-
-std::optional<Operation> Session::set(WallTime now, Request& request, ReplyWriter& out) {
-    Arguments& arguments = request.arguments;
-    Operation operation;
-    operation.verb = verb_ = Verb::set;
-    operation.tenant = tenant_;
-    for (std::size_t i = 3; i < arguments.size(); ++i) {
-        const std::string option = upper(arguments[i]);
-        if (option == "NX" && !operation.only_if_present) {
-            operation.only_if_absent = true;
-        } else if (option == "XX" && !operation.only_if_absent) {
-            operation.only_if_present = true;
-        } else if (option == "GET") {
-            operation.wants_old = true;
-        } else if ((option == "EX" || option == "PX" || option == "EXAT" || option == "PXAT") &&
-                   i + 1 < arguments.size() && !operation.expires_ms) {
-            operation.expires_ms = expiry(option, arguments[++i], now);
-            if (!operation.expires_ms) {
-                out.error("ERR invalid expire time in 'set' command");
-                return std::nullopt;
-            }
-        } else {
-            out.error("ERR syntax error");
-            return std::nullopt;
-        }
-    }
-    // The large argument was another than the value.
-    if (request.body_bytes != 0 && !arguments[2].empty()) {
-        out.error("ERR too large an argument for 'SET'");
-        return std::nullopt;
-    }
-    wants_old_ = operation.wants_old;
-    if (request.refused) {
-        // A value that is not kept is one that was evicted at once.
-        if (wants_old_)
-            out.null();
-        else
-            out.simple("OK");
-        return std::nullopt;
-    }
-    operation.keys.push_back(std::move(arguments[1]));
-    operation.value = std::move(arguments[2]);
-    operation.bodies = std::move(request.bodies);
-    operation.body_bytes = request.body_bytes;
-    return operation;
-}
-
-std::optional<Operation> Session::scan(const Arguments& arguments, ReplyWriter& out) {
-    Operation operation;
-    operation.verb = verb_ = Verb::scan;
-    operation.tenant = tenant_;
-    const std::string& cursor = arguments[1];
-    const auto [end, errc] = std::from_chars(cursor.data(), cursor.data() + cursor.size(), operation.cursor);
-    if (errc != std::errc{} || end != cursor.data() + cursor.size()) {
-        out.error("ERR invalid cursor");
-        return std::nullopt;
-    }
-    for (std::size_t i = 2; i < arguments.size(); i += 2) {
-        const std::string option = upper(arguments[i]);
-        const auto count = i + 1 < arguments.size() ? number(arguments[i + 1]) : std::nullopt;
-        if (option == "MATCH" && i + 1 < arguments.size()) {
-            operation.pattern = arguments[i + 1];
-        } else if (option == "COUNT" && count && *count > 0) {
-            operation.count = static_cast<std::uint32_t>(std::min<std::int64_t>(*count, 1000));
-        } else if (option == "TYPE" && i + 1 < arguments.size()) {
-            // There are strings only; as with Redis, a type that does not exist is one that nothing has.
-            operation.none = upper(arguments[i + 1]) != "STRING";
-        } else {
-            out.error("ERR syntax error");
-            return std::nullopt;
-        }
-    }
-    return operation;
-}
-
-void Session::finish(const Outcome& outcome, ReplyWriter& out) {
-    const auto value = [&](const std::optional<Value>& one) {
-        if (one)
-            out.bulk(*one);
-        else
-            out.null();
-    };
-    switch (verb_) {
-        case Verb::get:
-            if (many_) out.array(outcome.values.size());
-            for (const auto& one : outcome.values) value(one);
-            return;
-        case Verb::set:
-            if (wants_old_)
-                value(outcome.values.empty() ? std::nullopt : outcome.values[0]);
-            else if (outcome.done)
-                out.simple("OK");
-            else
-                out.null();
-            return;
-        case Verb::exists:
-        case Verb::remove:
-        case Verb::length:
-            out.integer(outcome.number);
-            return;
-        case Verb::scan:
-            out.array(2);
-            out.bulk(std::to_string(outcome.cursor));
-            out.array(outcome.keys.size());
-            for (const std::string& key : outcome.keys) out.bulk(key);
-            return;
-    }
-}
-
-bool Session::answer_plainly(std::string_view name, const Arguments& arguments, ReplyWriter& out) {
-    if (name == "PING") {
-        if (arguments.size() == 2)
-            out.bulk(arguments[1]);
-        else
-            out.simple("PONG");
-    } else if (name == "ECHO") {
-        out.bulk(arguments[1]);
-    } else if (name == "HELLO") {
-        hello(arguments, out);
-    } else if (name == "AUTH") {
-        auth(arguments, out);
-    } else if (name == "SELECT") {
-        if (arguments[1] == "0")
-            out.simple("OK");
-        else
-            out.error("ERR DB index is out of range");
-    } else if (name == "CLIENT") {
-        client(arguments, out);
-    } else if (name == "INFO") {
-        info(out);
-    } else if (name == "COMMAND") {
-        if (arguments.size() > 1 && upper(arguments[1]) == "COUNT")
-            out.integer(static_cast<std::int64_t>(arities.size()));
-        else
-            out.array(0);
-    } else if (name == "CONFIG") {
-        // Nothing can be asked for or set; tools ask before they begin.
-        if (upper(arguments[1]) == "GET")
-            out.map(0);
-        else
-            out.error("ERR not supported");
-    } else if (name == "QUIT") {
+    const Arguments& arguments = request.arguments;
+    if (!arguments.empty() && is_http(arguments[0])) {
         closing_ = true;
-        out.simple("OK");
-    } else {
+        return std::nullopt;
+    }
+    if (!request.over_limit.empty()) {
+        out.error("ERR " + request.over_limit);
+        return std::nullopt;
+    }
+    const Command* command = find_command(arguments[0]);
+    if (command == nullptr) {
+        if (!is_refused_in_transaction(CommandId::get, out))
+            out.error("ERR unknown command '" + arguments[0].substr(0, 64) + "'");
+        return std::nullopt;
+    }
+    if (!check(*command, request, out) || answer_plainly(command->id, arguments, out)) return std::nullopt;
+    auto parsed = parse_value_command(*command, now, tenant_, std::move(request));
+    if (const auto* error = std::get_if<std::string>(&parsed)) {
+        out.error(*error);
+        return std::nullopt;
+    }
+    auto& value_command = std::get<ValueCommand>(parsed);
+    answer_ = value_command.answer;
+    now_ms_ = now.unix_us / 1000;
+    if (value_command.operation.is_refused) {
+        // A value that is not kept is one that was evicted at once.
+        finish({}, out);
+        return std::nullopt;
+    }
+    return std::move(value_command.operation);
+}
+
+bool Session::is_plain_get(const Request& request) const {
+    if (!may_store() || in_transaction_ || request.arguments.size() != 2 || !request.over_limit.empty()) return false;
+    const Command* command = find_command(request.arguments[0]);
+    return command != nullptr && command->id == CommandId::get;
+}
+
+bool Session::check(const Command& command, const Request& request, ReplyWriter& out) {
+    const std::size_t count = request.arguments.size();
+    const CommandId id = command.id;
+    if (count < command.least || (command.most != 0 && count > command.most)) {
+        out.error("ERR wrong number of arguments for '" + std::string(command.name) + "' command");
         return false;
     }
+    const bool open = id == CommandId::auth || id == CommandId::hello || id == CommandId::ping || id == CommandId::quit;
+    if (!may_store() && !open) {
+        out.error("NOAUTH Authentication required.");
+        return false;
+    }
+    return !is_refused_in_transaction(id, out);
+}
+
+bool Session::is_refused_in_transaction(CommandId id, ReplyWriter& out) {
+    const bool ends = id == CommandId::exec || id == CommandId::discard;
+    if (!in_transaction_ || id == CommandId::quit) return false;
+    if (!ends)
+        out.error("ERR not carried out: MULTI was refused, and EXEC or DISCARD has not come yet");
+    else if (id == CommandId::exec)
+        out.error("EXECABORT Transaction discarded because of previous errors.");
+    else
+        out.simple("OK");
+    if (ends) in_transaction_ = false;
     return true;
 }
 
+void Session::finish(const Outcome& outcome, ReplyWriter& out) {
+    write_answer(answer_, outcome, now_ms_, out);
+}
+
+bool Session::answer_plainly(CommandId id, const Arguments& arguments, ReplyWriter& out) {
+    switch (id) {
+        case CommandId::ping:
+            if (arguments.size() == 2)
+                out.bulk(arguments[1]);
+            else
+                out.simple("PONG");
+            return true;
+        case CommandId::echo:
+            out.bulk(arguments[1]);
+            return true;
+        case CommandId::hello:
+            hello(arguments, out);
+            return true;
+        case CommandId::auth:
+            auth(arguments, out);
+            return true;
+        case CommandId::select:
+            if (arguments[1] == "0")
+                out.simple("OK");
+            else
+                out.error("ERR DB index is out of range");
+            return true;
+        case CommandId::client:
+            client(arguments, out);
+            return true;
+        case CommandId::info:
+            info(out);
+            return true;
+        case CommandId::command:
+            if (arguments.size() > 1 && upper(arguments[1]) == "COUNT")
+                out.integer(static_cast<std::int64_t>(commands().size()));
+            else
+                out.array(0);
+            return true;
+        case CommandId::config:
+            config(arguments, out);
+            return true;
+        case CommandId::multi:
+            in_transaction_ = true;
+            out.error("ERR MULTI is not supported: values have no transactions here");
+            return true;
+        case CommandId::exec:
+        case CommandId::discard:
+            out.error(id == CommandId::exec ? "ERR EXEC without MULTI" : "ERR DISCARD without MULTI");
+            return true;
+        case CommandId::quit:
+            closing_ = true;
+            out.simple("OK");
+            return true;
+        default:
+            return false;
+    }
+}
+
+// Nothing can be asked for or set; tools ask before they begin.
+void Session::config(const Arguments& arguments, ReplyWriter& out) {
+    if (upper(arguments[1]) == "GET")
+        out.map(0);
+    else
+        out.error("ERR not supported");
+}
 void Session::hello(const Arguments& arguments, ReplyWriter& out) {
     int version = out.version();
     std::string name = name_;
@@ -269,6 +192,10 @@ void Session::hello(const Arguments& arguments, ReplyWriter& out) {
             i += 3;
         } else if (option == "SETNAME" && i + 1 < arguments.size()) {
             name = arguments[i + 1];
+            if (!is_client_name(name)) {
+                out.error(bad_client_name);
+                return;
+            }
             i += 2;
         } else {
             out.error("ERR Syntax error in HELLO option '" + option.substr(0, 64) + "'");
@@ -317,6 +244,10 @@ void Session::client(const Arguments& arguments, ReplyWriter& out) {
     } else if (verb == "GETNAME") {
         out.bulk(name_);
     } else if (verb == "SETNAME" && arguments.size() == 3) {
+        if (!is_client_name(arguments[2])) {
+            out.error(bad_client_name);
+            return;
+        }
         name_ = arguments[2];
         out.simple("OK");
     } else if (verb == "SETINFO" || verb == "NO-EVICT" || verb == "NO-TOUCH") {
@@ -327,8 +258,12 @@ void Session::client(const Arguments& arguments, ReplyWriter& out) {
 }
 
 void Session::info(ReplyWriter& out) {
-    out.bulk("# Server\r\nredis_version:7.0.0\r\nredis_mode:standalone\r\nserver_name:" + config_.software +
-             "\r\n# Replication\r\nrole:master\r\nconnected_slaves:0\r\n# Cluster\r\ncluster_enabled:0\r\n");
+    const std::string& software = config_.software;
+    const std::size_t name_end = std::min(software.find_first_of("/ "), software.size());
+    const std::string version = software.substr(std::min(name_end + 1, software.size()));
+    out.bulk("# Server\r\nredis_version:7.0.0\r\nserver_name:" + software.substr(0, name_end) + "\r\nserver_version:" +
+             version + "\r\nredis_mode:standalone\r\n# Replication\r\nrole:master\r\nconnected_slaves:0\r\n" +
+             "# Cluster\r\ncluster_enabled:0\r\n");
 }
 
 bool matches(std::string_view pattern, std::string_view text) {

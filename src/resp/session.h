@@ -1,7 +1,9 @@
 // Session: one connection of a client of the Redis protocol, without its socket: what the commands mean.
 //
 // handle() takes a request and either answers it or says what a keyspace has to do first; finish() then answers. One
-// request at a time, in order. There is one database; a tenant, which AUTH names, has a keyspace of its own.
+// request at a time, in order. There is one database; a tenant, which AUTH names, has a keyspace of its own. There are
+// no transactions: MULTI is an error, and so is all that follows it up to EXEC or DISCARD, so that a client that sends
+// a whole transaction at once has written nothing.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +14,11 @@
 #include <vector>
 
 #include "base/time.h"
+#include "resp/command_table.h"
 #include "resp/operation.h"
 #include "resp/reply.h"
 #include "resp/request.h"
+#include "resp/value_command.h"
 
 namespace exa::resp {
 
@@ -33,10 +37,13 @@ class Session {
 
     // Nothing: `out` has the answer. `now` is what expiry times count from.
     std::optional<Operation> handle(WallTime now, Request request, ReplyWriter& out);
+    // Whether handle() only looks one value up for it, so that several in a row may be looked up together: the outcome
+    // of one operation of all their keys is then finished one by one.
+    bool is_plain_get(const Request& request) const;
     // The answer to what handle() asked for last.
     void finish(const Outcome& outcome, ReplyWriter& out);
 
-    // The client has said goodbye: close when the answer is out.
+    // The client has said goodbye, or is a browser: close when the answer is out.
     bool closing() const { return closing_; }
     const std::string& tenant() const { return tenant_; }
     bool may_store() const { return !config_.needs_auth || authenticated_; }
@@ -44,11 +51,11 @@ class Session {
   private:
     using Arguments = std::vector<std::string>;
 
-    std::optional<Operation> get(Arguments& arguments, ReplyWriter& out);
-    std::optional<Operation> set(WallTime now, Request& request, ReplyWriter& out);
-    std::optional<Operation> count_keys(Verb verb, Arguments& arguments);
-    std::optional<Operation> scan(const Arguments& arguments, ReplyWriter& out);
-    bool answer_plainly(std::string_view name, const Arguments& arguments, ReplyWriter& out);
+    // Whether the command may go on; false: it is answered.
+    bool check(const Command& command, const Request& request, ReplyWriter& out);
+    bool is_refused_in_transaction(CommandId id, ReplyWriter& out);
+    bool answer_plainly(CommandId id, const Arguments& arguments, ReplyWriter& out);
+    void config(const Arguments& arguments, ReplyWriter& out);
     void hello(const Arguments& arguments, ReplyWriter& out);
     void auth(const Arguments& arguments, ReplyWriter& out);
     void client(const Arguments& arguments, ReplyWriter& out);
@@ -60,10 +67,10 @@ class Session {
     std::string name_;
     bool authenticated_ = false;
     bool closing_ = false;
+    bool in_transaction_ = false;  // a refused one
     // What finish() answers.
-    Verb verb_ = Verb::get;
-    bool many_ = false;       // of get: an array
-    bool wants_old_ = false;  // of set
+    Answer answer_ = Answer::value;
+    std::int64_t now_ms_ = 0;
 };
 
 // Redis's patterns: ? and * and sets in brackets, with \ before what is meant itself.

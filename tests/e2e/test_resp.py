@@ -44,6 +44,46 @@ def test_values_come_back(client):
     assert client.mget("size 1", "nobody", "size 100")[1] is None
 
 
+def test_times_to_live_are_set_seen_and_lifted(client):
+    client.setex("t", 100, "v")
+    assert 98 <= client.ttl("t") <= 100
+    client.set("t", "w", keepttl=True)
+    assert client.pttl("t") > 90_000
+    assert client.persist("t") and client.ttl("t") == -1
+    assert client.expire("t", 50) and client.getex("t", px=300) == b"w"
+    wait_for(lambda: client.get("t") is None, 5, "the value expires")
+    assert client.ttl("t") == -2
+
+
+def test_a_pipeline_that_is_a_transaction_writes_nothing(client):
+    with pytest.raises(redis.ResponseError, match="MULTI is not supported"):
+        client.pipeline().set("never", "1").get("never").execute()
+    assert client.get("never") is None
+
+
+def test_many_keys_and_long_pipelines(client):
+    keys = [f"many {i}" for i in range(6000)]
+    assert client.mset({key: key for key in keys})
+    assert client.mget(keys) == [key.encode() for key in keys]
+    pipeline = client.pipeline(transaction=False)
+    for key in keys:
+        pipeline.get(key)
+    assert pipeline.execute() == [key.encode() for key in keys]
+    assert client.getdel("many 1") == b"many 1" and client.getdel("many 1") is None
+    assert client.delete(*keys) == len(keys) - 1
+    assert client.type("many 2") == b"none"
+
+
+def test_an_http_request_closes_without_an_answer(served):
+    body = b"SET from-a-page 1\r\n"
+    with socket.create_connection(("127.0.0.1", served[1]), 10) as page:
+        page.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\ncontent-length: 19\r\n\r\n" + body)
+        with contextlib.suppress(ConnectionResetError):
+            assert page.recv(1000) == b""
+    with redis.Redis(port=served[1]) as client:
+        assert client.get("from-a-page") is None
+
+
 def test_commands_that_clients_send(client):
     assert client.ping()
     assert client.echo("hello") == b"hello"

@@ -15,12 +15,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     exa::resp::ParserLimits limits;
     limits.large_min = 32;
     limits.argument_max = 4096;
+    exa::resp::ArgumentBudget budget;
     exa::resp::RequestParser parser(
-        limits, [](const exa::resp::Request& so_far, std::uint64_t bytes) -> std::optional<exa::resp::Body> {
+        limits,
+        [](const exa::resp::Request& so_far, std::uint64_t bytes) -> std::optional<exa::resp::Body> {
             if (so_far.arguments.size() != 3) return std::nullopt;
             const auto memory = std::make_shared<exa::Bytes>(std::min<std::uint64_t>(bytes, 50));
             return exa::resp::Body{memory, *memory};
-        });
+        },
+        budget);
     exa::resp::Session session({"fuzz", 1, (data[0] & 1) != 0}, [](std::string_view, std::string_view password) {
         return password == "a" ? std::optional<std::string>("t") : std::nullopt;
     });

@@ -1,5 +1,7 @@
 #include "app/resp/key_scan.h"
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 #include <vector>
@@ -12,6 +14,9 @@ namespace exa::app::resp {
 namespace {
 
 constexpr std::size_t scan_pages_max = 16;
+constexpr std::uint32_t list_page = 1000;
+constexpr std::uint64_t counted_max = 50'000;
+constexpr std::size_t count_page = 4096;
 
 std::uint64_t cursor_of(const exa::kv::SegmentKey& key) {
     std::uint64_t cursor = 0;
@@ -60,6 +65,51 @@ exa::resp::Outcome RespKeyScan::scan(const exa::resp::Operation& operation, std:
             outcome.keys.push_back(std::move(*text));
     }
     return outcome;
+}
+
+exa::resp::Outcome RespKeyScan::list(exa::resp::Operation operation, std::uint64_t tag) {
+    exa::resp::Outcome outcome;
+    operation.cursor = 0;
+    operation.count = list_page;
+    do {
+        exa::resp::Outcome page = scan(operation, tag);
+        outcome.keys.insert(outcome.keys.end(), std::make_move_iterator(page.keys.begin()),
+                            std::make_move_iterator(page.keys.end()));
+        operation.cursor = page.cursor;
+        if (outcome.keys.size() > keys_max) {
+            outcome.keys.clear();
+            outcome.error = "ERR more than " + std::to_string(keys_max) + " keys: use SCAN";
+            break;
+        }
+    } while (operation.cursor != 0);
+    return outcome;
+}
+
+exa::resp::Outcome RespKeyScan::count(std::uint64_t tag) {
+    exa::resp::Outcome outcome;
+    std::optional<exa::kv::SegmentKey> after;
+    std::uint64_t seen = 0;
+    for (;;) {
+        const auto infos =
+            deps_.disk == nullptr ? std::vector<io::store::StoredInfo>() : deps_.disk->list(after, count_page);
+        const bool is_last = infos.size() < count_page;
+        const exa::kv::SegmentKey to = is_last ? key_with(~0ull, 0xff) : infos.back().key;
+        std::set<exa::kv::SegmentKey> found;
+        for (const io::store::StoredInfo& info : infos)
+            if (info.tenant == tag && info.kind == exa::kv::SegmentKind::value) found.insert(info.key);
+        const auto own = cache_.list_own(tag, after.value_or(key_with(0, 0)), to);
+        found.insert(own.begin(), own.end());
+        if (after) found.erase(*after);
+        outcome.number += std::ranges::count_if(
+            found, [this](const exa::kv::SegmentKey& key) { return versions_.known(key).item.bytes != 0; });
+        seen += infos.size();
+        if (is_last) return outcome;
+        after = to;
+        if (seen < counted_max) continue;
+        const double part = (static_cast<double>(cursor_of(to)) + 1) / 0x1p64;
+        outcome.number = static_cast<std::int64_t>(static_cast<double>(outcome.number) / part);
+        return outcome;
+    }
 }
 
 std::optional<std::string> RespKeyScan::user_key(const exa::kv::SegmentKey& key, std::uint64_t tag) {

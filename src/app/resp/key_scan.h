@@ -23,6 +23,13 @@ class RespKeyScan {
     // Fills Outcome::cursor and keys by the operation's cursor, count and pattern; `tag` is the tenant's. Blocks on the
     // disk. Thread-safe.
     exa::resp::Outcome scan(const exa::resp::Operation& operation, std::uint64_t tag);
+    // All keys that match the operation's pattern, or Outcome::error if there are more than keys_max; likewise.
+    exa::resp::Outcome list(exa::resp::Operation operation, std::uint64_t tag);
+    // About how many values there are, in Outcome::number: counted up to some ten thousands, beyond that as many as
+    // that part of the key space lets expect. A value of several parts counts once for each.
+    exa::resp::Outcome count(std::uint64_t tag);
+
+    static constexpr std::size_t keys_max = 100'000;
 
   private:
     // Of the version that is here, if it is the first part of a live value.

@@ -15,6 +15,7 @@ namespace {
 
 // Of answers on their way and values that are being received.
 constexpr std::uint64_t in_flight_bytes = 64ull << 20;
+constexpr std::uint32_t clear_page = 500;
 
 }  // namespace
 
@@ -26,7 +27,8 @@ RespKeyspace::RespKeyspace(const RespKeyspaceConfig& config, RespDeps deps)
       writer_({config.queue_bytes_max, config.threads}, deps_, cache_, counters_),
       workers_(deps_.disk == nullptr ? 0 : config.threads),
       reader_(deps_, cache_, versions_, workers_, guard_, counters_),
-      scan_(deps_, cache_, versions_) {}
+      scan_(deps_, cache_, versions_),
+      updater_(deps_, cache_, reader_, writer_, counters_) {}
 
 RespKeyspace::~RespKeyspace() {
     guard_.close();
@@ -49,8 +51,6 @@ std::vector<exa::kv::SegmentKey> RespKeyspace::keys_of(const Tenant& tenant,
 
 std::optional<exa::resp::Body> RespKeyspace::make_body(const std::string&, const exa::resp::Request& so_far,
                                                        std::uint64_t bytes) {
-    // "SET", the key, and now the value.
-    if (so_far.arguments.size() != 3) return std::nullopt;
     const std::size_t before =
         exa::kv::segment_header_size + (so_far.bodies.empty() ? resp_head_size(so_far.arguments[1].size()) : 0);
     const auto buffer = cache_.try_make_buffer(before + static_cast<std::size_t>(std::min(bytes, resp_part_bytes_max)));
@@ -72,6 +72,20 @@ void RespKeyspace::run(exa::resp::Operation operation, Done done) {
             return remove(operation, std::move(done));
         case exa::resp::Verb::scan:
             return scan(std::move(operation), std::move(done));
+        case exa::resp::Verb::set_many:
+            return set_many(std::move(operation), std::move(done));
+        case exa::resp::Verb::take:
+            return take(std::move(operation), std::move(done));
+        case exa::resp::Verb::expiry:
+            return expiry(std::move(operation), std::move(done));
+        case exa::resp::Verb::expire:
+            return expire(std::move(operation), std::move(done));
+        case exa::resp::Verb::list:
+            return list(std::move(operation), std::move(done));
+        case exa::resp::Verb::count:
+            return count_values(operation, std::move(done));
+        case exa::resp::Verb::clear:
+            return clear(std::move(operation), std::move(done));
     }
 }
 
@@ -98,6 +112,18 @@ void RespKeyspace::set(exa::resp::Operation operation, Done done) {
                 after.values = std::move(before.values);
                 done(std::move(after));
             });
+        });
+    }
+    if (operation.keeps_expiry) {
+        // Its expiry first, likewise.
+        exa::resp::Operation old;
+        old.tenant = operation.tenant;
+        old.keys = operation.keys;
+        operation.keeps_expiry = false;
+        return expiry(std::move(old), [this, operation = std::make_shared<exa::resp::Operation>(std::move(operation)),
+                                       done = std::move(done)](const exa::resp::Outcome& before) {
+            if (before.done && before.number != 0) operation->expires_ms = before.number;
+            set(std::move(*operation), done);
         });
     }
     const Tenant tenant = tenant_of(operation.tenant);
@@ -190,14 +216,78 @@ void RespKeyspace::remove(const exa::resp::Operation& operation, Done done) {
     });
 }
 
+// In the order of the keys, each as a set of its own: others may see some of them before the rest.
+void RespKeyspace::set_many(exa::resp::Operation operation, Done done) {
+    const Tenant tenant = tenant_of(operation.tenant);
+    for (std::size_t i = 0; i < operation.keys.size(); ++i) {
+        exa::resp::Operation one;
+        one.keys.push_back(std::move(operation.keys[i]));
+        one.value = std::move(operation.values[i]);
+        const exa::kv::SegmentKey key = resp_key(deps_.crypto, tenant.salt, one.keys[0]);
+        // The queue of writes is bounded, so the last one waits for room for all of them.
+        write(std::move(one), tenant, key, i + 1 == operation.keys.size() ? std::move(done) : Done());
+    }
+}
+
+void RespKeyspace::expiry(exa::resp::Operation operation, Done done) {
+    auto keys = keys_of(tenant_of(operation.tenant), operation);
+    reader_.expiry({std::move(keys), std::move(operation.keys)}, std::move(done));
+}
+
+void RespKeyspace::take(exa::resp::Operation operation, Done done) {
+    const Tenant tenant = tenant_of(operation.tenant);
+    auto keys = keys_of(tenant, operation);
+    updater_.take({std::move(keys), std::move(operation.keys)}, tenant.tag, std::move(done));
+}
+
+void RespKeyspace::expire(exa::resp::Operation operation, Done done) {
+    const Tenant tenant = tenant_of(operation.tenant);
+    auto keys = keys_of(tenant, operation);
+    const RespUpdater::Expiry expiry{operation.expires_ms, operation.expiry_rule, operation.wants_old};
+    updater_.expire({std::move(keys), std::move(operation.keys)}, tenant.tag, expiry, std::move(done));
+}
+
+void RespKeyspace::run_blocking(std::function<void()> work) {
+    if (deps_.disk == nullptr) return work();
+    workers_.post([work = std::move(work)](const std::stop_token&) { work(); });
+}
+
+void RespKeyspace::list(exa::resp::Operation operation, Done done) {
+    count(counters_.scans);
+    const std::uint64_t tag = tenant_of(operation.tenant).tag;
+    run_blocking(
+        [this, operation = std::move(operation), tag, done = std::move(done)] { done(scan_.list(operation, tag)); });
+}
+
+void RespKeyspace::count_values(const exa::resp::Operation& operation, Done done) {
+    const std::uint64_t tag = tenant_of(operation.tenant).tag;
+    run_blocking([this, tag, done = std::move(done)] { done(scan_.count(tag)); });
+}
+
+// Page by page, from operation.cursor on.
+void RespKeyspace::clear(exa::resp::Operation operation, Done done) {
+    const std::uint64_t tag = tenant_of(operation.tenant).tag;
+    operation.count = clear_page;
+    run_blocking([this, operation = std::move(operation), tag, done = std::move(done)] {
+        exa::resp::Outcome page = scan_.scan(operation, tag);
+        exa::resp::Operation removal;
+        removal.tenant = operation.tenant;
+        removal.keys = std::move(page.keys);
+        exa::resp::Operation rest = operation;
+        rest.cursor = page.cursor;
+        remove(removal, [this, rest = std::move(rest), done](const exa::resp::Outcome&) {
+            if (rest.cursor == 0) return done({});
+            clear(rest, done);
+        });
+    });
+}
+
 void RespKeyspace::scan(exa::resp::Operation operation, Done done) {
     count(counters_.scans);
     if (operation.none) return done({});
     const std::uint64_t tag = tenant_of(operation.tenant).tag;
-    if (deps_.disk == nullptr) return done(scan_.scan(operation, tag));
-    workers_.post([this, operation = std::move(operation), tag, done = std::move(done)](const std::stop_token&) {
-        done(scan_.scan(operation, tag));
-    });
+    run_blocking(
+        [this, operation = std::move(operation), tag, done = std::move(done)] { done(scan_.scan(operation, tag)); });
 }
 
 exa::kv::SealedSegment RespKeyspace::get(const exa::kv::SegmentKey& key) {

@@ -17,6 +17,7 @@
 #include "app/resp/deps.h"
 #include "app/resp/key_scan.h"
 #include "app/resp/reader.h"
+#include "app/resp/updater.h"
 #include "app/resp/value_cache.h"
 #include "app/resp/version_search.h"
 #include "app/resp/write_behind.h"
@@ -71,7 +72,17 @@ class RespKeyspace final : public exa::resp::Keyspace, public kv::KvValues {
     RespVersion make_version(exa::resp::Operation& operation, std::uint64_t tag);
     void exists(const exa::resp::Operation& operation, Done done);
     void remove(const exa::resp::Operation& operation, Done done);
+    void set_many(exa::resp::Operation operation, Done done);
+    void expiry(exa::resp::Operation operation, Done done);
+    void take(exa::resp::Operation operation, Done done);
+    void expire(exa::resp::Operation operation, Done done);
+    // Of all keys at this peer.
+    void list(exa::resp::Operation operation, Done done);
+    void count_values(const exa::resp::Operation& operation, Done done);
+    void clear(exa::resp::Operation operation, Done done);
     void scan(exa::resp::Operation operation, Done done);
+    // On a thread that may block.
+    void run_blocking(std::function<void()> work);
 
     const RespDeps deps_;
     RespCounters counters_;
@@ -82,6 +93,7 @@ class RespKeyspace final : public exa::resp::Keyspace, public kv::KvValues {
     shared::WorkQueue workers_;
     RespReader reader_;
     RespKeyScan scan_;
+    RespUpdater updater_;
 };
 
 }  // namespace exa::app::resp

@@ -17,10 +17,9 @@ std::optional<std::int64_t> length_by_record(std::uint32_t bytes, std::string_vi
     return static_cast<std::int64_t>(bytes - before);
 }
 
-// By its head; 0 of what is not live.
-std::int64_t length_of(const std::optional<RespVersion>& version, std::int64_t now_ms) {
-    if (!version || !version->is_live(now_ms)) return 0;
-    const auto head = read_resp_head(exa::kv::payload_of(version->parts[0]->view()));
+std::int64_t length_of(const std::optional<RespVersion>& version) {
+    if (!version) return 0;
+    const auto head = read_resp_head(exa::kv::payload_of(std::as_const(*version->parts[0]).view()));
     return head ? static_cast<std::int64_t>(head->bytes) : 0;
 }
 
@@ -133,34 +132,66 @@ std::optional<RespVersion> RespReader::read(const exa::kv::SegmentKey& key, std:
     return is_resp_whole(*version) ? std::move(version) : std::nullopt;
 }
 
+void RespReader::version(const RespKeys& keys, std::function<void(std::optional<RespVersion>)> done) {
+    const exa::kv::SegmentKey key = keys.segments[0];
+    versions_.search({key}, [this, key, user_key = keys.users[0], done = std::move(done)](const Verdicts& verdicts) {
+        const exa::kv::ValueVerdict& verdict = verdicts[0];
+        if (!verdict.is_found()) return done(std::nullopt);
+        if (!verdict.is_local) {
+            RespFetch fetch{key, user_key, verdict, {}};
+            fetch.reserve = guard_.wrap([this](std::uint64_t bytes) { return cache_.reserve(bytes); });
+            return fetch_resp_value(
+                *deps_.peers, deps_.crypto, std::move(fetch),
+                guard_.wrap([this, done](std::optional<RespVersion> fetched) { done(live(std::move(fetched))); }));
+        }
+        auto here = cache_.find_version(key, verdict.stamp);
+        if (here || deps_.disk == nullptr) return done(live(std::move(here)));
+        workers_.post([this, key, user_key, done](const std::stop_token&) { done(read(key, user_key)); });
+    });
+}
+
+std::optional<RespVersion> RespReader::live(std::optional<RespVersion> version) const {
+    return version && version->is_live(deps_.now_ms()) ? std::move(version) : std::nullopt;
+}
+
+void RespReader::expiry(const RespKeys& keys, Done done) {
+    versions_.search({keys.segments[0]}, [this, key = keys.segments[0], user_key = keys.users[0],
+                                          done = std::move(done)](const Verdicts& verdicts) {
+        head(key, user_key, verdicts[0], [done](const std::optional<RespVersion>& version) {
+            exa::resp::Outcome outcome;
+            outcome.done = version.has_value();
+            outcome.number = version ? version->expires_ms : 0;
+            done(std::move(outcome));
+        });
+    });
+}
+
 void RespReader::length(const RespKeys& keys, Done done) {
     versions_.search({keys.segments[0]}, [this, key = keys.segments[0], user_key = keys.users[0],
                                           done = std::move(done)](const Verdicts& verdicts) {
         const exa::kv::ValueVerdict& verdict = verdicts[0];
-        if (!verdict.is_found()) return answer(done, 0);
-        if (verdict.is_local) return length_here(key, user_key, verdict.stamp, done);
-        length_at_peers(key, user_key, verdict, done);
+        const auto by_record =
+            verdict.is_found() && !verdict.is_local ? length_by_record(verdict.bytes, user_key) : std::nullopt;
+        if (by_record) return answer(done, *by_record);
+        head(key, user_key, verdict,
+             [done](const std::optional<RespVersion>& version) { answer(done, length_of(version)); });
     });
 }
 
-void RespReader::length_here(const exa::kv::SegmentKey& key, const std::string& user_key, std::uint64_t stamp,
-                             Done done) {
-    const auto version = cache_.find_version(key, stamp);
-    if (version || deps_.disk == nullptr) return answer(done, length_of(version, deps_.now_ms()));
+void RespReader::head(const exa::kv::SegmentKey& key, const std::string& user_key, const exa::kv::ValueVerdict& verdict,
+                      HeadDone done) {
+    if (!verdict.is_found()) return done(std::nullopt);
+    if (!verdict.is_local)
+        return fetch_resp_value(*deps_.peers, deps_.crypto, {key, user_key, verdict, {}, true},
+                                guard_.wrap([this, done = std::move(done)](std::optional<RespVersion> version) {
+                                    done(live(std::move(version)));
+                                }));
+    auto here = cache_.find_version(key, verdict.stamp);
+    if (here || deps_.disk == nullptr) return done(live(std::move(here)));
     workers_.post([this, key, user_key, done = std::move(done)](const std::stop_token&) {
         const exa::kv::SealedSegment first = deps_.disk->get(deps_.wall(), key);
-        answer(done,
-               length_of(first ? resp_version_of(deps_.crypto, key, user_key, first) : std::nullopt, deps_.now_ms()));
+        done(live(first ? resp_version_of(deps_.crypto, key, user_key, first) : std::nullopt));
     });
-}
-
-void RespReader::length_at_peers(const exa::kv::SegmentKey& key, const std::string& user_key,
-                                 const exa::kv::ValueVerdict& verdict, Done done) {
-    if (const auto length = length_by_record(verdict.bytes, user_key)) return answer(done, *length);
-    fetch_resp_value(*deps_.peers, deps_.crypto, {key, user_key, verdict, {}, true},
-                     guard_.wrap([this, done = std::move(done)](const std::optional<RespVersion>& version) {
-                         answer(done, length_of(version, deps_.now_ms()));
-                     }));
 }
 
 }  // namespace exa::app::resp

@@ -41,6 +41,10 @@ class RespReader {
 
     // Fills Outcome::values, in the order of the keys.
     void get(RespKeys keys, Done done);
+    // The last version of the first key's value, whole; nothing when there is none. It counts as used.
+    void version(const RespKeys& keys, std::function<void(std::optional<RespVersion>)> done);
+    // Fills Outcome::done and number, with the expiry of the value of the first key. No value moves for it.
+    void expiry(const RespKeys& keys, Done done);
     // Fills Outcome::number, with the bytes of the value of the first key; 0 when there is none. No value moves for it:
     // what is here has a head, and of what others have their answers tell the size.
     void length(const RespKeys& keys, Done done);
@@ -55,9 +59,11 @@ class RespReader {
     // From the disk, on a thread that may block.
     void read(const std::shared_ptr<Gathering>& gathering, const std::vector<std::size_t>& places);
     std::optional<RespVersion> read(const exa::kv::SegmentKey& key, std::string_view user_key) const;
-    void length_here(const exa::kv::SegmentKey& key, const std::string& user_key, std::uint64_t stamp, Done done);
-    void length_at_peers(const exa::kv::SegmentKey& key, const std::string& user_key,
-                         const exa::kv::ValueVerdict& verdict, Done done);
+    // What the head of the value says, if it is live: all parts but the first may be missing.
+    using HeadDone = std::function<void(const std::optional<RespVersion>&)>;
+    void head(const exa::kv::SegmentKey& key, const std::string& user_key, const exa::kv::ValueVerdict& verdict,
+              HeadDone done);
+    std::optional<RespVersion> live(std::optional<RespVersion> version) const;
     // Its value, counted; the version stays in memory.
     std::optional<exa::resp::Value> accept(const exa::kv::SegmentKey& key, std::optional<RespVersion> version,
                                            RespCounters::Counter& hits);

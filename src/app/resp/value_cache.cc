@@ -122,6 +122,29 @@ RespVersion RespValueCache::remove(const exa::kv::SegmentKey& key, std::uint64_t
     return removal;
 }
 
+std::optional<RespVersion> RespValueCache::replace(const exa::kv::SegmentKey& key, RespVersion version,
+                                                   std::uint64_t base) {
+    const auto stored = deps_.disk == nullptr ? std::nullopt : deps_.disk->find(key);
+    const std::lock_guard lock(mutex_);
+    const auto* old = memory_.find(key);
+    const std::uint64_t last = std::max(stored ? stored->stamp : 0, old != nullptr ? old->version.stamp : 0);
+    const bool memory_is_all = deps_.disk == nullptr && deps_.peers == nullptr;
+    if (last > base || (memory_is_all && last != base)) return std::nullopt;
+    version.stamp = clock_.following(base);
+    if (memory_is_all && version.is_removal) {
+        memory_.forget(key);
+        return version;
+    }
+    if (!version.is_removal) {
+        version.keys.clear();
+        for (std::uint32_t i = 0; i < version.parts.size(); ++i)
+            version.keys.push_back(resp_part_key(deps_.crypto, key, version.stamp, i));
+    }
+    if (old != nullptr && old->waits) count(counters_.overwritten);
+    memory_.enter(key, version, deps_.disk != nullptr, deps_.disk == nullptr || deps_.peers != nullptr);
+    return version;
+}
+
 void RespValueCache::remember(const exa::kv::SegmentKey& key, RespVersion version) {
     const std::lock_guard lock(mutex_);
     const auto* entry = memory_.find(key);

@@ -70,6 +70,10 @@ class RespValueCache {
     RespVersion write(const exa::kv::SegmentKey& key, RespVersion version, std::uint64_t after);
     // The same of a removal.
     RespVersion remove(const exa::kv::SegmentKey& key, std::uint64_t tag, std::uint64_t after);
+    // A change of the version of stamp `base`: a value as for write(), or a removal. Its stamp is the next one after
+    // `base`, so that a write at another peer that came since stands. Nothing: there is another version here by now,
+    // and nothing has changed.
+    std::optional<RespVersion> replace(const exa::kv::SegmentKey& key, RespVersion version, std::uint64_t base);
     // What came from the disk or a peer, unless there is a version as late or one that waits for the disk.
     void remember(const exa::kv::SegmentKey& key, RespVersion version);
     // Unless it waits for the disk.

@@ -6,6 +6,7 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <thread>
@@ -14,6 +15,7 @@
 
 #include "io/async.h"
 #include "io/net.h"
+#include "resp/look_ahead.h"
 
 namespace exa::io::resp {
 
@@ -23,6 +25,8 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 
 constexpr std::size_t buffers_at_once = 16;
+// Of an operation with many keys, at a time: other connections have their turn in between.
+constexpr std::size_t keys_at_once = 1024;
 
 // The answer of a keyspace on its way from whatever thread to the connection that waits.
 struct Answer {
@@ -49,9 +53,26 @@ class RespServer::Impl : public std::enable_shared_from_this<Impl> {
     const RespStats& stats() const { return stats_; }
 
   private:
+    struct Connection {
+        Connection(exa::resp::SessionConfig config, const Impl& server, exa::resp::MakeBody make_body,
+                   exa::resp::ArgumentBudget& budget)
+            : session(std::move(config), server.authenticate_),
+              parser(server.config_.limits, std::move(make_body), budget) {}
+
+        exa::resp::Session session;
+        exa::resp::RequestParser parser;
+        exa::resp::ReplyWriter out;
+        exa::resp::LookAhead look_ahead;
+    };
+
     Awaitable<void> accept();
     Awaitable<void> serve(std::shared_ptr<tcp::socket> socket, std::uint64_t id);
+    // The requests that the parser has. False: the connection is at its end.
+    Awaitable<bool> answer(tcp::socket& socket, Connection& connection);
+    Awaitable<void> answer_gets(Connection& connection, std::vector<exa::resp::Operation>& gets);
+    // In slices if it has many keys.
     Awaitable<exa::resp::Outcome> run(exa::resp::Operation operation);
+    Awaitable<exa::resp::Outcome> run_whole(exa::resp::Operation operation);
     static Awaitable<bool> send(tcp::socket& socket, exa::resp::ReplyWriter& out);
 
     asio::io_context& context_;
@@ -60,6 +81,7 @@ class RespServer::Impl : public std::enable_shared_from_this<Impl> {
     const exa::resp::Session::Authenticate authenticate_;
     const std::function<WallTime()> wall_;
     std::optional<tcp::acceptor> acceptor_;
+    exa::resp::ArgumentBudget argument_budget_;
     std::set<std::shared_ptr<tcp::socket>> sockets_;
     RespStats stats_;
 };
@@ -107,34 +129,95 @@ Awaitable<void> RespServer::Impl::accept() {
 }
 
 Awaitable<void> RespServer::Impl::serve(std::shared_ptr<tcp::socket> socket, std::uint64_t id) {
-    exa::resp::Session session({config_.software, id, config_.needs_auth}, authenticate_);
-    exa::resp::ReplyWriter out;
-    exa::resp::RequestParser parser(
-        config_.limits, [&](const exa::resp::Request& so_far, std::uint64_t bytes) -> std::optional<exa::resp::Body> {
+    std::optional<Connection> connection;
+    connection.emplace(
+        exa::resp::SessionConfig{config_.software, id, config_.needs_auth}, *this,
+        [&](const exa::resp::Request& so_far, std::uint64_t bytes) -> std::optional<exa::resp::Body> {
+            const exa::resp::Session& session = connection->session;
             if (!session.may_store()) return std::nullopt;
             return keyspace_.make_body(session.tenant(), so_far, bytes);
-        });
-    for (;;) {
-        while (auto request = parser.next()) {
-            ++stats_.requests;
-            if (auto operation = session.handle(wall_(), std::move(*request), out))
-                session.finish(co_await run(std::move(*operation)), out);
-            if (session.closing()) break;
-            if (out.bytes() >= config_.reply_bytes_max && !co_await send(*socket, out)) co_return;
-        }
-        if (parser.broken()) out.error("ERR Protocol error: " + std::string(parser.error()));
-        if (!out.empty() && !co_await send(*socket, out)) co_return;
-        if (parser.broken() || session.closing()) co_return;
+        },
+        argument_budget_);
+    connection->parser.set_restricted(!connection->session.may_store());
+    while (co_await answer(*socket, *connection)) {
         std::array<asio::mutable_buffer, 2> buffers;
-        const auto room = parser.buffers();
+        const auto room = connection->parser.buffers();
         for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i] = asio::buffer(room[i].data(), room[i].size());
         const auto [failed, bytes] = co_await socket->async_read_some(buffers, as_result);
         if (failed) co_return;
-        parser.commit(bytes);
+        connection->parser.commit(bytes);
     }
 }
 
+Awaitable<bool> RespServer::Impl::answer(tcp::socket& socket, Connection& connection) {
+    exa::resp::Session& session = connection.session;
+    exa::resp::RequestParser& parser = connection.parser;
+    exa::resp::ReplyWriter& out = connection.out;
+    std::vector<exa::resp::Operation> gets;
+    auto request = parser.next();
+    while (request) {
+        ++stats_.requests;
+        const bool is_get = session.is_plain_get(*request);
+        if (auto operation = session.handle(wall_(), std::move(*request), out)) {
+            if (is_get)
+                gets.push_back(std::move(*operation));
+            else
+                session.finish(co_await run(std::move(*operation)), out);
+        }
+        parser.set_restricted(!session.may_store());
+        if (session.closing()) break;
+        request = parser.next();
+        const bool goes_on =
+            request && session.is_plain_get(*request) && gets.size() < connection.look_ahead.gets_max();
+        if (!gets.empty() && !goes_on) co_await answer_gets(connection, gets);
+        if (out.bytes() >= config_.reply_bytes_max && !co_await send(socket, out)) co_return false;
+    }
+    if (parser.broken()) out.error("ERR Protocol error: " + std::string(parser.error()));
+    if (!out.empty() && !co_await send(socket, out)) co_return false;
+    co_return !parser.broken() && !session.closing();
+}
+
+Awaitable<void> RespServer::Impl::answer_gets(Connection& connection, std::vector<exa::resp::Operation>& gets) {
+    exa::resp::Operation all = std::move(gets[0]);
+    for (std::size_t i = 1; i < gets.size(); ++i) all.keys.push_back(std::move(gets[i].keys[0]));
+    gets.clear();
+    exa::resp::Outcome outcome = co_await run(std::move(all));
+    std::uint64_t bytes = 0;
+    const std::size_t count = outcome.values.size();
+    for (auto& value : outcome.values) {
+        bytes += value ? value->size() : 0;
+        exa::resp::Outcome one;
+        one.values.push_back(std::move(value));
+        connection.session.finish(one, connection.out);
+    }
+    connection.look_ahead.record(count, bytes);
+}
+
 Awaitable<exa::resp::Outcome> RespServer::Impl::run(exa::resp::Operation operation) {
+    if (operation.keys.size() <= keys_at_once) co_return co_await run_whole(std::move(operation));
+    exa::resp::Outcome all;
+    for (std::size_t at = 0; at < operation.keys.size(); at += keys_at_once) {
+        const auto slice = [at](std::vector<std::string>& strings) {
+            const auto first = strings.begin() + static_cast<std::ptrdiff_t>(std::min(at, strings.size()));
+            const auto last =
+                strings.begin() + static_cast<std::ptrdiff_t>(std::min(at + keys_at_once, strings.size()));
+            return std::vector<std::string>(std::make_move_iterator(first), std::make_move_iterator(last));
+        };
+        exa::resp::Operation part;
+        part.verb = operation.verb;
+        part.tenant = operation.tenant;
+        part.keys = slice(operation.keys);
+        part.values = slice(operation.values);
+        exa::resp::Outcome outcome = co_await run_whole(std::move(part));
+        all.number += outcome.number;
+        std::ranges::move(outcome.values, std::back_inserter(all.values));
+        if (!outcome.error.empty()) all.error = std::move(outcome.error);
+        co_await asio::post(context_, as_result);
+    }
+    co_return all;
+}
+
+Awaitable<exa::resp::Outcome> RespServer::Impl::run_whole(exa::resp::Operation operation) {
     const auto answer = std::make_shared<Answer>(context_.get_executor());
     // Within the call, or posted to this thread: only this thread touches the answer.
     const auto caller = std::this_thread::get_id();

@@ -23,7 +23,8 @@ std::vector<std::vector<std::string>> parse(const std::string& text, const std::
                                             bool* broken = nullptr) {
     ParserLimits limits;
     limits.large_min = 64;
-    RequestParser parser(limits, some_body);
+    ArgumentBudget budget;
+    RequestParser parser(limits, some_body, budget);
     std::vector<std::vector<std::string>> requests;
     std::size_t at = 0;
     for (std::size_t turn = 0; at < text.size(); ++turn) {
