@@ -146,8 +146,9 @@ void BeliefChecker::check_suspicion(const Peer& observer, std::size_t number) {
 void BeliefChecker::check_refusal(WorldTime now, const Peer& observer, const membership::Event& event) {
     violate("no-refusals", fmt::format("peer {} refuses to serve", observer.host));
     const bool serves = observer.node->membership().record().state != wire::PeerState::starting;
-    const bool after_heal = context_.last_heal > WorldTime{} && now - context_.last_heal < bound_;
-    if (event.kind == Told::name_conflict && serves && !after_heal && !is_excused(context_, now, observer, bound_))
+    // Of two that both served while a cut lay between them, either may give the name up.
+    const bool after_cut = context_.last_reunion > WorldTime{} && now - context_.last_reunion < bound_;
+    if (event.kind == Told::name_conflict && serves && !after_cut && !is_excused(context_, now, observer, bound_))
         violate("holder-stays",
                 fmt::format("peer {}, which held its name, gives it up to {}", observer.host, to_string(event.other)));
 }

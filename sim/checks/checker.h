@@ -22,6 +22,7 @@ struct CheckContext {
     Violations& violations;
     Measured& measured;
     WorldTime last_heal{};     // a cut ended or a stopped peer went on
+    WorldTime last_reunion{};  // a cut ended
     bool is_measuring = true;  // until the plan is over: what goes down after that is judged, not measured
 };
 

@@ -36,6 +36,7 @@ class Oracles final : public Watcher {
     void after_stranger(WorldTime now, const Peer& peer, Origin origin, bool taken) override;
     // A cut ended or a stopped peer goes on: what is overdue gets its time again.
     void on_heal(WorldTime now) { context_.last_heal = now; }
+    void on_reunion(WorldTime now) { context_.last_reunion = now; }
 
     // The plan is over: what goes down from now on is not measured, only judged.
     void end_measuring() { context_.is_measuring = false; }

@@ -25,6 +25,7 @@ struct Ending {
     WorldTime again = world_never;
     // Peers were kept from knowing: they get their time again.
     bool heals = false;
+    bool reunites = false;  // a cut ended: both bearers of a name may have served until now
 };
 
 class FaultFamily {

@@ -138,6 +138,7 @@ void FaultInjector::end(const Event& event) {
         return;
     }
     if (ending.heals) oracles_.on_heal(cluster_.now());
+    if (ending.reunites) oracles_.on_reunion(cluster_.now());
     active_.erase(at);
 }
 

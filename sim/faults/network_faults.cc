@@ -75,7 +75,7 @@ WorldTime NetworkFaults::begin(Injection& injection) {
 
 Ending NetworkFaults::end(Injection& injection) {
     for (const std::uint32_t number : injection.rules) cluster_.network().remove(number);
-    return {.heals = true};
+    return {.heals = true, .reunites = true};
 }
 
 }  // namespace exa::sim
