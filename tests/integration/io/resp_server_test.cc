@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(who_does_not_speak_the_protocol_is_told_and_cut_off) {
         const std::string text = "PING\r\n*1\r\n$x\r\n";
         co_await asio::async_write(socket, asio::buffer(text), as_result);
         const std::string answer = co_await receive(socket, 1000);
-        BOOST_TEST(answer == "+PONG\r\n-ERR Protocol error: invalid length of an argument\r\n");
+        BOOST_TEST(answer == "+PONG\r\n-ERR Protocol error: invalid bulk length\r\n");
     });
 }
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cctype>
+#include <map>
+#include <optional>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "base/rng.h"
 #include "io/http/request_parser.h"
@@ -24,11 +26,13 @@ bool is_plain(std::string_view bytes) {
 }
 
 // Fields by name, those of one name in their order: where they stand among others says nothing.
-std::vector<std::pair<std::string, std::string>> fields_of(const HttpRequest& request) {
-    std::vector<std::pair<std::string, std::string>> fields(request.headers.begin(), request.headers.end());
-    for (auto& [name, value] : fields)
-        std::ranges::transform(name, name.begin(), [](char c) { return static_cast<char>(std::tolower(c)); });
-    std::ranges::stable_sort(fields, {}, [](const auto& field) { return field.first; });
+std::multimap<std::string, std::string> fields_of(const HttpRequest& request) {
+    std::multimap<std::string, std::string> fields;
+    for (const auto& [name, value] : request.headers) {
+        std::string lower(name);
+        std::ranges::transform(lower, lower.begin(), [](char c) { return static_cast<char>(std::tolower(c)); });
+        fields.emplace(std::move(lower), value);  // behind those of the same name
+    }
     return fields;
 }
 
