@@ -44,7 +44,7 @@ constexpr std::array infos = std::to_array<MutantInfo>({
     {Mutant::names_by_id, "names-by-id", "the lower id keeps a name, whoever held it", "name-hung"},
     {Mutant::alone_decides, "alone-decides", "a peer alone after a restart changes keys for all", "keys-alone"},
     {Mutant::lookup_once, "lookup-once", "a seed's name is looked up once", "names-late"},
-    {Mutant::links_flap, "links-flap", "a link that is known to be blocked is a suspicion each time", "link-pairs"},
+    {Mutant::links_flap, "links-flap", "a link that is known to be blocked is a suspicion each time", "link-pairs", 8},
 });
 
 }  // namespace

@@ -2,6 +2,7 @@
 // survives shows a hole in the oracles.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -18,6 +19,7 @@ struct MutantInfo {
     std::string_view name;
     std::string_view about;
     std::string_view scenario;  // the built-in one that catches it
+    std::uint32_t peers = 32;   // enough for every built-in scenario that names hosts
 };
 
 std::span<const MutantInfo> mutants();

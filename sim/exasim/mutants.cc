@@ -20,8 +20,6 @@ namespace exa::sim {
 
 namespace {
 
-// Large enough for every built-in scenario that names hosts.
-constexpr std::uint32_t mutant_peers = 32;
 // Runs of a broken core, one a seed, of which one must be noticed.
 constexpr std::uint64_t mutant_seeds = 6;
 
@@ -45,7 +43,7 @@ int try_mutants(const RunArguments& arguments) {
     for (const MutantInfo& info : mutants()) {
         RunArguments one = arguments;
         one.mutant = info.name;
-        if (!one.peers) one.peers = mutant_peers;
+        if (!one.peers) one.peers = info.peers;
         one.scenario = info.scenario;
         bool caught = false;
         std::string how;
@@ -79,7 +77,7 @@ Command mutants_command() {
     const auto arguments = std::make_shared<RunArguments>();
     return {"mutants", "Switch on each known defect in turn: an oracle must report every one",
             [arguments](CommandLine& line) {
-                line.number("--peers", arguments->peers, "Peers; default: 32");
+                line.number("--peers", arguments->peers, "Peers; default: what shows the defect, mostly 32");
                 line.flag("--json", arguments->json, "Print one JSON object a line");
                 line.number("--seed", arguments->seed, "Seed of the first of up to six runs for each; default: 1");
             },
