@@ -43,7 +43,7 @@ struct TimeUnit {
 std::variant<std::int64_t, std::string> expiry_of(const Command& command, TimeUnit unit, const std::string& text,
                                                   WallTime now, bool must_be_positive) {
     constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-    const std::string invalid = "ERR invalid expire time in '" + lower(command.name) + "' command";
+    std::string invalid = "ERR invalid expire time in '" + lower(command.name) + "' command";
     const auto value = number(text);
     if (!value) return no_integer;
     if (must_be_positive && *value <= 0) return invalid;
