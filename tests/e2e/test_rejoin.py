@@ -97,7 +97,7 @@ def test_a_forced_command_says_what_it_overrode(encrypted):
 def test_a_peer_with_a_new_disk_waits_for_its_name_and_takes_it(three):
     observer, _, wiped = three.peers
     for _ in range(2):
-        before = observer.member(wiped.name)["id"]
+        before = status(wiped)["self"]["id"]
         wiped.kill()
         shutil.rmtree(wiped.directory / "data")
         wiped.start()
