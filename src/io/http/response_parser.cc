@@ -97,10 +97,10 @@ std::optional<std::size_t> ResponseParser::feed(std::string_view bytes) {
         // The blank after the status code is missing where a server sends no reason (RFC 9112 section 4 wants it all
         // the same).
         const bool is_bare = !impl_->has_status && has_bare_status(rest);
-        const std::string mended =
+        const std::string repaired =
             is_bare ? std::string(rest.substr(0, status_bytes)).append(" ").append(rest.substr(status_bytes)) : "";
         const std::size_t some =
-            impl_->parser->put(boost::asio::buffer(is_bare ? std::string_view(mended) : rest), code);
+            impl_->parser->put(boost::asio::buffer(is_bare ? std::string_view(repaired) : rest), code);
         taken += some - (is_bare && some > 0 ? 1 : 0);
         impl_->has_status = impl_->has_status || some > 0;
         if (code && code != beast_http::error::need_more) {
