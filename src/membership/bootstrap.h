@@ -3,7 +3,7 @@
 // A joining peer pings its seeds, and the members that it remembers from before, until one answers; the first full
 // comparison with a member then makes it joined. Seeds may be names. A name that resolves to nothing, or to this peer
 // alone, teaches nothing: it is looked up again, and the peer founds a cluster only when there is nobody to ask, or
-// when it is told that it is the first (docs/decisions/0034-joining.md).
+// when it is told that it is the first (docs/decisions/0036-joining.md).
 //
 // Once joined it dials, once each redial_interval and for good, one dead peer and one address at which a member may be:
 // a seed's, or that of a peer of the past. An answer refutes the death, and a comparison follows.
